@@ -1,0 +1,117 @@
+"""Ball arithmetic: the slow second route, and the arbiter of the fast one.
+
+This is the only folder that imports flint. flint's working precision is one setting
+for the whole process, so it is only ever changed inside `precision`, which holds a
+lock: two threads cannot change each other's precision.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, ctx, fmpq, fmpz
+
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import LogRatio, Real
+
+_PRECISION_LOCK = threading.RLock()
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Run the body at ``bits`` of working precision, alone, and restore it after.
+
+    >>> with precision(128):
+    ...     third = arb(1) / 3
+    """
+    with _PRECISION_LOCK:
+        before = ctx.prec
+        ctx.prec = bits
+        try:
+            yield
+        finally:
+            ctx.prec = before
+
+
+def ball(value: Real | int) -> arb:
+    """Enclose an exact number at the present precision."""
+    if isinstance(value, LogRatio):
+        numerator, denominator = value.ratio.numerator, value.ratio.denominator
+        # ln(1 + x) keeps the relative accuracy of ratios close to 1.
+        return arb(fmpq(numerator - denominator, denominator)).log1p()
+    if isinstance(value, Fraction):
+        return arb(fmpq(value.numerator, value.denominator))
+    return arb(fmpz(value))
+
+
+def round_down(value: arb) -> float:
+    """Return a float not above any point of the ball (nan if the ball is not finite)."""
+    lower = value.lower()
+    as_float = float(lower)
+    return as_float if arb(as_float) <= lower else math.nextafter(as_float, -math.inf)
+
+
+def round_up(value: arb) -> float:
+    """Return a float not below any point of the ball (nan if the ball is not finite)."""
+    upper = value.upper()
+    as_float = float(upper)
+    return as_float if arb(as_float) >= upper else math.nextafter(as_float, math.inf)
+
+
+def enclose(value: arb) -> LogBounds:
+    """Return the ball as a pair of floats, rounded outwards."""
+    return LogBounds(round_down(value), round_up(value))
+
+
+@lru_cache(maxsize=65536)
+def log_factorial(n: int, bits: int = 128) -> arb:
+    """Enclose ln n!."""
+    with precision(bits):
+        return arb(n + 1).lgamma()
+
+
+@lru_cache(maxsize=4096)
+def log_bounds(value: Fraction) -> LogBounds:
+    """Return floats around ln(value), for a rational value > 0 of any size."""
+    with precision(128):
+        return enclose(ball(LogRatio(value)))
+
+
+def _to_fixed(value: arb, bits: int) -> tuple[int, int]:
+    """Return integers (lower, upper) with lower <= value * 2^bits <= upper."""
+    scaled = value * arb(fmpz(1) << bits)
+    return (
+        int(scaled.lower().floor().unique_fmpz()),
+        int(scaled.upper().ceil().unique_fmpz()),
+    )
+
+
+@lru_cache(maxsize=1024)
+def expm1_fixed(value: Real, bits: int) -> tuple[int, int]:
+    """Return integers around (e^value - 1) * 2^bits; equal to within a few units.
+
+    >>> expm1_fixed(LogRatio(Fraction(3)), 4)
+    (32, 32)
+    """
+    if isinstance(value, LogRatio):
+        excess = value.ratio - 1
+        scaled = excess * (1 << bits)
+        return math.floor(scaled), math.ceil(scaled)
+    magnitude = max(0, math.ceil(float(value) / math.log(2)))
+    with precision(bits + magnitude + 32):
+        return _to_fixed(ball(value).expm1(), bits)
+
+
+@lru_cache(maxsize=1024)
+def real_fixed(value: Real, bits: int) -> tuple[int, int]:
+    """Return integers around value * 2^bits; equal to within a few units."""
+    if isinstance(value, Fraction):
+        scaled = value * (1 << bits)
+        return math.floor(scaled), math.ceil(scaled)
+    with precision(bits + 64):
+        return _to_fixed(ball(value), bits)

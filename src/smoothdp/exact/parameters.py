@@ -1,0 +1,168 @@
+"""Reading parameters exactly.
+
+A parameter given as a float means the shortest decimal that prints it, so 0.07 is
+7/100 and not the binary fraction beside it. A string may also be a ratio ("4/5"), a
+decimal beyond floats ("1e-5000"), or the logarithm of a ratio ("ln(51/49)").
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Integral, Rational
+from typing import SupportsFloat, TypeAlias
+
+from smoothdp.errors import InvalidParameter, explain
+
+Parameter: TypeAlias = "int | float | str | Fraction | LogRatio"
+"""What a caller may write for a number."""
+
+# Beyond this, a decimal exponent would expand to integers too long to be useful.
+_LARGEST_EXPONENT = 1_000_000
+_LOG_RATIO = re.compile(r"^\s*(?:ln|log)\s*\(\s*([^()]+?)\s*\)\s*$")
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class LogRatio:
+    """The real number ln(ratio), kept exactly; ``ratio`` is positive."""
+
+    ratio: Fraction
+
+    def __float__(self) -> float:
+        numerator, denominator = self.ratio.numerator, self.ratio.denominator
+        try:
+            quotient = numerator / denominator
+            excess = (numerator - denominator) / denominator
+        except OverflowError:
+            return math.log(numerator) - math.log(denominator)
+        if quotient == 0.0:
+            return math.log(numerator) - math.log(denominator)
+        return math.log1p(excess) if abs(excess) < 0.5 else math.log(quotient)
+
+    def __str__(self) -> str:
+        return f"ln({self.ratio})"
+
+
+Real: TypeAlias = Fraction | LogRatio
+"""A number that is known exactly: a rational, or the logarithm of one."""
+
+
+@lru_cache(maxsize=4096)
+def _fraction_of_float(value: float) -> Fraction:
+    return Fraction(repr(value))
+
+
+def _fraction_of_text(text: str, name: str) -> Fraction:
+    exponent = _EXPONENT.search(text)
+    if exponent and abs(int(exponent.group(1))) > _LARGEST_EXPONENT:
+        raise InvalidParameter(
+            explain(
+                f"{name} with a decimal exponent within +-{_LARGEST_EXPONENT}",
+                f"{name}={text!r}",
+                "Use a less extreme number",
+            )
+        )
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidParameter(
+            explain(
+                f'{name} as a number such as 0.998, "4/5" or "1e-5000"',
+                f"{name}={text!r}",
+                "Write it as a decimal or a ratio",
+            )
+        ) from None
+
+
+def exact_fraction(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
+    """Return the rational number that the caller meant.
+
+    Raises InvalidParameter for nan, infinities, booleans, logarithms and text that is
+    not a number.
+
+    >>> exact_fraction(0.07, name="rate")
+    Fraction(7, 100)
+    >>> exact_fraction("4/5", name="rate")
+    Fraction(4, 5)
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or isinstance(value, LogRatio):
+        raise InvalidParameter(
+            explain(f"a rational number for {name}", f"{name}={value}", "Give a plain number")
+        )
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    if isinstance(value, Rational):
+        return Fraction(value)
+    if isinstance(value, str):
+        return _fraction_of_text(value, name)
+    try:
+        as_float = float(value)
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            explain(
+                f"a number for {name}", f"{name}={value!r}", "Give an int, float, Fraction or str"
+            )
+        ) from None
+    if not math.isfinite(as_float):
+        raise InvalidParameter(
+            explain(f"a finite {name}", f"{name}={as_float}", "Give a finite number")
+        )
+    return _fraction_of_float(as_float)
+
+
+def exact_real(value: Parameter | SupportsFloat, *, name: str) -> Real:
+    """Like `exact_fraction`, but "ln(51/49)" and `LogRatio` are taken as well.
+
+    >>> exact_real("ln(51/49)", name="epsilon")
+    LogRatio(ratio=Fraction(51, 49))
+    """
+    if isinstance(value, LogRatio):
+        return value
+    if isinstance(value, str):
+        match = _LOG_RATIO.match(value)
+        if match:
+            ratio = _fraction_of_text(match.group(1), name)
+            if ratio <= 0:
+                raise InvalidParameter(
+                    explain(
+                        f"a positive ratio inside ln() for {name}",
+                        f"{name}={value!r}",
+                        "Give ln(a/b) with a and b positive",
+                    )
+                )
+            return LogRatio(ratio) if ratio != 1 else Fraction(0)
+    return exact_fraction(value, name=name)
+
+
+def sign(value: Real) -> int:
+    """Return -1, 0 or 1."""
+    if isinstance(value, LogRatio):
+        return (value.ratio > 1) - (value.ratio < 1)
+    return (value > 0) - (value < 0)
+
+
+def exact_int(value: object, *, name: str, minimum: int) -> int:
+    """Return an integer of at least ``minimum``, or raise InvalidParameter."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+    elif isinstance(value, float) and value.is_integer():
+        number = int(value)
+    else:
+        raise InvalidParameter(
+            explain(
+                f"{name} as a whole number of at least {minimum}",
+                f"{name}={value!r}",
+                "Give an integer",
+            )
+        )
+    if number < minimum:
+        raise InvalidParameter(
+            explain(f"{name} of at least {minimum}", f"{name}={number}", f"Raise {name}")
+        )
+    return number
