@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
 
@@ -22,20 +20,26 @@ from smoothdp.exact.parameters import LogRatio, Real
 _PRECISION_LOCK = threading.RLock()
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
+class precision:  # noqa: N801 - reads as a verb phrase in `with precision(128):`
     """Run the body at ``bits`` of working precision, alone, and restore it after.
 
     >>> with precision(128):
     ...     third = arb(1) / 3
     """
-    with _PRECISION_LOCK:
-        before = ctx.prec
-        ctx.prec = bits
-        try:
-            yield
-        finally:
-            ctx.prec = before
+
+    __slots__ = ("_before", "_bits")
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+
+    def __enter__(self) -> None:
+        _PRECISION_LOCK.acquire()
+        self._before = ctx.prec
+        ctx.prec = self._bits
+
+    def __exit__(self, *exc: object) -> None:
+        ctx.prec = self._before
+        _PRECISION_LOCK.release()
 
 
 def ball(value: Real | int) -> arb:

@@ -1,0 +1,69 @@
+"""Counts of records per category, as a user hands them over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+from smoothdp.errors import InvalidData, explain
+
+LARGEST_COUNT = 1 << 50
+"""Beyond about 1e15 records, counts would no longer be exact as floats."""
+
+
+def read_counts(counts: Iterable[object], *, total: int, what: str = "counts") -> tuple[int, ...]:
+    """Return counts as integers, or raise InvalidData.
+
+    ``counts`` has one entry per category of the universe, empty categories included; they
+    are whole numbers >= 0 that add up to ``total``.
+    """
+    if isinstance(counts, str | bytes):
+        raise InvalidData(
+            explain(f"{what} as a sequence of numbers", f"text {counts!r}", "Give a list")
+        )
+    try:
+        entries = list(counts)
+    except TypeError:
+        raise InvalidData(
+            explain(f"{what} as a sequence", f"{counts!r}", "Give one count per category")
+        ) from None
+    values = tuple(_read_count(entry, position, what) for position, entry in enumerate(entries))
+    if len(values) < 2:
+        raise InvalidData(
+            explain(
+                f"{what} of at least two categories (the whole universe, empty ones included)",
+                f"{len(values)}",
+                "Add the categories that nobody is in as zeros",
+            )
+        )
+    if sum(values) != total:
+        raise InvalidData(
+            explain(
+                f"{what} that add up to {total}",
+                f"a sum of {sum(values)}",
+                "Mend the counts or n_records",
+            )
+        )
+    return values
+
+
+def _read_count(entry: object, position: int, what: str) -> int:
+    if isinstance(entry, Integral) and not isinstance(entry, bool):
+        value = int(entry)
+    elif isinstance(entry, Real) and not isinstance(entry, bool) and float(entry).is_integer():
+        value = int(entry)
+    else:
+        raise InvalidData(
+            explain(
+                f"{what} as whole numbers",
+                f"{entry!r} at position {position}",
+                "Give the number of records in each category",
+            )
+        )
+    if value < 0:
+        raise InvalidData(
+            explain(
+                f"{what} of at least 0", f"{value} at position {position}", "Mend that count"
+            )
+        )
+    return value

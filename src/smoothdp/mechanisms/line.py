@@ -1,0 +1,217 @@
+"""Tails of the output when only two categories exist: sums along one line.
+
+With two categories the output is one number, i records of category a, and every set of
+outputs that matters is a tail {i >= first}. The first probability comes from ball
+arithmetic, the others by exact ratios (notes A2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.exact.logspace import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters import Real
+from smoothdp.exact.points import binomial_point, hypergeometric_point
+from smoothdp.exact.ratio_sum import expected_length, log_ratio_sum
+from smoothdp.mechanisms.half_plane import (
+    BITS,
+    MOST_BITS,
+    HalfPlane,
+    hypergeometric_half_plane,
+    multinomial_half_plane,
+)
+
+FloatArray = NDArray[np.float64]
+Weight = Callable[[FloatArray], FloatArray]
+
+
+class Line(Protocol):
+    """The law of i, the number of sampled records of category a, of two categories."""
+
+    count_a: int
+    count_b: int
+    n_draws: int
+
+    @property
+    def lowest(self) -> int: ...
+    @property
+    def highest(self) -> int: ...
+    def log_probability(self, i: int) -> LogBounds: ...
+    def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]: ...
+    def ratio(self, i: int) -> float: ...
+    def curvature(self, i: int) -> float: ...
+    def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane: ...
+    def mirrored(self) -> Line: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HypergeometricLine:
+    """Without replacement: i ~ Hypergeometric(n_draws from count_a + count_b)."""
+
+    count_a: int
+    count_b: int
+    n_draws: int
+
+    @property
+    def lowest(self) -> int:
+        return max(0, self.n_draws - self.count_b)
+
+    @property
+    def highest(self) -> int:
+        return min(self.count_a, self.n_draws)
+
+    def log_probability(self, i: int) -> LogBounds:
+        """Bound ln P(i), for i in the support."""
+        return hypergeometric_point(i, self.n_draws, self.count_a, self.count_b)
+
+    def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]: ...
+    def ratio(self, i: int) -> float: ...
+    def curvature(self, i: int) -> float: ...
+    def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane: ...
+    def mirrored(self) -> Line: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HypergeometricLine:
+    """Without replacement: i ~ Hypergeometric(n_draws from count_a + count_b)."""
+
+    count_a: int
+    count_b: int
+    n_draws: int
+
+    @property
+    def lowest(self) -> int:
+        return max(0, self.n_draws - self.count_b)
+
+    @property
+    def highest(self) -> int:
+        return min(self.count_a, self.n_draws)
+
+    def log_probability(self, i: int) -> LogBounds:
+        """Bound ln P(i), for i in the support."""
+        return hypergeometric_point(i, self.n_draws, self.count_a, self.count_b)
+
+    def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
+        """Return d -> P(first + d + 1) / P(first + d), three roundings each."""
+        left_a, left_draws = float(self.count_a - first), float(self.n_draws - first)
+        next_i, next_b = float(first + 1), float(self.count_b - self.n_draws + first + 1)
+
+        def ratio(d: FloatArray) -> FloatArray:
+            return ((left_a - d) * (left_draws - d)) / ((next_i + d) * (next_b + d))
+
+        return ratio
+
+    def ratio(self, i: int) -> float:
+        a, b, t = self.count_a, self.count_b, self.n_draws
+        return (a - i) * (t - i) / ((i + 1) * (b - t + i + 1))
+
+    def curvature(self, i: int) -> float:
+        a, b, t = self.count_a, self.count_b, self.n_draws
+        return 1 / (a - i + 1) + 1 / (t - i + 1) + 1 / (i + 1) + 1 / (b - t + i + 1)
+
+    def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane:
+        return hypergeometric_half_plane(count_a, count_b, epsilon, bits)
+
+    def mirrored(self) -> HypergeometricLine:
+        return HypergeometricLine(self.count_b, self.count_a, self.n_draws)
+
+
+@dataclass(frozen=True, slots=True)
+class BinomialLine:
+    """With replacement: i ~ Binomial(n_draws, count_a / (count_a + count_b))."""
+
+    count_a: int
+    count_b: int
+    n_draws: int
+
+    @property
+    def lowest(self) -> int:
+        return self.n_draws if self.count_b == 0 else 0
+
+    @property
+    def highest(self) -> int:
+        return self.n_draws if self.count_a else 0
+
+    def log_probability(self, i: int) -> LogBounds:
+        """Bound ln P(i), for i in the support."""
+        return binomial_point(i, self.n_draws, self.count_a, self.count_b)
+
+    def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
+        """Return d -> P(first + d + 1) / P(first + d), three roundings each."""
+        left, next_i = float(self.n_draws - first), float(first + 1)
+        odds = self.count_a / self.count_b if self.count_b else 0.0
+
+        def ratio(d: FloatArray) -> FloatArray:
+            return (left - d) / (next_i + d) * odds
+
+        return ratio
+
+    def ratio(self, i: int) -> float:
+        return (self.n_draws - i) * self.count_a / ((i + 1) * max(self.count_b, 1))
+
+    def curvature(self, i: int) -> float:
+        return 1 / (self.n_draws - i + 1) + 1 / (i + 1)
+
+    def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane:
+        return multinomial_half_plane(count_a, count_b, epsilon, bits, self.n_draws)
+
+    def mirrored(self) -> BinomialLine:
+        return BinomialLine(self.count_b, self.count_a, self.n_draws)
+
+
+def tail_sum(
+    line: Line,
+    counts: tuple[int, int],
+    epsilon: Real,
+    weight_from: Callable[[HalfPlane, int], tuple[Weight, int]],
+) -> LogBounds:
+    """Bound ln sum of P(i) weight(i) over the i that lie inside the half-plane.
+
+    ``counts`` are those of the half-plane; ``weight_from(half_line, first)`` returns the
+    weight d -> weight(first + d) and its number of roundings.
+    """
+    bits = BITS
+    while True:
+        half_line = line.half_plane(*counts, epsilon, bits).on_line(line.n_draws)
+        first = max(half_line.first_inside(0), line.lowest)
+        if first > line.highest:
+            return LOG_ZERO
+        if half_line.gain(first, 0) >> 60 >= half_line.slack:
+            return _sum_from(line, half_line, first, weight_from)
+        if bits >= MOST_BITS:
+            # An exact tie, as far as 1536 bits can tell: the first term counts above only.
+            upper = _sum_from(line, half_line, first, weight_from).upper
+            if first == line.highest:
+                return LogBounds(-math.inf, upper)
+            return LogBounds(_sum_from(line, half_line, first + 1, weight_from).lower, upper)
+        bits *= 2
+
+
+def _sum_from(
+    line: Line,
+    half_line: HalfPlane,
+    first: int,
+    weight_from: Callable[[HalfPlane, int], tuple[Weight, int]],
+) -> LogBounds:
+    weight, roundings = weight_from(half_line, first)
+    ratio = line.ratio_from(first)
+    n_terms = line.highest - first + 1
+    length = 1
+    if n_terms > 1:
+        length = expected_length(math.log(line.ratio(first)), line.curvature(first))
+    total = log_ratio_sum(
+        ratio,
+        weight,
+        n_terms=n_terms,
+        length=length,
+        ratio_roundings=3,
+        weight_roundings=roundings + 1,
+    )
+    return line.log_probability(first).shifted(total)
+
