@@ -1,0 +1,1 @@
+"""Figures. matplotlib is imported inside the calls, so it stays an extra."""

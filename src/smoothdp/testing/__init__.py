@@ -1,0 +1,1 @@
+"""Public tools for testing: brute-force oracles and statistical checkers."""

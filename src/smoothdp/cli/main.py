@@ -1,0 +1,56 @@
+"""The ``smoothdp`` command: its commands, and how errors and warnings are shown."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TextIO
+
+import click
+
+from smoothdp.cli.measure import measure
+from smoothdp.cli.papers import papers
+from smoothdp.errors import SmoothdpError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="smoothdp")
+def commands() -> None:
+    """Differential privacy beyond the worst case.
+
+    \b
+    Example:
+      smoothdp measure --counts 81283501,74223975 --sampling-rate 0.998 --threshold 0.51
+    """
+
+
+commands.add_command(measure)
+commands.add_command(papers)
+
+
+def _one_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"Note: {message}", file=sys.stderr)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exit with 2 and one line on stderr after bad input."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _one_line
+        try:
+            commands.main(args=arguments, prog_name="smoothdp", standalone_mode=False)
+        except click.ClickException as error:
+            message = " ".join(error.format_message().split())
+            print(f"Error: {message}", file=sys.stderr)
+            sys.exit(2)
+        except click.Abort:
+            sys.exit(130)
+        except (SmoothdpError, OSError) as error:
+            print(f"Error: {error}", file=sys.stderr)
+            sys.exit(2)

@@ -1,0 +1,65 @@
+"""``smoothdp measure``: how private is a histogram of a sample?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import smoothdp as sd
+from smoothdp.cli.measure_input import read_counts, read_mechanism
+from smoothdp.report import measure_histogram
+
+SAMPLING = click.Choice(["without_replacement", "with_replacement"])
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--counts", help="Records per category, e.g. 81283501,74223975 (empty ones as 0).")
+@click.option("--column", help="Column of FILE (CSV or Parquet) whose values are categories.")
+@click.option("--universe", help="All categories of the column, comma-separated.")
+@click.option("--sampling-rate", help="Share of records drawn; T = ceil(rate * n), exactly.")
+@click.option("--n-draws", type=int, help="Number of records drawn, instead of a rate.")
+@click.option("--sampling", type=SAMPLING, default="without_replacement", show_default=True)
+@click.option("--keep-probability", help="Instead: each record is kept independently.")
+@click.option("--epsilon", help='Epsilon, e.g. 0.5 or "ln(51/49)".')
+@click.option("--threshold", help="Adversary's accuracy t; sets epsilon = ln(t / (1 - t)).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw delta(x) against epsilon.")
+def measure(
+    file: Path | None,
+    counts: str | None,
+    column: str | None,
+    universe: str | None,
+    sampling_rate: str | None,
+    n_draws: int | None,
+    sampling: str,
+    keep_probability: str | None,
+    epsilon: str | None,
+    threshold: str | None,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Measure a histogram of a sample that is published without added noise.
+
+    Prints delta(x) at these counts, ordinary DP beside it, and the adversary's utility.
+    delta(x) is a function of the data: measure public, hypothetical or modelled counts.
+
+    \b
+    Examples:
+      smoothdp measure --counts 81283501,74223975 --sampling-rate 0.998 --threshold 0.51
+      smoothdp measure votes.csv --column candidate --keep-probability 0.99 --epsilon 1
+    """
+    categories = read_counts(counts, file, column, universe)
+    mechanism = read_mechanism(
+        sum(categories.values()), sampling_rate, n_draws, sampling, keep_probability
+    )
+    result = measure_histogram(mechanism, categories, epsilon=epsilon, threshold=threshold)
+    if plot is not None:
+        result.draw(plot)
+        click.echo(f"Picture: {plot}", err=True)
+    if as_json:
+        click.echo(json.dumps({**result.to_dict(), "version": sd.__version__}, indent=2))
+    else:
+        click.echo(result.text())

@@ -1,0 +1,68 @@
+"""What ``smoothdp measure`` is asked about: counts and a mechanism."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import smoothdp as sd
+
+
+def read_counts(
+    counts: str | None, file: Path | None, column: str | None, universe: str | None
+) -> dict[str, int]:
+    """Return records per category, in order, from --counts or from a column of a file."""
+    if (counts is None) == (file is None):
+        got = "neither" if counts is None else "both"
+        raise click.UsageError(
+            f"Expected either --counts or a FILE with --column; got {got}. Give exactly one."
+        )
+    if counts is not None:
+        return {f"category {place}": value for place, value in enumerate(_parse(counts), 1)}
+    assert file is not None
+    if column is None:
+        raise click.UsageError(
+            f"Expected --column with {file}; got none. Name the column that holds the categories."
+        )
+    named = [name.strip() for name in universe.split(",")] if universe is not None else None
+    return sd.count_column(file, column, universe=named)
+
+
+def read_mechanism(
+    n_records: int,
+    sampling_rate: str | None,
+    n_draws: int | None,
+    sampling: str,
+    keep_probability: str | None,
+) -> sd.SamplingHistogram | sd.BernoulliHistogram:
+    """Return the mechanism that the options describe."""
+    given = [option is not None for option in (sampling_rate, n_draws, keep_probability)]
+    if sum(given) != 1:
+        raise click.UsageError(
+            "Expected one of --sampling-rate, --n-draws and --keep-probability; got "
+            f"{sum(given)} of them. Say how the sample is drawn."
+        )
+    if keep_probability is not None:
+        return sd.BernoulliHistogram(n_records, keep_probability=keep_probability)
+    return sd.SamplingHistogram(
+        n_records,
+        n_draws=n_draws,
+        sampling_rate=sampling_rate,
+        sampling="with_replacement" if sampling == "with_replacement" else "without_replacement",
+    )
+
+
+def _parse(counts: str) -> list[int]:
+    values = []
+    for text in counts.split(","):
+        try:
+            values.append(int(text))
+        except ValueError:
+            raise click.UsageError(
+                f"Expected --counts as whole numbers separated by commas; got {text.strip()!r}. "
+                "Give one count per category, such as 120,340,0."
+            ) from None
+    if any(value < 0 for value in values):
+        raise click.UsageError(f"Expected counts of at least 0; got {min(values)}. Mend it.")
+    return values

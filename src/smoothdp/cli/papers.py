@@ -1,0 +1,56 @@
+"""``smoothdp papers``: figures and tables of the papers, recomputed exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from smoothdp.papers import FIGURES
+
+
+@click.group()
+def papers() -> None:
+    """Recompute figures of the papers, with exact numbers.
+
+    \b
+    Example:
+      smoothdp papers figure smoothed-dp/1 --out figure.png
+    """
+
+
+@papers.command("list")
+def list_figures() -> None:
+    """List the figures that can be recomputed.
+
+    \b
+    Example:
+      smoothdp papers list
+    """
+    for name, figure in FIGURES.items():
+        click.echo(f"{name}  {figure.title}")
+
+
+@papers.command()
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write the picture.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+def figure(name: str, out: Path | None, as_json: bool) -> None:
+    """Recompute one figure: a table, and a picture with --out.
+
+    \b
+    Example:
+      smoothdp papers figure smoothed-dp/1 --out figure.png
+    """
+    if name not in FIGURES:
+        raise click.UsageError(
+            f"Expected one of {', '.join(FIGURES)}; got {name!r}. See: smoothdp papers list"
+        )
+    computed = FIGURES[name].compute()
+    if as_json:
+        click.echo(json.dumps(computed.to_dict(), indent=2))
+    else:
+        click.echo(computed.text())
+    if out is not None:
+        click.echo(f"\nPicture: {computed.draw(out)}", err=as_json)

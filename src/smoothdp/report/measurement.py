@@ -1,0 +1,205 @@
+"""A measurement of one histogram mechanism at given counts, ready to be shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.mechanisms.utility import odds
+from smoothdp.plots.canvas import save
+from smoothdp.plots.profile import plot_profile
+from smoothdp.text import table, upper_text
+
+if TYPE_CHECKING:
+    from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
+
+_LN10 = math.log(10)
+_THRESHOLD_STEP = 10**15
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """delta(x) of a histogram mechanism at given counts, with ordinary DP beside it.
+
+    Attributes:
+        mechanism: what was measured.
+        counts: records per category, by name, in order.
+        epsilon: the exact epsilon; threshold: the adversary's accuracy t.
+        log_delta, log_utility, log_worst_case: bounds of natural logarithms; the utility
+            is None where it is out of reach.
+    """
+
+    mechanism: SamplingHistogram | BernoulliHistogram
+    counts: dict[str, int]
+    epsilon: Real
+    threshold: Fraction
+    log_delta: LogBounds
+    log_utility: LogBounds | None
+    log_worst_case: LogBounds
+
+    @property
+    def below_one_over_n(self) -> bool:
+        """True if delta(x) < 1/n, the usual mark of a private release."""
+        return self.log_delta.upper < -math.log(self.mechanism.n_records)
+
+    def text(self) -> str:
+        """Return the table and the sentence."""
+        n = self.mechanism.n_records
+        utility = "not computed: too many outputs to enumerate"
+        if self.log_utility is not None:
+            utility = (
+                f"{upper_text(self.log_utility.upper)}  (gain of one who knows all other "
+                f"records; guesses right at most {float(self.threshold):.4g} of the time "
+                "count for nothing)"
+            )
+        beside = "below" if self.below_one_over_n else "NOT below"
+        rows = [
+            ("mechanism", self.mechanism.describe()),
+            ("counts", ", ".join(f"{name}: {value}" for name, value in self.counts.items())),
+            ("epsilon", _real_text(self.epsilon)),
+            (
+                "delta(x)",
+                f"{upper_text(self.log_delta.upper)}  (exact, rounded up; log10 "
+                f"{self.log_delta.upper / _LN10:.3f})",
+            ),
+            (
+                "ordinary DP",
+                f"{upper_text(self.log_worst_case.upper)}  (its delta at every finite epsilon)",
+            ),
+            ("adversary's utility", utility),
+            ("1/n", f"{1 / n:.4g}  (delta(x) is {beside} it)"),
+        ]
+        return f"{table(rows)}\n\n{self.sentence()}"
+
+    def sentence(self) -> str:
+        """Return what was found in plain English."""
+        return (
+            "At these counts, replacing any one record changes the probability of any set of "
+            f"published histograms by at most a factor e^epsilon = "
+            f"{math.exp(min(700.0, float(self.epsilon))):.4g}, give or take "
+            f"{upper_text(self.log_delta.upper)}.\n"
+            "This holds at these counts and is as private as they are: use it for public, "
+            "hypothetical or modelled counts.\n"
+            "For every database at once, only the ordinary DP line holds."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything for JSON; logarithms are natural, floats rounded up."""
+        return {
+            "mechanism": self.mechanism.describe(),
+            "n_records": self.mechanism.n_records,
+            "counts": self.counts,
+            "epsilon": float(self.epsilon),
+            "epsilon_exact": str(self.epsilon),
+            "threshold": float(self.threshold),
+            "delta": self.log_delta.linear()[1],
+            "delta_lower": self.log_delta.linear()[0],
+            "log_delta": self.log_delta.upper,
+            "log10_delta": self.log_delta.upper / _LN10,
+            "worst_case_delta": self.log_worst_case.linear()[1],
+            "adversary_utility": self.log_utility.linear()[1] if self.log_utility else None,
+            "log_adversary_utility": self.log_utility.upper if self.log_utility else None,
+            "one_over_n": 1 / self.mechanism.n_records,
+            "delta_below_one_over_n": self.below_one_over_n,
+            "sentence": self.sentence(),
+        }
+
+    def draw(self, path: str | Path) -> Path:
+        """Write a picture of delta(x) against epsilon, and return its path."""
+        axes = plot_profile(
+            self.mechanism.at(self.counts.values()),
+            largest_epsilon=max(1.0, 2 * float(self.epsilon)),
+            title=self.mechanism.describe(),
+            reference=(-math.log10(self.mechanism.n_records), "1/n"),
+        )
+        return save(axes, path)
+
+
+def measure_histogram(
+    mechanism: SamplingHistogram | BernoulliHistogram,
+    counts: Mapping[str, int],
+    *,
+    epsilon: Parameter | None = None,
+    threshold: Parameter | None = None,
+) -> Measurement:
+    """Measure a mechanism at given counts.
+
+    One of epsilon and threshold is enough: they are tied by threshold = E / (E + 1) with
+    E = e^epsilon (Lemma 2 of paper 1). An irrational threshold is rounded down, which can
+    only raise the utility.
+
+    Raises:
+        InvalidParameter: neither is given, or one is outside its domain.
+        InvalidData: counts that do not fit the mechanism.
+    """
+    exact_epsilon, exact_threshold = _resolve(epsilon, threshold)
+    values = list(counts.values())
+    profile = mechanism.at(values)
+    return Measurement(
+        mechanism=mechanism,
+        counts=dict(counts),
+        epsilon=exact_epsilon,
+        threshold=exact_threshold,
+        log_delta=profile.log_delta_bounds(exact_epsilon),
+        log_utility=_worst_utility(mechanism, values, exact_threshold),
+        log_worst_case=mechanism.log_inclusion(),
+    )
+
+
+def _resolve(epsilon: Parameter | None, threshold: Parameter | None) -> tuple[Real, Fraction]:
+    if epsilon is None and threshold is None:
+        raise InvalidParameter(
+            explain("epsilon or threshold", "neither", "Give one, such as threshold 0.51")
+        )
+    if threshold is not None:
+        exact_threshold = exact_fraction(threshold, name="threshold")
+        if not Fraction(1, 2) <= exact_threshold < 1 and epsilon is None:
+            raise InvalidParameter(
+                explain(
+                    "1/2 <= threshold < 1 (it sets epsilon = ln(t / (1 - t)))",
+                    f"threshold={threshold}",
+                    "Raise the threshold, or give epsilon beside it",
+                )
+            )
+        if epsilon is None:
+            return odds(exact_threshold), exact_threshold
+    assert epsilon is not None
+    exact_epsilon = exact_real(epsilon, name="epsilon")
+    if sign(exact_epsilon) < 0:
+        raise InvalidParameter(
+            explain("epsilon >= 0", f"epsilon={epsilon}", "Give a non-negative epsilon")
+        )
+    if threshold is not None:
+        return exact_epsilon, exact_threshold
+    if isinstance(exact_epsilon, LogRatio):
+        return exact_epsilon, exact_epsilon.ratio / (1 + exact_epsilon.ratio)
+    # t = 1 / (1 + e^-epsilon), rounded down to 15 places, two units below the float.
+    places = math.floor(_THRESHOLD_STEP / (1 + math.exp(-min(700.0, float(exact_epsilon))))) - 2
+    return exact_epsilon, max(Fraction(1, 2), Fraction(places, _THRESHOLD_STEP))
+
+
+def _worst_utility(
+    mechanism: SamplingHistogram | BernoulliHistogram, counts: list[int], threshold: Fraction
+) -> LogBounds | None:
+    """Return bounds of the utility, the worst over whose record the adversary is after."""
+    bounds = []
+    for place, count in enumerate(counts):
+        if count:
+            known = [*counts[:place], count - 1, *counts[place + 1 :]]
+            try:
+                bounds.append(mechanism.log_adversary_utility(known, threshold=threshold))
+            except OutOfReach:
+                return None
+    return LogBounds(max(b.lower for b in bounds), max(b.upper for b in bounds))
+
+
+def _real_text(value: Real) -> str:
+    number = f"{float(value):.6g}"
+    return f"{number}  (= {value})" if isinstance(value, LogRatio) else number

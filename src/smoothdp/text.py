@@ -1,0 +1,42 @@
+"""Plain tables of two or more columns, and numbers that never round to the unsafe side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+
+
+def table(rows: Sequence[Sequence[str]], *, header: Sequence[str] | None = None) -> str:
+    """Return rows aligned in columns, two spaces apart."""
+    every = [header, *rows] if header else list(rows)
+    widths = [max(len(row[i]) for row in every) for i in range(len(every[0]))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in every
+    ]
+    if header:
+        lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def upper_text(log_value: float, digits: int = 4) -> str:
+    """Return e^log_value as text with a few digits, rounded up, at any depth.
+
+    >>> upper_text(math.log(0.12341))
+    '0.1235'
+    >>> upper_text(-20000.0)
+    '1.154e-8686'
+    """
+    if log_value == -math.inf:
+        return "0"
+    if log_value >= 0.0:
+        return "1"
+    context = Context(prec=digits, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+    wide = Context(prec=40, Emin=-(10**9), Emax=10**9)
+    # 40 digits of the exponential of a float: its own error cannot reach the last digit
+    # that is printed, except upwards by the ceiling.
+    value = context.plus(wide.exp(Decimal(log_value)))
+    if value >= Decimal("0.0001"):
+        return f"{value.normalize():f}"
+    return f"{value:.{digits - 1}e}"
