@@ -26,7 +26,7 @@ def upper_text(log_value: float, digits: int = 4) -> str:
     >>> upper_text(math.log(0.12341))
     '0.1235'
     >>> upper_text(-20000.0)
-    '1.154e-8686'
+    '1.290e-8686'
     """
     if log_value == -math.inf:
         return "0"
@@ -40,3 +40,16 @@ def upper_text(log_value: float, digits: int = 4) -> str:
     if value >= Decimal("0.0001"):
         return f"{value.normalize():f}"
     return f"{value:.{digits - 1}e}"
+
+
+def number_up(value: float, digits: int = 4) -> str:
+    """Return a nonnegative float as text with a few digits, rounded up.
+
+    >>> number_up(0.30001)
+    '0.3001'
+    """
+    if not math.isfinite(value):
+        return str(value)
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    # The shortest decimal is what a float parameter means.
+    return f"{context.create_decimal(repr(value)).normalize():f}"

@@ -13,6 +13,7 @@ import pytest
 
 from smoothdp import BernoulliHistogram, SamplingHistogram
 from smoothdp.errors import PrivacyWarning
+from smoothdp.exact.parameters import exact_real
 from smoothdp.mechanisms.histograms import HistogramMechanism
 from smoothdp.testing import oracles
 
@@ -71,7 +72,7 @@ def test_delta_equals_enumeration(kind: str, m: int, sizes: range) -> None:
                 for growth in GROWTHS:
                     truth = oracles.delta_by_enumeration(x, m, law, growth)
                     epsilon = f"ln({growth})"
-                    bounds = mechanism.at(counts).log_delta_bounds_of(epsilon)
+                    bounds = mechanism.at(counts).log_delta_bounds(exact_real(epsilon, name="epsilon"))
                     if truth == 0:
                         assert bounds.lower == -math.inf
                         assert mechanism.delta(counts, epsilon=epsilon) <= 1e-290

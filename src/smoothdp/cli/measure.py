@@ -9,7 +9,6 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.measure_input import read_counts, read_mechanism
-from smoothdp.report import measure_histogram
 
 SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 
@@ -55,7 +54,7 @@ def measure(
     mechanism = read_mechanism(
         sum(categories.values()), sampling_rate, n_draws, sampling, keep_probability
     )
-    result = measure_histogram(mechanism, categories, epsilon=epsilon, threshold=threshold)
+    result = sd.measure_histogram(mechanism, categories, epsilon=epsilon, threshold=threshold)
     if plot is not None:
         result.draw(plot)
         click.echo(f"Picture: {plot}", err=True)

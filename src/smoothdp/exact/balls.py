@@ -46,8 +46,10 @@ def ball(value: Real | int) -> arb:
     """Enclose an exact number at the present precision."""
     if isinstance(value, LogRatio):
         numerator, denominator = value.ratio.numerator, value.ratio.denominator
-        # ln(1 + x) keeps the relative accuracy of ratios close to 1.
-        return arb(fmpq(numerator - denominator, denominator)).log1p()
+        if 2 * numerator > denominator and 2 * denominator > numerator:
+            # ln(1 + x) keeps the relative accuracy of ratios close to 1.
+            return arb(fmpq(numerator - denominator, denominator)).log1p()
+        return arb(fmpz(numerator)).log() - arb(fmpz(denominator)).log()
     if isinstance(value, Fraction):
         return arb(fmpq(value.numerator, value.denominator))
     return arb(fmpz(value))

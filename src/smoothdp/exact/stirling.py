@@ -23,7 +23,7 @@ EXCESS_ERROR = 40 * UNIT_ROUNDOFF
 DEVIANCE_ERROR = 40 * UNIT_ROUNDOFF
 """Relative error of `deviance`."""
 
-_TABLE = np.array([
+TABLE = (
     0.0,
     1.0000000000000000000,
     1.3068528194400546906,
@@ -41,7 +41,10 @@ _TABLE = np.array([
     2.2444185681250608968,
     2.2785183673077405761,
     2.3104405502441730011,
-])
+)
+"""ln n! - (n ln n - n) for n = 0..16, to 20 digits."""
+
+_TABLE = np.array(TABLE)
 _HALF_LOG_2PI = 0.91893853320467274178
 _SERIES_BELOW = 0.5
 

@@ -16,11 +16,11 @@ from typing import ClassVar
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.mechanisms.counts import read_counts
-from smoothdp.privacy.guarantees import ApproxDP
+from smoothdp.privacy.standard import ApproxDP
 from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.release import Release, library_version
 from smoothdp.sources import Source
 
@@ -231,16 +231,6 @@ def count_records(
             )
         )
     return tuple(tally.get(category, 0) for category in universe)
-
-
-def read_epsilon(epsilon: Parameter) -> Real:
-    """Return an exact epsilon >= 0, or raise InvalidParameter."""
-    value = exact_real(epsilon, name="epsilon")
-    if sign(value) < 0:
-        raise InvalidParameter(
-            explain("epsilon >= 0", f"epsilon={epsilon}", "Give a non-negative epsilon")
-        )
-    return value
 
 
 def worst_pairs(smallest: Sequence[int]) -> list[tuple[int, int]]:

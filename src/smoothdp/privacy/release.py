@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from smoothdp.privacy.guarantees import Guarantee
+    from smoothdp.privacy.guarantee import Guarantee
     from smoothdp.sources import Source
 
 Value = TypeVar("Value")

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.utility import odds
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
+from smoothdp.privacy.profile import read_epsilon
 from smoothdp.text import table, upper_text
 
 if TYPE_CHECKING:
@@ -171,11 +172,7 @@ def _resolve(epsilon: Parameter | None, threshold: Parameter | None) -> tuple[Re
         if epsilon is None:
             return odds(exact_threshold), exact_threshold
     assert epsilon is not None
-    exact_epsilon = exact_real(epsilon, name="epsilon")
-    if sign(exact_epsilon) < 0:
-        raise InvalidParameter(
-            explain("epsilon >= 0", f"epsilon={epsilon}", "Give a non-negative epsilon")
-        )
+    exact_epsilon = read_epsilon(epsilon)
     if threshold is not None:
         return exact_epsilon, exact_threshold
     if isinstance(exact_epsilon, LogRatio):

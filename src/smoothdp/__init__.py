@@ -1,0 +1,118 @@
+"""smoothdp: differential privacy beyond the worst case.
+
+Measure how private a release is that adds no noise, because sampling already did. The
+public names are loaded on first use: importing smoothdp loads neither numpy, scipy, flint
+nor matplotlib.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smoothdp.data import count_column, read_column
+    from smoothdp.errors import (
+        IncompatibleClaims,
+        InvalidData,
+        InvalidParameter,
+        MissingExtra,
+        OutOfReach,
+        PrivacyWarning,
+        SmoothdpError,
+    )
+    from smoothdp.exact.entropy import SeededRandom, SystemRandom
+    from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
+    from smoothdp.privacy import (
+        ZCDP,
+        ApproxDP,
+        DataModel,
+        GaussianDP,
+        Neighbours,
+        Pair,
+        PrivacyProfile,
+        PureDP,
+        Release,
+        SmoothedDP,
+        TradeoffFunction,
+        TruncatedCDP,
+        guarantee_from_json,
+    )
+    from smoothdp.report import Measurement, measure_histogram
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ApproxDP": "smoothdp.privacy",
+    "BernoulliHistogram": "smoothdp.mechanisms",
+    "DataModel": "smoothdp.privacy",
+    "GaussianDP": "smoothdp.privacy",
+    "IncompatibleClaims": "smoothdp.errors",
+    "InvalidData": "smoothdp.errors",
+    "InvalidParameter": "smoothdp.errors",
+    "Measurement": "smoothdp.report",
+    "MissingExtra": "smoothdp.errors",
+    "Neighbours": "smoothdp.privacy",
+    "OutOfReach": "smoothdp.errors",
+    "Pair": "smoothdp.privacy",
+    "PrivacyProfile": "smoothdp.privacy",
+    "PrivacyWarning": "smoothdp.errors",
+    "PureDP": "smoothdp.privacy",
+    "Release": "smoothdp.privacy",
+    "SamplingHistogram": "smoothdp.mechanisms",
+    "SeededRandom": "smoothdp.exact.entropy",
+    "SmoothdpError": "smoothdp.errors",
+    "SmoothedDP": "smoothdp.privacy",
+    "SystemRandom": "smoothdp.exact.entropy",
+    "TradeoffFunction": "smoothdp.privacy",
+    "TruncatedCDP": "smoothdp.privacy",
+    "ZCDP": "smoothdp.privacy",
+    "count_column": "smoothdp.data",
+    "guarantee_from_json": "smoothdp.privacy",
+    "measure_histogram": "smoothdp.report",
+    "read_column": "smoothdp.data",
+}
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "BernoulliHistogram",
+    "DataModel",
+    "GaussianDP",
+    "IncompatibleClaims",
+    "InvalidData",
+    "InvalidParameter",
+    "Measurement",
+    "MissingExtra",
+    "Neighbours",
+    "OutOfReach",
+    "Pair",
+    "PrivacyProfile",
+    "PrivacyWarning",
+    "PureDP",
+    "Release",
+    "SamplingHistogram",
+    "SeededRandom",
+    "SmoothdpError",
+    "SmoothedDP",
+    "SystemRandom",
+    "TradeoffFunction",
+    "TruncatedCDP",
+    "__version__",
+    "count_column",
+    "guarantee_from_json",
+    "measure_histogram",
+    "read_column",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'smoothdp' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

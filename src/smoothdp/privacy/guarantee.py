@@ -1,0 +1,84 @@
+"""What every privacy claim has in common."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
+from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Guarantee(ABC):
+    """A privacy claim: a frozen value that knows its neighbours.
+
+    Parameters are kept exactly; the float properties are never below them.
+    """
+
+    source: ClassVar[Source]
+    neighbours: Neighbours
+
+    @abstractmethod
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        """Bound ln of the largest delta(epsilon) of any mechanism that meets the claim."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Real | None]:
+        """Return the exact parameters by name."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return what is promised, as the middle of a sentence."""
+
+    def profile(self) -> PrivacyProfile:
+        """Return the tightest proved privacy profile that follows from the claim."""
+        return FunctionProfile(self.log_delta_bounds, self.neighbours)
+
+    def implies(self, other: Guarantee) -> bool:
+        """Return True if every mechanism that meets this claim is proved to meet the other.
+
+        False means: not proved. Claims about different neighbours raise
+        IncompatibleClaims; they meet only through an explicit conversion.
+        """
+        from smoothdp.privacy.implication import implies
+
+        return implies(self, other)
+
+    def sentence(self, *, rows_per_person: int = 1) -> str:
+        """Return the claim in plain English, about one row or about one person's rows.
+
+        With rows_per_person = k > 1 the claim is widened by group privacy.
+        """
+        from smoothdp.privacy.conversions import group_privacy
+
+        claim = self if rows_per_person == 1 else group_privacy(self, n_records=rows_per_person)
+        unit = "one row" if rows_per_person == 1 else f"one person's {rows_per_person} rows"
+        change = self.neighbours.sentence(unit)
+        return f"Whoever sees the output learns little about {unit}: {change} {claim.words()}"
+
+    def to_json(self) -> str:
+        """Return the claim as JSON; `guarantee_from_json` reads it back exactly."""
+        from smoothdp.privacy.codec import to_json
+
+        return to_json(self)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({given}, neighbours={self.neighbours.value!r})"
+
+
+def float_up(value: Real) -> float:
+    """Return a float not below an exact number, and equal to a float that was given."""
+    if isinstance(value, LogRatio):
+        return math.nextafter(float(value), math.inf)
+    nearest = float(value)
+    if Fraction(repr(nearest)) == value or Fraction(nearest) >= value:
+        return max(nearest, 5e-324) if value > 0 else nearest
+    return math.nextafter(nearest, math.inf)

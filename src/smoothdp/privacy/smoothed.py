@@ -1,0 +1,100 @@
+"""Smoothed differential privacy: DP on average over a model of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.curves import log_two_point_excess
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.privacy.guarantee import Guarantee, float_up
+from smoothdp.privacy.model import DataModel
+from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.profile import read_delta, read_epsilon
+from smoothdp.sources import Source
+from smoothdp.text import number_up, upper_text
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class SmoothedDP(Guarantee):
+    """(epsilon, delta, Pi)-smoothed DP: the expectation of delta_epsilon(x) is <= delta.
+
+    The expectation is over databases whose records are independent, each from any
+    distribution of the model Pi. Since delta_e(x) below e0 is at most
+    d + (1 - d) (e^e0 - e^e) / (1 + e^e0) with d = delta_e0(x), linear in d, the profile of
+    approximate DP passes through the expectation.
+
+    Source: Liu, Wang, Xia, Definition 3.
+
+    Args:
+        epsilon: e0 >= 0; delta: in [0, 1]; model: the set Pi, fixed without the data.
+        neighbours: "replace_one" (default); smoothed DP is not defined for add_remove.
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+    """
+
+    source: ClassVar[Source] = Source("liu-wang-xia", "Definition 3")
+    exact_epsilon: Real
+    exact_delta: Fraction
+    model: DataModel
+
+    def __init__(
+        self,
+        epsilon: Parameter,
+        *,
+        delta: Parameter,
+        model: DataModel,
+        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    ) -> None:
+        if not isinstance(model, DataModel):
+            raise InvalidParameter(
+                explain("model as a DataModel", f"{model!r}", "Build one with DataModel(vertices)")
+            )
+        relation = read_neighbours(neighbours)
+        if relation is not Neighbours.REPLACE_ONE:
+            raise InvalidParameter(
+                explain(
+                    'neighbours "replace_one" (paper 1 defines smoothed DP for it)',
+                    f"neighbours={relation.value!r}",
+                    "Leave neighbours out",
+                )
+            )
+        object.__setattr__(self, "exact_epsilon", read_epsilon(epsilon))
+        object.__setattr__(self, "exact_delta", read_delta(delta))
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "neighbours", relation)
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon as a float, not below the exact one."""
+        return float_up(self.exact_epsilon)
+
+    @property
+    def delta(self) -> float:
+        """Delta as a float, not below the exact one; at least 5e-324 unless it is 0."""
+        return float_up(self.exact_delta)
+
+    @property
+    def log_delta(self) -> float:
+        """ln delta, not below the exact one."""
+        return log_bounds(self.exact_delta).upper if self.exact_delta else float("-inf")
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        return log_two_point_excess(self.exact_epsilon, epsilon, self.exact_delta)
+
+    def parameters(self) -> dict[str, Real | None]:
+        return {"epsilon": self.exact_epsilon, "delta": self.exact_delta}
+
+    def words(self) -> str:
+        return (
+            "changes the probability of any set of outputs by at most a factor "
+            f"e^{number_up(self.epsilon)} plus a share that is {upper_text(self.log_delta)} "
+            "on average, if the rows are independent draws from distributions of the model "
+            f"({self.model.n_vertices} distributions over {self.model.n_atoms} values). It "
+            "promises nothing for data that the model does not describe."
+        )

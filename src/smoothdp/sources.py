@@ -1,0 +1,127 @@
+"""Where things come from: a citation key and a place in it, and the bibliography."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from smoothdp.errors import InvalidParameter, explain
+
+_BIBLIOGRAPHY = {
+    "liu-wang-xia": (
+        "article",
+        "Smoothed Differential Privacy",
+        "Ao Liu and Yu-Xiang Wang and Lirong Xia",
+        "Transactions on Machine Learning Research",
+        "2023",
+    ),
+    "bun-steinke-averages": (
+        "inproceedings",
+        "Average-Case Averages: Private Algorithms for Smooth Sensitivity and Mean Estimation",
+        "Mark Bun and Thomas Steinke",
+        "Advances in Neural Information Processing Systems",
+        "2019",
+    ),
+    "balcer-cheu": (
+        "inproceedings",
+        "Separating Local and Shuffled Differential Privacy via Histograms",
+        "Victor Balcer and Albert Cheu",
+        "Information-Theoretic Cryptography",
+        "2020",
+    ),
+    "chen-long": (
+        "misc",
+        "Distributed Gaussian Differential Privacy via Shuffling",
+        "Kan Chen and Qi Long",
+        "workshop paper",
+        "2021",
+    ),
+    "hladik-tetek": (
+        "article",
+        "Smooth Sensitivity Revisited: Towards Optimality",
+        "Richard Hladik and Jakub Tetek",
+        "preprint",
+        "2024",
+    ),
+    "bun-steinke-zcdp": (
+        "inproceedings",
+        "Concentrated Differential Privacy: Simplifications, Extensions, and Lower Bounds",
+        "Mark Bun and Thomas Steinke",
+        "Theory of Cryptography",
+        "2016",
+    ),
+    "dong-roth-su": (
+        "article",
+        "Gaussian Differential Privacy",
+        "Jinshuo Dong and Aaron Roth and Weijie J. Su",
+        "Journal of the Royal Statistical Society B",
+        "2022",
+    ),
+    "balle-wang": (
+        "inproceedings",
+        "Improving the Gaussian Mechanism for Differential Privacy: "
+        "Analytical Calibration and Optimal Denoising",
+        "Borja Balle and Yu-Xiang Wang",
+        "International Conference on Machine Learning",
+        "2018",
+    ),
+    "canonne-kamath-steinke": (
+        "inproceedings",
+        "The Discrete Gaussian for Differential Privacy",
+        "Clement Canonne and Gautam Kamath and Thomas Steinke",
+        "Advances in Neural Information Processing Systems",
+        "2020",
+    ),
+    "dwork-roth": (
+        "article",
+        "The Algorithmic Foundations of Differential Privacy",
+        "Cynthia Dwork and Aaron Roth",
+        "Foundations and Trends in Theoretical Computer Science",
+        "2014",
+    ),
+    "kairouz-oh-viswanath": (
+        "inproceedings",
+        "The Composition Theorem for Differential Privacy",
+        "Peter Kairouz and Sewoong Oh and Pramod Viswanath",
+        "International Conference on Machine Learning",
+        "2015",
+    ),
+    "bun-dwork-rothblum-steinke": (
+        "inproceedings",
+        "Composable and Versatile Privacy via Truncated CDP",
+        "Mark Bun and Cynthia Dwork and Guy N. Rothblum and Thomas Steinke",
+        "ACM Symposium on Theory of Computing",
+        "2018",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place in a publication: ``key`` of the bibliography, ``where`` in it."""
+
+    key: str
+    where: str
+
+    def __post_init__(self) -> None:
+        if self.key not in _BIBLIOGRAPHY:
+            raise InvalidParameter(
+                explain("a key of the bibliography", f"{self.key!r}", "Add it to sources.py")
+            )
+
+    def __str__(self) -> str:
+        _, title, authors, _, year = _BIBLIOGRAPHY[self.key]
+        return f"{authors}, {title} ({year}), {self.where}"
+
+
+def bibtex(key: str) -> str:
+    """Return the BibTeX entry of a key.
+
+    >>> print(bibtex("liu-wang-xia").splitlines()[0])
+    @article{liu-wang-xia,
+    """
+    kind, title, authors, venue, year = _BIBLIOGRAPHY[Source(key, "").key]
+    field = {"article": "journal", "inproceedings": "booktitle", "misc": "howpublished"}[kind]
+    return (
+        f"@{kind}{{{key},\n  title = {{{title}}},\n  author = {{{authors}}},\n"
+        f"  {field} = {{{venue}}},\n  year = {{{year}}},\n}}"
+    )
