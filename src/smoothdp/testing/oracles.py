@@ -88,6 +88,8 @@ def utility_by_enumeration(
     for truth in laws:
         mean = Fraction(0)
         for output, mass in truth.items():
+            if mass == 0:
+                continue
             masses = [other.get(output, Fraction(0)) for other in laws]
             mean += mass * max(Fraction(0), max(masses) / sum(masses) - threshold)
         best = max(best, mean / (1 - threshold))

@@ -1,0 +1,99 @@
+# Every target makes what it needs: a Python of 3.11 or later and make are enough.
+# uv is used if it is there, else venv and pip.
+SHELL := /bin/sh
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then echo $$p; break; fi; done)
+BIN := .venv/bin
+RUN := $(BIN)/python
+# Two workers suit two cores; the numerical libraries stay on one thread each.
+WORKERS ?= 2
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: help demo test check test-slow smoke bench docs references build clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@echo "make demo         privacy of US presidential elections, recomputed (about a minute)"
+	@echo "make test         all fast tests and checks, from nothing (a few minutes)"
+	@echo "make check        style, types, layers, doctests"
+	@echo "make test-slow    slow and statistical suites"
+	@echo "make bench        speed, as a table"
+	@echo "make docs         the documentation site, strictly, into site/"
+	@echo "make references   write the reference values of the tests anew"
+	@echo "make build        wheel and source distribution, into dist/"
+	@echo "make clean        remove everything that make made"
+
+# A stamp per set of extras: each is installed once, and again when pyproject.toml changes.
+.venv/pyvenv.cfg:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Expected Python 3.11 or later; got none. Install it, or run make PYTHON=/path."; \
+		exit 1; fi
+	@echo "==> making .venv with $(PYTHON)"
+	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --allow-existing --python "$(PYTHON)" .venv; \
+		else "$(PYTHON)" -m venv .venv; fi
+
+.venv/stamp-%: .venv/pyvenv.cfg pyproject.toml
+	@echo "==> installing smoothdp[$(subst -,$(COMMA),$*)] into .venv"
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(RUN) -e ".[$(subst -,$(COMMA),$*)]"; \
+		else $(RUN) -m pip install --quiet --disable-pip-version-check -e ".[$(subst -,$(COMMA),$*)]"; fi
+	@touch $@
+
+COMMA := ,
+
+demo: .venv/stamp-plot ## The main job on real input
+	@echo "==> elections of 1920-2024, 0.2% of the votes lost at random"
+	@mkdir -p build/demo
+	@$(BIN)/smoothdp papers figure smoothed-dp/1 --out build/demo/elections.png
+
+test: check smoke ## All fast tests and checks
+	@echo "==> tests"
+	@$(RUN) -m pytest -n $(WORKERS)
+
+check: .venv/stamp-all-dev
+	@echo "==> style"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "==> types"
+	@$(BIN)/mypy
+	@echo "==> layers"
+	@$(BIN)/lint-imports --no-cache
+	@echo "==> doctests"
+	@$(RUN) -m pytest -q -n $(WORKERS) --doctest-modules src
+
+# The smoke subset runs once where only the required dependencies are installed.
+build/smoke/stamp: pyproject.toml .venv/pyvenv.cfg
+	@echo "==> making an environment with the required dependencies alone"
+	@mkdir -p build/smoke
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python "$(PYTHON)" build/smoke/venv && \
+		uv pip install --quiet --python build/smoke/venv/bin/python -e . pytest; \
+		else "$(PYTHON)" -m venv build/smoke/venv && \
+		build/smoke/venv/bin/python -m pip install --quiet --disable-pip-version-check -e . pytest; fi
+	@touch $@
+
+smoke: build/smoke/stamp
+	@echo "==> smoke tests, required dependencies alone"
+	@build/smoke/venv/bin/python -m pytest -q -m smoke tests/house
+
+test-slow: .venv/stamp-all-dev
+	@echo "==> slow tests"
+	@$(RUN) -m pytest -n $(WORKERS) -m slow
+
+bench: .venv/stamp-all-dev
+	@$(RUN) -m benchmarks.run
+
+docs: .venv/stamp-docs
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+references: .venv/stamp-all-dev
+	@$(RUN) -m tests.references.make
+
+build: .venv/stamp-all-dev
+	@$(RUN) -m build --outdir dist
+
+clean:
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
