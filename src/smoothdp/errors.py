@@ -1,13 +1,13 @@
 """The exception tree, and the one sentence that every error uses.
 
-    SmoothdpError
-    ├── InvalidParameter   a parameter outside its domain          (also a ValueError)
-    ├── InvalidData        data that a function cannot take        (also a ValueError)
-    ├── IncompatibleClaims two claims that may not be combined     (also a ValueError)
-    ├── OutOfReach         correct but too large to compute        (also a RuntimeError)
-    └── MissingExtra       an optional dependency is not installed (also an ImportError)
+SmoothdpError
+├── InvalidParameter   a parameter outside its domain          (also a ValueError)
+├── InvalidData        data that a function cannot take        (also a ValueError)
+├── IncompatibleClaims two claims that may not be combined     (also a ValueError)
+├── OutOfReach         correct but too large to compute        (also a RuntimeError)
+└── MissingExtra       an optional dependency is not installed (also an ImportError)
 
-    PrivacyWarning         the call succeeds, but says less than its user may think
+PrivacyWarning         the call succeeds, but says less than its user may think
 """
 
 from __future__ import annotations

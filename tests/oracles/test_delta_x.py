@@ -72,7 +72,9 @@ def test_delta_equals_enumeration(kind: str, m: int, sizes: range) -> None:
                 for growth in GROWTHS:
                     truth = oracles.delta_by_enumeration(x, m, law, growth)
                     epsilon = f"ln({growth})"
-                    bounds = mechanism.at(counts).log_delta_bounds(exact_real(epsilon, name="epsilon"))
+                    bounds = mechanism.at(counts).log_delta_bounds(
+                        exact_real(epsilon, name="epsilon")
+                    )
                     if truth == 0:
                         assert bounds.lower == -math.inf
                         assert mechanism.delta(counts, epsilon=epsilon) <= 1e-290

@@ -23,8 +23,9 @@ def cases(kind: str) -> list[Any]:
 
 
 def mechanism(inputs: dict[str, Any], n: int) -> SamplingHistogram:
-    sampling = "with_replacement" if inputs["replacement"] else "without_replacement"
-    return SamplingHistogram(n, n_draws=inputs["T"], sampling=sampling)
+    if inputs["replacement"]:
+        return SamplingHistogram(n, n_draws=inputs["T"], sampling="with_replacement")
+    return SamplingHistogram(n, n_draws=inputs["T"])
 
 
 def tolerance(log_value: float) -> float:

@@ -133,9 +133,7 @@ def test_multivariate_samplers(replacing: bool) -> None:
     from smoothdp.testing import oracles
 
     x = oracles.database((2, 1, 2))
-    enumerate_law = (
-        oracles.law_with_replacement if replacing else oracles.law_without_replacement
-    )
+    enumerate_law = oracles.law_with_replacement if replacing else oracles.law_without_replacement
     law = enumerate_law(x, 3, 3)
     draw = multinomial if replacing else multivariate_hypergeometric
     rng = SeededRandom(99)

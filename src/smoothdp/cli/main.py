@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TextIO
 
 import click
 
@@ -28,14 +27,7 @@ commands.add_command(measure)
 commands.add_command(papers)
 
 
-def _one_line(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _one_line(message: Warning | str, *_: object, **__: object) -> None:
     print(f"Note: {message}", file=sys.stderr)
 
 

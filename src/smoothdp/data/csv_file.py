@@ -61,6 +61,4 @@ def column_place(path: Path, header: list[str], column: str) -> int:
     if names.count(column) == 1:
         return names.index(column)
     got = f"it {names.count(column)} times" if column in names else f"columns {', '.join(names)}"
-    raise InvalidData(
-        explain(f"one column {column!r} in {path}", got, "Name a column of the file")
-    )
+    raise InvalidData(explain(f"one column {column!r} in {path}", got, "Name a column of the file"))

@@ -92,9 +92,16 @@ def _to_fixed(value: arb, bits: int) -> tuple[int, int]:
     """Return integers (lower, upper) with lower <= value * 2^bits <= upper."""
     scaled = value * arb(fmpz(1) << bits)
     return (
-        int(scaled.lower().floor().unique_fmpz()),
-        int(scaled.upper().ceil().unique_fmpz()),
+        _whole(scaled.lower().floor()),
+        _whole(scaled.upper().ceil()),
     )
+
+
+def _whole(value: arb) -> int:
+    number = value.unique_fmpz()
+    if number is None:
+        raise ArithmeticError("the working precision is too low for a whole number")
+    return int(number)
 
 
 @lru_cache(maxsize=1024)

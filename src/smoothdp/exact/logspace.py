@@ -26,9 +26,7 @@ class LogBounds(NamedTuple):
 
     def shifted(self, other: LogBounds) -> LogBounds:
         """Return bounds of the product of the two truths."""
-        return LogBounds(
-            _step_down(self.lower + other.lower), _step_up(self.upper + other.upper)
-        )
+        return LogBounds(_step_down(self.lower + other.lower), _step_up(self.upper + other.upper))
 
     def linear(self) -> tuple[float, float]:
         """Return floats (lower, upper) around the truth itself, rounded outwards.

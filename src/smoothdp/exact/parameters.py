@@ -91,7 +91,7 @@ def exact_fraction(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, bool) or isinstance(value, LogRatio):
+    if isinstance(value, bool | LogRatio):
         raise InvalidParameter(
             explain(f"a rational number for {name}", f"{name}={value}", "Give a plain number")
         )
@@ -149,9 +149,9 @@ def sign(value: Real) -> int:
 
 def exact_int(value: object, *, name: str, minimum: int) -> int:
     """Return an integer of at least ``minimum``, or raise InvalidParameter."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        number = int(value)
-    elif isinstance(value, float) and value.is_integer():
+    if (isinstance(value, Integral) and not isinstance(value, bool)) or (
+        isinstance(value, float) and value.is_integer()
+    ):
         number = int(value)
     else:
         raise InvalidParameter(

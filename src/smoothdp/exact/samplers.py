@@ -104,9 +104,9 @@ def _binomial_law(n: int, p: Fraction) -> tuple[_Law, int, float, float]:
 
     def ball_log_pmf(k: int) -> arb:
         log_p = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
-        return log_p + k * ball(hit).log() + (n - k) * ball(miss).log() - n * ball(
-            p.denominator
-        ).log()
+        return (
+            log_p + k * ball(hit).log() + (n - k) * ball(miss).log() - n * ball(p.denominator).log()
+        )
 
     mode = min(n, (n + 1) * p.numerator // p.denominator)
     return _with_block(_Law(0, n, mode, lambda k: binomial_log_pmf(k, n, hit, miss), ball_log_pmf))

@@ -62,16 +62,14 @@ def log_factorial_excess(n: IntArray) -> FloatArray:
     large = n[~small].astype(np.float64)
     inverse = 1.0 / large
     square = inverse * inverse
-    series = 1 / 1188
+    series = np.full(large.shape, 1 / 1188)
     for coefficient in (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
         series = coefficient + square * series
     values[~small] = series * inverse + (_HALF_LOG_2PI + 0.5 * np.log(large))
     return values
 
 
-def deviance(
-    x: IntArray, mean: float, difference: FloatArray, relative: FloatArray
-) -> FloatArray:
+def deviance(x: IntArray, mean: float, difference: FloatArray, relative: FloatArray) -> FloatArray:
     """Return x ln(x / M) + M - x, for counts x and means M.
 
     Args:

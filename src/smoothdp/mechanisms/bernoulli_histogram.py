@@ -95,9 +95,7 @@ class BernoulliHistogram(HistogramMechanism):
         """Return keep_probability."""
         return self.keep_probability
 
-    def _pair_divergence(
-        self, count_a: int, count_b: int, n_categories: int, epsilon: Real
-    ) -> LogBounds:
+    def pair_divergence(self, count_a: int, count_b: int, epsilon: Real) -> LogBounds:
         if self.keep_probability == 1:
             return LOG_ONE
         return independent_divergence(count_a, count_b, self.keep_probability, epsilon)

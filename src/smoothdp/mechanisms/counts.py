@@ -48,10 +48,10 @@ def read_counts(counts: Iterable[object], *, total: int, what: str = "counts") -
 
 
 def _read_count(entry: object, position: int, what: str) -> int:
-    if isinstance(entry, Integral) and not isinstance(entry, bool):
-        value = int(entry)
-    elif isinstance(entry, Real) and not isinstance(entry, bool) and float(entry).is_integer():
-        value = int(entry)
+    if (isinstance(entry, Integral) and not isinstance(entry, bool)) or (
+        isinstance(entry, Real) and not isinstance(entry, bool) and float(entry).is_integer()
+    ):
+        value = int(float(entry))
     else:
         raise InvalidData(
             explain(
@@ -62,8 +62,6 @@ def _read_count(entry: object, position: int, what: str) -> int:
         )
     if value < 0:
         raise InvalidData(
-            explain(
-                f"{what} of at least 0", f"{value} at position {position}", "Mend that count"
-            )
+            explain(f"{what} of at least 0", f"{value} at position {position}", "Mend that count")
         )
     return value

@@ -75,9 +75,7 @@ def hypergeometric_half_plane(
         scale = 1 << bits
         growth = excess + scale
         slack = (above - excess) * count_a * after_b
-    return HalfPlane(
-        growth * after_b, scale * count_a, excess * count_a * after_b, scale, slack
-    )
+    return HalfPlane(growth * after_b, scale * count_a, excess * count_a * after_b, scale, slack)
 
 
 def multinomial_half_plane(

@@ -18,10 +18,10 @@ from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.mechanisms.counts import read_counts
-from smoothdp.privacy.standard import ApproxDP
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.release import Release, library_version
+from smoothdp.privacy.standard import ApproxDP
 from smoothdp.sources import Source
 
 
@@ -42,9 +42,7 @@ class HistogramMechanism(ABC):
         """Return that probability, or a rational number just above it."""
 
     @abstractmethod
-    def _pair_divergence(
-        self, count_a: int, count_b: int, n_categories: int, epsilon: Real
-    ) -> LogBounds:
+    def pair_divergence(self, count_a: int, count_b: int, epsilon: Real) -> LogBounds:
         """Bound ln D(count_a, count_b), for count_a >= 2 and count_b >= 1."""
 
     @abstractmethod
@@ -200,18 +198,12 @@ class HistogramProfile(PrivacyProfile):
         cap = self.mechanism.log_inclusion()
         if smallest[0] <= 1:
             return cap
-        n_categories = len(self.counts)
-        bounds = [
-            self.mechanism._pair_divergence(a, b, n_categories, epsilon)
-            for a, b in worst_pairs(smallest)
-        ]
+        bounds = [self.mechanism.pair_divergence(a, b, epsilon) for a, b in worst_pairs(smallest)]
         worst = largest(bounds)
         return LogBounds(worst.lower, min(worst.upper, cap.upper))
 
 
-def count_records(
-    data: Sequence[Hashable], universe: Sequence[Hashable] | None
-) -> tuple[int, ...]:
+def count_records(data: Sequence[Hashable], universe: Sequence[Hashable] | None) -> tuple[int, ...]:
     """Return the number of records per category of the universe, or raise InvalidData."""
     if universe is None:
         raise InvalidData(

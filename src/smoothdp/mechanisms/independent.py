@@ -80,9 +80,7 @@ def independent_divergence(
     return LogBounds(lower, log_sum_upper(upper, span.log_dropped))
 
 
-def _row_slopes(
-    plane: HalfPlane, count_a: int, count_b: int, j: NDArray[np.int64]
-) -> FloatArray:
+def _row_slopes(plane: HalfPlane, count_a: int, count_b: int, j: NDArray[np.int64]) -> FloatArray:
     return np.asarray(plane.slope_a / (plane.scale * count_a) / (count_b + 1 - j))
 
 

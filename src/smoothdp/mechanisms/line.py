@@ -8,9 +8,9 @@ arithmetic, the others by exact ratios (notes A2).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,32 +31,52 @@ FloatArray = NDArray[np.float64]
 Weight = Callable[[FloatArray], FloatArray]
 
 
-class Line(Protocol):
-    """The law of i, the number of sampled records of category a, of two categories."""
+@dataclass(frozen=True, slots=True)
+class Line(ABC):
+    """The law of i, the number of category a among n_draws from two categories."""
 
     count_a: int
     count_b: int
     n_draws: int
 
     @property
-    def lowest(self) -> int: ...
+    @abstractmethod
+    def lowest(self) -> int:
+        """The least possible i."""
+
     @property
-    def highest(self) -> int: ...
-    def log_probability(self, i: int) -> LogBounds: ...
-    def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]: ...
-    def ratio(self, i: int) -> float: ...
-    def curvature(self, i: int) -> float: ...
-    def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane: ...
-    def mirrored(self) -> Line: ...
+    @abstractmethod
+    def highest(self) -> int:
+        """The greatest possible i."""
+
+    @abstractmethod
+    def log_probability(self, i: int) -> LogBounds:
+        """Bound ln P(i), for i in the support."""
+
+    @abstractmethod
+    def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
+        """Return d -> P(first + d + 1) / P(first + d), three roundings each."""
+
+    @abstractmethod
+    def ratio(self, i: int) -> float:
+        """Return P(i + 1) / P(i)."""
+
+    @abstractmethod
+    def curvature(self, i: int) -> float:
+        """Return about by how much ln of the ratio falls from i to i + 1."""
+
+    @abstractmethod
+    def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane:
+        """Return the outputs that a neighbour makes less likely, for this way of sampling."""
+
+    def mirrored(self) -> Line:
+        """Return the law of n_draws - i."""
+        return type(self)(self.count_b, self.count_a, self.n_draws)
 
 
 @dataclass(frozen=True, slots=True)
-class HypergeometricLine:
+class HypergeometricLine(Line):
     """Without replacement: i ~ Hypergeometric(n_draws from count_a + count_b)."""
-
-    count_a: int
-    count_b: int
-    n_draws: int
 
     @property
     def lowest(self) -> int:
@@ -67,38 +87,9 @@ class HypergeometricLine:
         return min(self.count_a, self.n_draws)
 
     def log_probability(self, i: int) -> LogBounds:
-        """Bound ln P(i), for i in the support."""
-        return hypergeometric_point(i, self.n_draws, self.count_a, self.count_b)
-
-    def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]: ...
-    def ratio(self, i: int) -> float: ...
-    def curvature(self, i: int) -> float: ...
-    def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane: ...
-    def mirrored(self) -> Line: ...
-
-
-@dataclass(frozen=True, slots=True)
-class HypergeometricLine:
-    """Without replacement: i ~ Hypergeometric(n_draws from count_a + count_b)."""
-
-    count_a: int
-    count_b: int
-    n_draws: int
-
-    @property
-    def lowest(self) -> int:
-        return max(0, self.n_draws - self.count_b)
-
-    @property
-    def highest(self) -> int:
-        return min(self.count_a, self.n_draws)
-
-    def log_probability(self, i: int) -> LogBounds:
-        """Bound ln P(i), for i in the support."""
         return hypergeometric_point(i, self.n_draws, self.count_a, self.count_b)
 
     def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
-        """Return d -> P(first + d + 1) / P(first + d), three roundings each."""
         left_a, left_draws = float(self.count_a - first), float(self.n_draws - first)
         next_i, next_b = float(first + 1), float(self.count_b - self.n_draws + first + 1)
 
@@ -118,17 +109,10 @@ class HypergeometricLine:
     def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane:
         return hypergeometric_half_plane(count_a, count_b, epsilon, bits)
 
-    def mirrored(self) -> HypergeometricLine:
-        return HypergeometricLine(self.count_b, self.count_a, self.n_draws)
-
 
 @dataclass(frozen=True, slots=True)
-class BinomialLine:
+class BinomialLine(Line):
     """With replacement: i ~ Binomial(n_draws, count_a / (count_a + count_b))."""
-
-    count_a: int
-    count_b: int
-    n_draws: int
 
     @property
     def lowest(self) -> int:
@@ -139,11 +123,9 @@ class BinomialLine:
         return self.n_draws if self.count_a else 0
 
     def log_probability(self, i: int) -> LogBounds:
-        """Bound ln P(i), for i in the support."""
         return binomial_point(i, self.n_draws, self.count_a, self.count_b)
 
     def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
-        """Return d -> P(first + d + 1) / P(first + d), three roundings each."""
         left, next_i = float(self.n_draws - first), float(first + 1)
         odds = self.count_a / self.count_b if self.count_b else 0.0
 
@@ -160,9 +142,6 @@ class BinomialLine:
 
     def half_plane(self, count_a: int, count_b: int, epsilon: Real, bits: int) -> HalfPlane:
         return multinomial_half_plane(count_a, count_b, epsilon, bits, self.n_draws)
-
-    def mirrored(self) -> BinomialLine:
-        return BinomialLine(self.count_b, self.count_a, self.n_draws)
 
 
 def tail_sum(
@@ -214,4 +193,3 @@ def _sum_from(
         weight_roundings=roundings + 1,
     )
     return line.log_probability(first).shifted(total)
-

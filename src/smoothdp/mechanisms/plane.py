@@ -66,9 +66,9 @@ def _height(law: PlaneLaw, plane: HalfPlane, j: int) -> float:
 def _sum_rows(law: PlaneLaw, plane: HalfPlane, rows: Rows, log_dropped: float) -> LogBounds:
     norm_values, norm_error = law.norm()
     norm = float(norm_values[0])
-    at_b = law.table_b(rows.j)
-    at_first = law.table_a(rows.first)
-    at_rest = law.table_rest(law.n_draws - rows.first - rows.j)
+    at_b = law.table(rows.j, law.count_b)
+    at_first = law.table(rows.first, law.count_a)
+    at_rest = law.table(law.n_draws - rows.first - rows.j, law.rest)
     heights = at_first.log_values + at_b.log_values + at_rest.log_values
     with np.errstate(divide="ignore"):
         log_ratio = np.log(law.ratio(rows.first, rows.j))
@@ -138,9 +138,9 @@ def _sum_block(
         i = rows.first[:, None] + steps
         rest = law.n_draws - rows.j[:, None] - i
         first_i, last_i = int(rows.first.min()), int(rows.first.max()) + length - 1
-        table_a = law.table_a(np.arange(first_i, last_i + 1))
+        table_a = law.table(np.arange(first_i, last_i + 1), law.count_a)
         first_rest, last_rest = int(rest.min()), int(rest.max())
-        table_rest = law.table_rest(np.arange(first_rest, last_rest + 1))
+        table_rest = law.table(np.arange(first_rest, last_rest + 1), law.rest)
         logs = table_a.log_values[i - first_i]
         logs += table_rest.log_values[rest - first_rest]
         logs += (at_b.log_values - scale)[:, None]
@@ -153,11 +153,14 @@ def _sum_block(
         if remainder <= 2.0**-42 * total or remainder == 0.0:
             break
         length *= 2
-    finite_a = np.isfinite(table_a.log_values)
-    finite_rest = np.isfinite(table_rest.log_values)
-    error = float(at_b.error.max())
-    error += float(table_a.error[finite_a].max()) + float(table_rest.error[finite_rest].max())
-    # Products of ratios that underflow are below e^-700 of the largest term.
+    # Cells below e^-45 of the largest weigh nothing, whatever their error.
+    row, column = np.nonzero(logs > -45.0)
+    error = 0.0
+    if row.size:
+        error += float(at_b.error[row].max())
+        error += float(table_a.error[i[row, column] - first_i].max())
+        error += float(table_rest.error[rest[row, column] - first_rest].max())
+    # Terms that underflow are below e^-700 of the largest.
     return _Block(total, remainder + i.size * 1e-290, error)
 
 

@@ -7,9 +7,9 @@ are near their modes where it matters, so nothing cancels.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class PlaneLaw(Protocol):
+@dataclass(frozen=True, slots=True)
+class PlaneLaw(ABC):
     """Law of (i, j) when n_draws are drawn from count_a + count_b + rest records."""
 
     count_a: int
@@ -37,27 +38,46 @@ class PlaneLaw(Protocol):
     rest: int
     n_draws: int
 
-    def support(self, j: int) -> tuple[int, int]: ...
-    def marginal_b(self) -> Line: ...
-    def given_b(self, j: int) -> Line: ...
-    def table_a(self, i: IntArray) -> LogWindow: ...
-    def table_b(self, j: IntArray) -> LogWindow: ...
-    def table_rest(self, k: IntArray) -> LogWindow: ...
-    def norm(self) -> LogWindow: ...
-    def ratio(self, i: IntArray, j: IntArray) -> FloatArray: ...
-    def curvature(self, i: IntArray, j: IntArray) -> FloatArray: ...
-    def half_plane(self, epsilon: Real, bits: int) -> HalfPlane: ...
-    def weight(self, plane: HalfPlane, steps: FloatArray, j: IntArray) -> FloatArray: ...
+    @abstractmethod
+    def support(self, j: int) -> tuple[int, int]:
+        """Return the least and greatest possible i beside j."""
+
+    @abstractmethod
+    def marginal_b(self) -> Line:
+        """Return the law of j."""
+
+    @abstractmethod
+    def given_b(self, j: int) -> Line:
+        """Return the law of i given j."""
+
+    @abstractmethod
+    def table(self, k: IntArray, count: int) -> LogWindow:
+        """Return ln of the factor of a category with ``count`` records, k of them sampled."""
+
+    @abstractmethod
+    def norm(self) -> LogWindow:
+        """Return ln of the constant that the product of the factors is divided by."""
+
+    @abstractmethod
+    def ratio(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Return P(i + 1, j) / P(i, j), four roundings."""
+
+    @abstractmethod
+    def curvature(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Return about by how much ln of the ratio falls from i to i + 1."""
+
+    @abstractmethod
+    def half_plane(self, epsilon: Real, bits: int) -> HalfPlane:
+        """Return the outputs that the neighbour makes less likely."""
+
+    @abstractmethod
+    def weight(self, plane: HalfPlane, steps: FloatArray, j: IntArray) -> FloatArray:
+        """Return 1 - e^epsilon / ratio where the gain is ``steps`` slopes, a row per j."""
 
 
 @dataclass(frozen=True, slots=True)
-class HypergeometricPlane:
+class HypergeometricPlane(PlaneLaw):
     """Sampling without replacement."""
-
-    count_a: int
-    count_b: int
-    rest: int
-    n_draws: int
 
     def support(self, j: int) -> tuple[int, int]:
         return max(0, self.n_draws - j - self.rest), min(self.count_a, self.n_draws - j)
@@ -71,21 +91,14 @@ class HypergeometricPlane:
     def _rate(self) -> Fraction:
         return Fraction(self.n_draws, self.count_a + self.count_b + self.rest)
 
-    def table_a(self, i: IntArray) -> LogWindow:
-        return log_binomial_pmf(i, self.count_a, self._rate())
-
-    def table_b(self, j: IntArray) -> LogWindow:
-        return log_binomial_pmf(j, self.count_b, self._rate())
-
-    def table_rest(self, k: IntArray) -> LogWindow:
-        return log_binomial_pmf(k, self.rest, self._rate())
+    def table(self, k: IntArray, count: int) -> LogWindow:
+        return log_binomial_pmf(k, count, self._rate())
 
     def norm(self) -> LogWindow:
         total = self.count_a + self.count_b + self.rest
         return log_binomial_pmf(np.array([self.n_draws]), total, self._rate())
 
     def ratio(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Return P(i + 1, j) / P(i, j), four roundings."""
         left = self.n_draws - i - j
         above = (self.count_a - i) * left.astype(np.float64)
         return above / ((i + 1) * (self.rest - left + 1).astype(np.float64))
@@ -105,13 +118,8 @@ class HypergeometricPlane:
 
 
 @dataclass(frozen=True, slots=True)
-class MultinomialPlane:
+class MultinomialPlane(PlaneLaw):
     """Sampling with replacement; count_a >= 2, count_b >= 1 and rest >= 1."""
-
-    count_a: int
-    count_b: int
-    rest: int
-    n_draws: int
 
     def support(self, j: int) -> tuple[int, int]:
         return 0, self.n_draws - j
@@ -125,20 +133,13 @@ class MultinomialPlane:
     def _mean(self, count: int) -> Fraction:
         return Fraction(self.n_draws * count, self.count_a + self.count_b + self.rest)
 
-    def table_a(self, i: IntArray) -> LogWindow:
-        return log_poisson_pmf(i, self._mean(self.count_a))
-
-    def table_b(self, j: IntArray) -> LogWindow:
-        return log_poisson_pmf(j, self._mean(self.count_b))
-
-    def table_rest(self, k: IntArray) -> LogWindow:
-        return log_poisson_pmf(k, self._mean(self.rest))
+    def table(self, k: IntArray, count: int) -> LogWindow:
+        return log_poisson_pmf(k, self._mean(count))
 
     def norm(self) -> LogWindow:
         return log_poisson_pmf(np.array([self.n_draws]), Fraction(self.n_draws))
 
     def ratio(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Return P(i + 1, j) / P(i, j), four roundings."""
         return (self.n_draws - i - j) / (i + 1.0) * (self.count_a / self.rest)
 
     def curvature(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -149,4 +150,5 @@ class MultinomialPlane:
 
     def weight(self, plane: HalfPlane, steps: FloatArray, j: IntArray) -> FloatArray:
         """Return -expm1(-gain), where gain = steps * slope."""
+        del j  # the same in every row
         return -np.expm1(steps * -(plane.slope_a / plane.scale))

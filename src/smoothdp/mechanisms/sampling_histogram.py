@@ -128,23 +128,17 @@ class SamplingHistogram(HistogramMechanism):
             return 1 - Fraction(self.n_records - 1, self.n_records) ** self.n_draws
         return min(Fraction(1), Fraction(exp_upper(self.log_inclusion().upper)))
 
-    def _pair_divergence(
-        self, count_a: int, count_b: int, n_categories: int, epsilon: Real
-    ) -> LogBounds:
+    def pair_divergence(self, count_a: int, count_b: int, epsilon: Real) -> LogBounds:
         if not self._replacing and self.n_draws == self.n_records:
             return LogBounds(0.0, 0.0)
         rest = self.n_records - count_a - count_b
         if self._replacing:
             if rest == 0:
                 return multinomial_line_divergence(count_a, count_b, self.n_draws, epsilon)
-            return plane_divergence(
-                MultinomialPlane(count_a, count_b, rest, self.n_draws), epsilon
-            )
+            return plane_divergence(MultinomialPlane(count_a, count_b, rest, self.n_draws), epsilon)
         if rest == 0:
             return hypergeometric_line_divergence(count_a, count_b, self.n_draws, epsilon)
-        return plane_divergence(
-            HypergeometricPlane(count_a, count_b, rest, self.n_draws), epsilon
-        )
+        return plane_divergence(HypergeometricPlane(count_a, count_b, rest, self.n_draws), epsilon)
 
     def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
         if len(known) > 2 or (not self._replacing and self.n_draws == self.n_records):

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, LogBounds
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.poisson import log_poisson_pmf
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 MOST_OUTPUTS = 3_000_000
 
-Table = Callable[[IntArray, int], FloatArray]
+Table = Callable[[IntArray, int], LogWindow]
 """ln of the factor of one category: (sampled numbers, records in it) -> values."""
 
 
@@ -34,16 +35,16 @@ def enumerated_utility(
     total = sum(known) + 1
     rate = Fraction(n_draws, total)
 
-    def table(sampled: IntArray, records: int) -> FloatArray:
+    def table(sampled: IntArray, records: int) -> LogWindow:
         if sampling == "with_replacement":
-            return log_poisson_pmf(sampled, rate * records).log_values
-        return log_binomial_pmf(sampled, records, rate).log_values
+            return log_poisson_pmf(sampled, rate * records)
+        return log_binomial_pmf(sampled, records, rate)
 
     if sampling == "with_replacement":
-        norm = float(log_poisson_pmf(np.array([n_draws]), Fraction(n_draws)).log_values[0])
+        norm = log_poisson_pmf(np.array([n_draws]), Fraction(n_draws))
         most = [n_draws] * len(known)
     else:
-        norm = float(log_binomial_pmf(np.array([n_draws]), total, rate).log_values[0])
+        norm = log_binomial_pmf(np.array([n_draws]), total, rate)
         most = [count + 1 for count in known]
     outputs = _outputs_of_total(most, n_draws)
     return _utility(known, outputs, table, norm, threshold)
@@ -58,10 +59,10 @@ def enumerated_utility_independent(
     grids = np.meshgrid(*[np.arange(size) for size in sizes], indexing="ij")
     outputs = np.stack([grid.ravel() for grid in grids])
 
-    def table(sampled: IntArray, records: int) -> FloatArray:
-        return log_binomial_pmf(sampled, records, keep_probability).log_values
+    def table(sampled: IntArray, records: int) -> LogWindow:
+        return log_binomial_pmf(sampled, records, keep_probability)
 
-    return _utility(known, outputs, table, 0.0, threshold)
+    return _utility(known, outputs, table, LogWindow(np.zeros(1), np.zeros(1)), threshold)
 
 
 def _outputs_of_total(most: list[int], total: int) -> IntArray:
@@ -70,9 +71,7 @@ def _outputs_of_total(most: list[int], total: int) -> IntArray:
     ways = [1] + [0] * total
     for limit in most:
         sums = np.cumsum([0, *ways], dtype=np.float64)
-        ways = [
-            int(min(sums[s + 1] - sums[max(0, s - limit)], 1e18)) for s in range(total + 1)
-        ]
+        ways = [int(min(sums[s + 1] - sums[max(0, s - limit)], 1e18)) for s in range(total + 1)]
     _refuse_beyond(ways[total])
     columns = np.zeros((0, 1), dtype=np.int64)
     left = np.array([total])
@@ -103,39 +102,38 @@ def _utility(
     known: tuple[int, ...],
     outputs: IntArray,
     table: Table,
-    norm: float,
+    norm: LogWindow,
     threshold: Fraction,
 ) -> LogBounds:
     """Bound ln of max over X of E_X[max(0, max posterior - t)] / (1 - t)."""
-    with np.errstate(invalid="ignore"):
-        with_one_more = []
-        plain = []
-        for count, sampled in zip(known, outputs, strict=True):
-            plain.append(table(sampled, count))
-            with_one_more.append(table(sampled, count + 1))
-        logs = np.stack(
-            [
-                sum(
-                    (more if place == added else same)
-                    for place, (same, more) in enumerate(zip(plain, with_one_more, strict=True))
-                )
-                for added in range(len(known))
-            ]
-        )
-    probabilities = np.exp(logs - norm)
+    plain = [table(sampled, count) for count, sampled in zip(known, outputs, strict=True)]
+    more = [table(sampled, count + 1) for count, sampled in zip(known, outputs, strict=True)]
+    logs = np.empty((len(known), outputs.shape[1]))
+    for added in range(len(known)):
+        parts = [more[c] if c == added else plain[c] for c in range(len(known))]
+        logs[added] = sum(part.log_values for part in parts)
+    logs -= norm.log_values[0]
+    # Relative error of each probability: that of its tables, of their sum, and of exp.
+    error = norm.error[0] + 2 * LIBM_ERROR + np.zeros(outputs.shape[1])
+    for same, one_more in zip(plain, more, strict=True):
+        sizes = [
+            np.where(np.isfinite(w.log_values), abs(w.log_values), 0) for w in (same, one_more)
+        ]
+        error += np.maximum(same.error, one_more.error) + 4 * UNIT_ROUNDOFF * np.maximum(*sizes)
+    probabilities = np.exp(logs)
     total = probabilities.sum(axis=0)
     reached = total > 0
-    probabilities, total = probabilities[:, reached], total[reached]
-    margin = np.maximum(0.0, probabilities.max(axis=0) / total - float(threshold))
-    means = probabilities @ margin / float(1 - threshold)
-    best = float(means.max())
-    # Logs of tables are right to about 4e-15 relative + 2e-14; the margin loses at most
-    # that much of each probability, absolutely.
-    finite = np.abs(logs[:, reached][np.isfinite(logs[:, reached])])
-    slack = 4 * LIBM_ERROR * (float(finite.max(initial=1.0)) + abs(norm) + 32)
-    absolute = slack * (2.0 / float(1 - threshold))
-    lower = best - absolute
+    probabilities, total, error = probabilities[:, reached], total[reached], error[reached]
+    margin = probabilities.max(axis=0) / total - float(threshold)
+    # The posterior is a ratio of such probabilities: its error is at most 3 error here.
+    counted = margin > -3 * error
+    gain = np.where(counted, np.maximum(margin, 0.0), 0.0)
+    slip = np.where(counted, 3 * error + gain * error, 0.0)
+    odds_lost = float(1 - threshold)
+    sums = (len(total) + 8) * UNIT_ROUNDOFF
+    lower = float(((probabilities @ gain) * (1 - sums) - probabilities @ slip).max()) / odds_lost
+    upper = float(((probabilities @ gain) * (1 + sums) + probabilities @ slip).max()) / odds_lost
     return LogBounds(
         math.log(lower) - 1e-15 if lower > 0 else -math.inf,
-        min(0.0, math.log(best + absolute) + 1e-15),
+        min(0.0, math.log(upper) + 1e-15) if upper > 0 else -math.inf,
     )

@@ -141,9 +141,7 @@ def _concentrated_bounds(rho: Fraction, omega: Fraction | None, epsilon: Real) -
     order = _best_order(float(rho), float(epsilon))
     if omega is not None and order > omega:
         order = omega
-    upper = min(
-        log_order_bound(rho, order, epsilon).upper, log_distance_bound(rho).upper, 0.0
-    )
+    upper = min(log_order_bound(rho, order, epsilon).upper, log_distance_bound(rho).upper, 0.0)
     # A slightly smaller mu keeps the Gaussian mechanism inside the claim.
     mu = Fraction(math.sqrt(2 * float(rho)) * (1 - 1e-15))
     lower = log_gaussian_excess(mu, epsilon).lower if mu > 0 else -math.inf

@@ -67,4 +67,3 @@ def _line_below(mu: float, alpha: float, power: float, last: float) -> bool:
     lower = log_gaussian_excess(Fraction(mu), exact).lower
     gain = power - math.exp(epsilon) * alpha * (1 - 1e-13)
     return gain <= 0 or math.log(gain) <= lower
-

@@ -39,9 +39,7 @@ class DataModel:
     vertices: tuple[tuple[Fraction, ...], ...]
 
     def __init__(self, vertices: Iterable[Sequence[Parameter]]) -> None:
-        read = tuple(
-            _read_vertex(vertex, place) for place, vertex in enumerate(vertices, start=1)
-        )
+        read = tuple(_read_vertex(vertex, place) for place, vertex in enumerate(vertices, start=1))
         if not read:
             raise InvalidParameter(
                 explain("at least one distribution", "an empty model", "Add a vertex")
@@ -99,9 +97,7 @@ def _read_vertex(vertex: Sequence[Parameter], place: int) -> tuple[Fraction, ...
     negative = next((value for value in values if value < 0), None)
     if negative is not None:
         raise InvalidParameter(
-            explain(
-                "probabilities >= 0", f"{float(negative)} in vertex {place}", "Mend the vertex"
-            )
+            explain("probabilities >= 0", f"{float(negative)} in vertex {place}", "Mend the vertex")
         )
     total = sum(values, Fraction(0))
     if len(values) < 2 or abs(total - 1) > _TOLERANCE:

@@ -185,9 +185,7 @@ class Pair:
                 return result if result is not None else self
             power = power.compose(power)
 
-    def profile(
-        self, *, neighbours: Neighbours = Neighbours.REPLACE_ONE
-    ) -> PrivacyProfile:
+    def profile(self, *, neighbours: Neighbours = Neighbours.REPLACE_ONE) -> PrivacyProfile:
         """Return the privacy profile: the worse of both directions."""
         return PairProfile(self, self.reverse(), neighbours)
 

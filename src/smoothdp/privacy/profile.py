@@ -113,7 +113,5 @@ def read_delta(delta: Parameter) -> Fraction:
     """Return an exact delta in [0, 1], or raise InvalidParameter."""
     value = exact_fraction(delta, name="delta")
     if not 0 <= value <= 1:
-        raise InvalidParameter(
-            explain("0 <= delta <= 1", f"delta={delta}", "Give a probability")
-        )
+        raise InvalidParameter(explain("0 <= delta <= 1", f"delta={delta}", "Give a probability"))
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -174,8 +175,7 @@ def from_profile(profile: PrivacyProfile, *, n_lines: int = 200) -> TradeoffFunc
         delta, growth = profile.delta(epsilon), math.exp(min(700.0, epsilon)) * _UP
         slopes += [growth, 1 / growth]
         heights += [delta, min(1.0, (1 - (1 - delta) / growth) * _UP)]
-    order = np.lexsort((heights, -np.array(slopes)))
-    lines = [(slopes[i], heights[i]) for i in order]
+    lines = sorted(zip(slopes, heights, strict=True), key=lambda line: (-line[0], line[1]))
     kept: list[tuple[float, float]] = []
     for slope, height in lines:
         if kept and slope == kept[-1][0]:
@@ -186,7 +186,7 @@ def from_profile(profile: PrivacyProfile, *, n_lines: int = 200) -> TradeoffFunc
             kept.pop()
         kept.append((slope, height))
     alphas, powers = [0.0], [kept[0][1]]
-    for left, right in zip(kept, kept[1:], strict=False):
+    for left, right in pairwise(kept):
         alpha = _meet(left, right)
         if 0 < alpha < 1:
             alphas.append(alpha)
