@@ -9,7 +9,7 @@ import click
 
 from smoothdp.cli.measure import measure
 from smoothdp.cli.papers import papers
-from smoothdp.errors import SmoothdpError
+from smoothdp.errors import PrivacyWarning, SmoothdpError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -34,6 +34,7 @@ def _one_line(message: Warning | str, *_: object, **__: object) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit with 2 and one line on stderr after bad input."""
     with warnings.catch_warnings():
+        warnings.simplefilter("always", PrivacyWarning)
         warnings.showwarning = _one_line
         try:
             commands.main(args=arguments, prog_name="smoothdp", standalone_mode=False)

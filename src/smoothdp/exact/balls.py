@@ -88,6 +88,14 @@ def log_bounds(value: Fraction) -> LogBounds:
         return enclose(ball(LogRatio(value)))
 
 
+def real_bounds(value: Real) -> LogBounds:
+    """Return floats around an exact number, equal if it is a float."""
+    if isinstance(value, LogRatio):
+        return log_bounds(value.ratio)
+    with precision(64):
+        return enclose(ball(value))
+
+
 def _to_fixed(value: arb, bits: int) -> tuple[int, int]:
     """Return integers (lower, upper) with lower <= value * 2^bits <= upper."""
     scaled = value * arb(fmpz(1) << bits)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from flint import arb
 
-from smoothdp.exact.balls import ball, enclose, precision
+from smoothdp.exact.balls import ball, enclose, precision, round_down, round_up
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import LogRatio, Real
 
@@ -127,16 +127,19 @@ def normal_cdf_at_least(x: Real, odds: Real) -> bool:
         return bool(phi >= 1 / (1 + (-ball(odds)).exp()))
 
 
-def normal_quantile_gap(high: float, low: float) -> float:
-    """Return Phi^-1(high) - Phi^-1(low), rounded up, for floats in (0, 1).
+@lru_cache(maxsize=65536)
+def normal_upper_quantile(log_tail: float) -> tuple[float, float]:
+    """Return floats around the x with P(N(0, 1) > x) = e^log_tail < 1; inf for -inf.
 
-    >>> round(normal_quantile_gap(0.975, 0.5), 6)
-    1.959964
+    >>> [round(x, 6) for x in normal_upper_quantile(math.log(0.025))]
+    [1.959964, 1.959964]
     """
-    bits = 256
+    if log_tail == -math.inf:
+        return math.inf, math.inf
+    bits = 96
     while True:
         with precision(bits):
-            gap = ((2 * arb(low)).erfcinv() - (2 * arb(high)).erfcinv()) * arb(2).sqrt()
-            if gap.is_finite() and float(gap.rad()) < 1e-18:
-                return enclose(gap).upper
+            x = (2 * arb(log_tail).exp()).erfcinv() * arb(2).sqrt()
+            if x.is_finite() and float(x.rad()) < 1e-18 * (1 + abs(float(x))):
+                return round_down(x), round_up(x)
         bits *= 2

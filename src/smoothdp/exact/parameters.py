@@ -23,6 +23,8 @@ Parameter: TypeAlias = "int | float | str | Fraction | LogRatio"
 # Beyond this, a decimal exponent would expand to integers too long to be useful.
 _LARGEST_EXPONENT = 1_000_000
 _LOG_RATIO = re.compile(r"^\s*(?:ln|log)\s*\(\s*([^()]+?)\s*\)\s*$")
+_HEXADECIMAL = re.compile(r"^\s*(-?0x[0-9a-f]+)/(0x[0-9a-f]+)\s*$")
+_SHORT = 10**40
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
 
 
@@ -44,7 +46,7 @@ class LogRatio:
         return math.log1p(excess) if abs(excess) < 0.5 else math.log(quotient)
 
     def __str__(self) -> str:
-        return f"ln({self.ratio})"
+        return f"ln({exact_text(self.ratio)})"
 
 
 Real: TypeAlias = Fraction | LogRatio
@@ -66,7 +68,10 @@ def _fraction_of_text(text: str, name: str) -> Fraction:
                 "Use a less extreme number",
             )
         )
+    hexadecimal = _HEXADECIMAL.match(text)
     try:
+        if hexadecimal:
+            return Fraction(int(hexadecimal.group(1), 16), int(hexadecimal.group(2), 16))
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise InvalidParameter(
@@ -138,6 +143,34 @@ def exact_real(value: Parameter | SupportsFloat, *, name: str) -> Real:
                 )
             return LogRatio(ratio) if ratio != 1 else Fraction(0)
     return exact_fraction(value, name=name)
+
+
+def exact_text(value: Real) -> str:
+    """Return a number as text that reads back exactly: "3/7", "1e-5000" or hexadecimal.
+
+    Python refuses to print integers of more than 4,300 digits in decimal, so ratios of
+    large integers that are no short decimal are written as "0x.../0x...".
+
+    >>> exact_text(Fraction(1, 10**5000))
+    '1e-5000'
+    """
+    if isinstance(value, LogRatio):
+        return str(value)
+    numerator, denominator = value.numerator, value.denominator
+    if max(abs(numerator), denominator) < _SHORT:
+        return str(value)
+    places, rest = 0, denominator
+    for prime in (2, 5):
+        power = 0
+        while rest % prime == 0:
+            rest //= prime
+            power += 1
+        places = max(places, power)
+    if rest == 1:
+        digits = numerator * 10**places // denominator
+        if abs(digits) < _SHORT:
+            return f"{digits}e-{places}"
+    return f"{numerator:#x}/{denominator:#x}"
 
 
 def sign(value: Real) -> int:

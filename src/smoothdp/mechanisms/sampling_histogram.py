@@ -27,7 +27,7 @@ from smoothdp.mechanisms.utility_enumeration import enumerated_utility
 from smoothdp.sources import Source
 
 Sampling = Literal["without_replacement", "with_replacement"]
-_EXACT_BITS = 4096
+_EXACT_BITS = 512
 
 
 @dataclass(frozen=True, init=False)

@@ -37,7 +37,7 @@ class ElectionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure1:
+class ElectionFigure:
     """Figure 1 of paper 1, recomputed: how private were the elections since 1920?"""
 
     title: ClassVar[str] = "privacy of US presidential elections with 0.2% of votes lost"
@@ -46,7 +46,7 @@ class Figure1:
     rows: tuple[ElectionRow, ...]
 
     @classmethod
-    def compute(cls, *, lost: Parameter = "0.002", threshold: Parameter = "0.51") -> Figure1:
+    def compute(cls, *, lost: Parameter = "0.002", threshold: Parameter = "0.51") -> ElectionFigure:
         """Compute delta(x) and the adversary's utility, election by election.
 
         A share ``lost`` of the votes of the two leading candidates is lost at random,
@@ -99,9 +99,10 @@ class Figure1:
         return (
             f"Figure 1 of paper 1: {self.title}\n{self.setting()}\n\n"
             f"{table(rows, header=header)}\n\n"
-            f"In {private} of {len(rows)} elections delta(x) is below 1/n: publishing the count "
-            "reveals next to nothing\nabout any one vote. Ordinary DP, which looks at the worst "
-            "conceivable election, sees no privacy at all."
+            f"delta(x) is below 1/n, the paper's mark of a private release, in {private} of "
+            f"{len(rows)} elections.\nThese are statements about published counts. Ordinary DP "
+            "covers every conceivable count at\nonce, one with a single dissenting vote among "
+            "them, and so sees no privacy at all."
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.exact.parameters import exact_text
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
@@ -22,7 +23,7 @@ _TYPES: dict[str, Callable[..., Guarantee]] = {
 def to_json(guarantee: Guarantee) -> str:
     """Return a claim as JSON; numbers are text, so that nothing is rounded."""
     fields: dict[str, Any] = {"type": type(guarantee).__name__}
-    fields |= {name: str(value) for name, value in guarantee.parameters().items()}
+    fields |= {name: exact_text(value) for name, value in guarantee.parameters().items()}
     if isinstance(guarantee, SmoothedDP):
         fields["model"] = json.loads(guarantee.model.to_json())
     fields["neighbours"] = guarantee.neighbours.value

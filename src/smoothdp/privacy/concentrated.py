@@ -55,7 +55,7 @@ class ZCDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return _concentrated_bounds(self.exact_rho, None, epsilon)
 
-    def parameters(self) -> dict[str, Real | None]:
+    def parameters(self) -> dict[str, Real]:
         return {"rho": self.exact_rho}
 
     def words(self) -> str:
@@ -116,7 +116,7 @@ class TruncatedCDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return _concentrated_bounds(self.exact_rho, self.exact_omega, epsilon)
 
-    def parameters(self) -> dict[str, Real | None]:
+    def parameters(self) -> dict[str, Real]:
         return {"rho": self.exact_rho, "omega": self.exact_omega}
 
     def words(self) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int, exact_text
 from smoothdp.privacy.concentrated import ZCDP, rho_of_pure
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
@@ -92,7 +92,7 @@ def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
 
 def pure_to_approx(guarantee: PureDP) -> ApproxDP:
     """Return (epsilon, 0)-DP, which is the same claim."""
-    return ApproxDP(str(guarantee.exact_epsilon), delta=0, neighbours=guarantee.neighbours)
+    return ApproxDP(exact_text(guarantee.exact_epsilon), delta=0, neighbours=guarantee.neighbours)
 
 
 def post_processing(guarantee: Guarantee) -> Guarantee:

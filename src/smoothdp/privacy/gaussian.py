@@ -56,7 +56,7 @@ class GaussianDP(Guarantee):
             return LOG_ZERO
         return log_gaussian_excess(self.exact_mu, epsilon)
 
-    def parameters(self) -> dict[str, Real | None]:
+    def parameters(self) -> dict[str, Real]:
         return {"mu": self.exact_mu}
 
     def words(self) -> str:

@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.curves import log_gaussian_excess, normal_quantile_gap
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.curves import log_gaussian_excess, normal_upper_quantile
+from smoothdp.exact.logspace import UNIT_ROUNDOFF, log_difference_upper
+from smoothdp.exact.parameters import exact_fraction
 
 if TYPE_CHECKING:
     from smoothdp.privacy.tradeoff import TradeoffFunction
+
+_LARGEST_MU = 1e4
+_LARGEST_EPSILON = 1e6
 
 
 def exact_mu(curve: TradeoffFunction) -> float:
     """Return the largest Phi^-1(power) - Phi^-1(alpha) over the knots, rounded up.
 
     The Gaussian curve is convex, so it lies below the segments if it lies below the knots.
+    Both quantiles grow along the knots, so those of the two ends bound all in between:
+    intervals of knots are split, largest bound first, until the first is a single knot.
     """
-    best = 0.0
-    for alpha, power in zip(curve.alphas.tolist(), curve.powers.tolist(), strict=True):
-        if alpha == 0.0 or power == 1.0:
-            if (alpha == 0.0 and power > 0.0) or (power == 1.0 and alpha < 1.0):
-                return math.inf
-            continue
-        best = max(best, normal_quantile_gap(power, alpha))
-    return best
+    alphas, powers, misses, betas = (tail.tolist() for tail in curve.log_tails)
+    if not alphas:
+        return 0.0
+
+    def bound(first: int, last: int) -> float:
+        high = _quantile_upper(powers[last], betas[last])
+        low = _quantile_lower(alphas[first], misses[first])
+        return math.nextafter(high - low, math.inf)
+
+    heap = [(-bound(0, len(alphas) - 1), 0, len(alphas) - 1)]
+    while True:
+        negative, first, last = heapq.heappop(heap)
+        # An end without mass on one side is itself a knot that no mu reaches.
+        if first == last or negative == -math.inf:
+            return max(0.0, -negative)
+        middle = (first + last) // 2
+        for part in ((first, middle), (middle + 1, last)):
+            heapq.heappush(heap, (-bound(*part), *part))
+
+
+def _quantile_upper(log_mass: float, log_rest: float) -> float:
+    """Return a float not below Phi^-1(mass), by the smaller of mass and 1 - mass."""
+    if log_mass <= log_rest:
+        return -normal_upper_quantile(log_mass)[0]
+    return normal_upper_quantile(log_rest)[1]
+
+
+def _quantile_lower(log_mass: float, log_rest: float) -> float:
+    if log_mass <= log_rest:
+        return -normal_upper_quantile(log_mass)[1]
+    return normal_upper_quantile(log_rest)[0]
 
 
 def mu_with_slack(curve: TradeoffFunction, slack: Fraction) -> float:
@@ -36,34 +67,39 @@ def mu_with_slack(curve: TradeoffFunction, slack: Fraction) -> float:
     line must lie below the convex delta_mu: at the point where its slope is -alpha, or at
     the end of the interval of E if that point lies outside.
     """
-    limit = float(slack) * (1 - 1e-15)
-    last = smallest_true(lambda e: curve.delta(e) <= limit, high=1e6)
-    knots = [
-        (alpha, power)
-        for alpha, power in zip(curve.alphas.tolist(), curve.powers.tolist(), strict=True)
-        if power > limit and alpha < 1.0
-    ]
-    if not knots or last == 0.0:
+    if slack == 1:
         return 0.0
-    if math.isinf(last):
-        return math.inf
+    limit = log_bounds(slack).lower
+
+    def small(epsilon: float) -> bool:
+        return curve.log_excess(exact_fraction(epsilon, name="epsilon")).upper <= limit
+
+    last = smallest_true(small, high=_LARGEST_EPSILON)
+    if last == 0.0 or math.isinf(last):
+        return last
+    alphas, powers = (tail.tolist() for tail in curve.log_tails[:2])
+    lines = [(a, p) for a, p in zip(alphas, powers, strict=True) if p > limit]
 
     def below(mu: float) -> bool:
-        return all(_line_below(mu, alpha, power, last) for alpha, power in knots)
+        for place, line in enumerate(lines):
+            if not _line_below(mu, *line, last):
+                # The same line decides the next mu, most often.
+                lines.insert(0, lines.pop(place))
+                return False
+        return True
 
-    return smallest_true(below, high=1e4)
+    return smallest_true(below, high=_LARGEST_MU)
 
 
-def _line_below(mu: float, alpha: float, power: float, last: float) -> bool:
+def _line_below(mu: float, log_alpha: float, log_power: float, last: float) -> bool:
     """Return whether power - e^e alpha <= delta_mu(e) for all 0 <= e <= last, for certain."""
     if mu == 0.0:
-        return power <= alpha
+        return log_power <= log_alpha
     epsilon = last
-    if alpha > 0.0:
-        touch = normal_quantile_gap(0.5, alpha) * mu - mu * mu / 2
+    if log_alpha > -math.inf:
+        touch = normal_upper_quantile(min(log_alpha, -1e-9))[0] * mu - mu * mu / 2
         epsilon = min(max(touch, 0.0), last)
-    # An error of h in the touching point costs h^2 / 2 of the slope: below 1e-13 here.
-    exact: Real = Fraction(epsilon)
-    lower = log_gaussian_excess(Fraction(mu), exact).lower
-    gain = power - math.exp(epsilon) * alpha * (1 - 1e-13)
-    return gain <= 0 or math.log(gain) <= lower
+    lower = log_gaussian_excess(exact_fraction(mu, name="mu"), Fraction(epsilon)).lower
+    # A touching point off by h leaves h^2 of e^e alpha uncovered: below 1e-13 of it here.
+    slack = 1e-13 + 4 * UNIT_ROUNDOFF * (abs(log_alpha) + epsilon)
+    return log_difference_upper(log_power, max(log_alpha + epsilon - slack, -1e308)) <= lower

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.parameters import LogRatio, Real, exact_text
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
 from smoothdp.sources import Source
@@ -30,7 +30,7 @@ class Guarantee(ABC):
         """Bound ln of the largest delta(epsilon) of any mechanism that meets the claim."""
 
     @abstractmethod
-    def parameters(self) -> dict[str, Real | None]:
+    def parameters(self) -> dict[str, Real]:
         """Return the exact parameters by name."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Guarantee(ABC):
         return to_json(self)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value}" for name, value in self.parameters().items())
+        given = ", ".join(f"{name}={exact_text(value)}" for name, value in self.parameters().items())
         return f"{type(self).__name__}({given}, neighbours={self.neighbours.value!r})"
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.sources import Source
 
 _TOLERANCE = Fraction(1, 10**12)
@@ -89,7 +89,7 @@ class DataModel:
 
     def to_json(self) -> str:
         """Return the model as JSON, exactly."""
-        return json.dumps([[str(p) for p in vertex] for vertex in self.vertices])
+        return json.dumps([[exact_text(p) for p in vertex] for vertex in self.vertices])
 
 
 def _read_vertex(vertex: Sequence[Parameter], place: int) -> tuple[Fraction, ...]:

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_int, exact_real
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
+from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.tradeoff import TradeoffFunction
 
 FloatArray = NDArray[np.float64]
-MOST_ATOMS = 5_000_000
+# Beyond this order the divergence of order inf is as good, and not below.
+_LARGEST_ORDER = 1e12
+_NEARLY_ONE = 0.5
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -62,39 +66,21 @@ class Pair:
                 raise InvalidData(
                     explain(f"{name} with sum 1", f"a sum of {total!r}", "Normalise the law")
                 )
+        if not error >= 0.0:
+            raise InvalidData(explain("error >= 0", f"error={error}", "Give a bound"))
         p.flags.writeable = q.flags.writeable = False
         object.__setattr__(self, "log_p", p)
         object.__setattr__(self, "log_q", q)
         object.__setattr__(self, "error", error)
 
+    @property
+    def atoms(self) -> Atoms:
+        """The log-masses with the bound of their error."""
+        return Atoms(self.log_p, self.log_q, self.error)
+
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln of the sum of (p - e^epsilon q)_+, for an exact epsilon of any sign."""
-        alive = self.log_p > -math.inf
-        p, q = self.log_p[alive], self.log_q[alive]
-        target = float(epsilon)
-        with np.errstate(invalid="ignore"):
-            gap = (p - q) - target
-        # Rounding of the loss, of the target and of their difference, and the given error.
-        finite = np.where(np.isfinite(gap), np.abs(gap), 0.0)
-        size = np.abs(p) + np.where(np.isfinite(q), np.abs(q), 0.0) + 2 * abs(target) + finite
-        slip = size * (2 * UNIT_ROUNDOFF) + 2 * self.error
-        near = gap > -slip
-        if not near.any():
-            return LogBounds(-math.inf, -math.inf)
-        p, gap, slip = p[near], gap[near], slip[near]
-        scale = float(p.max())
-        mass = np.exp(p - scale)
-        total = math.fsum((mass * -np.expm1(-np.maximum(gap, 0.0))).tolist())
-        loose = math.fsum((mass * slip).tolist()) * 1.01
-        # exp at p - scale (rounded to at most 2^-53 of 746), expm1, their product, the sum.
-        relative = 4 * LIBM_ERROR + self.error
-        loose += math.fsum((mass * (scale - p)).tolist()) * 2 * UNIT_ROUNDOFF
-        upper = (total * (1 + 2 * relative) + loose) * (1 + 1e-15)
-        lower = total * (1 - 2 * relative) - loose
-        log_upper = scale + math.log(upper) if upper > 0 else -math.inf
-        log_lower = scale + math.log(lower) if lower > 0 else -math.inf
-        step = 4 * UNIT_ROUNDOFF * (abs(scale) + 40)
-        return LogBounds(log_lower - step, min(0.0, log_upper + step))
+        return self.atoms.log_excess(epsilon)
 
     def delta(self, epsilon: Parameter) -> float:
         """Return the hockey-stick divergence of p from q, never below the truth."""
@@ -109,44 +95,53 @@ class Pair:
         """Return its natural logarithm, never below the truth."""
         return self.log_delta_bounds(read_epsilon(epsilon)).upper
 
-    def renyi(self, order: Parameter | float) -> float:
+    def renyi(self, order: Parameter) -> float:
         """Return the Renyi divergence D_order(p || q), rounded up; order in [1, inf].
 
-        inf where p has mass that q has not.
+        inf where p has mass that q has not. Near order 1, where the sum of p^a q^(1-a) is
+        near 1, the masses of p are taken to sum to 1 exactly.
+
+        Raises:
+            InvalidParameter: an order below 1, or nan.
+
+        >>> round(Pair(np.log([0.75, 0.25]), np.log([0.25, 0.75])).renyi(math.inf), 6)
+        1.098612
         """
-        a = math.inf if order == math.inf else float(exact_real(order, name="order"))
-        if a < 1:
-            raise InvalidParameter(explain("order >= 1", f"order={order}", "Raise the order"))
+        a = _read_order(order)
         alive = self.log_p > -math.inf
         p, q = self.log_p[alive], self.log_q[alive]
         if np.isneginf(q).any():
             return math.inf
         loss = p - q
-        slip = 4 * UNIT_ROUNDOFF * float(np.max(np.abs(p) + np.abs(q))) + 2 * self.error
-        if a == math.inf:
+        size = float(np.max(np.abs(p) + np.abs(q)))
+        # The rounding of a loss, and the error of the masses.
+        slip = 4 * UNIT_ROUNDOFF * size + 2 * self.error
+        widest = float(np.abs(loss).max()) + slip
+        if a > _LARGEST_ORDER:
             return max(0.0, float(loss.max()) + slip)
-        if a == 1:
-            value = math.fsum((np.exp(p) * loss).tolist())
-            size = math.fsum((np.exp(p) * np.abs(loss)).tolist())
-            return max(0.0, value + slip + 8 * LIBM_ERROR * size)
+        mass = np.exp(p)
+        if (a - 1) * widest <= _NEARLY_ONE:
+            # ln(1 + E_p[e^((a-1) loss) - 1]) / (a - 1); at a = 1 the mean of the loss.
+            excess = np.expm1((a - 1) * loss) / (a - 1) if a > 1 else loss
+            terms = mass * excess
+            rounding = (8 * LIBM_ERROR + 2 * self.error + slip) * math.fsum(np.abs(terms).tolist())
+            mean = math.fsum(terms.tolist()) + rounding + 2 * slip
+            value = math.log1p((a - 1) * mean) / (a - 1) if a > 1 else mean
+            return max(0.0, value + 4 * LIBM_ERROR * abs(value))
         terms = a * p + (1 - a) * q
         top = float(terms.max())
-        total = top + math.log(math.fsum(np.exp(terms - top).tolist()))
-        rounding = 8 * UNIT_ROUNDOFF * a * float(np.max(np.abs(p) + np.abs(q)))
-        rounding += 2 * a * self.error + 4 * LIBM_ERROR + 4 * UNIT_ROUNDOFF * abs(total)
-        return max(0.0, (total + rounding) / (a - 1) * (1 + 4 * UNIT_ROUNDOFF))
+        spread = math.log(math.fsum(np.exp(terms - top).tolist()))
+        # Roundings of a, of both products and of their sum; then exp, ln and the sums.
+        rounding = 8 * UNIT_ROUNDOFF * a * size + 2 * a * self.error
+        rounding += 4 * LIBM_ERROR * (1 + abs(spread)) + 4 * UNIT_ROUNDOFF * abs(top)
+        return max(0.0, (top + spread + rounding) / (a - 1) * (1 + 4 * UNIT_ROUNDOFF))
 
     def tradeoff(self) -> TradeoffFunction:
         """Return the trade-off function of testing q (the null) against p.
 
         Safe: its type II error is never above the true one.
         """
-        with np.errstate(invalid="ignore"):
-            order = np.argsort(-(self.log_p - self.log_q), kind="stable")
-        inflate = 1 + self.error + (self.log_p.size + 16) * 2 * UNIT_ROUNDOFF
-        powers = np.cumsum(np.exp(self.log_p[order])) * inflate
-        alphas = np.cumsum(np.exp(self.log_q[order])) / inflate
-        return TradeoffFunction(np.minimum(alphas, 1.0), np.minimum(powers, 1.0))
+        return TradeoffFunction.from_atoms(self.atoms)
 
     def reverse(self) -> Pair:
         """Return the other direction: q over p."""
@@ -160,17 +155,11 @@ class Pair:
         Raises:
             OutOfReach: more than 5e6 atoms.
         """
-        size = self.log_p.size * other.log_p.size
-        if size > MOST_ATOMS:
-            raise OutOfReach(
-                explain(f"at most {MOST_ATOMS} atoms", f"{size}", "Compose their profiles instead")
-            )
-        p = np.add.outer(self.log_p, other.log_p).ravel()
-        q = np.add.outer(self.log_q, other.log_q).ravel()
-        finite = np.concatenate([p[np.isfinite(p)], q[np.isfinite(q)]])
-        rounding = UNIT_ROUNDOFF * float(np.abs(finite).max(initial=0.0))
-        p, q, merging = _merge(p, q)
-        return Pair(p, q, error=self.error + other.error + rounding + merging)
+        return Pair._of(self.atoms.times(other.atoms))
+
+    @classmethod
+    def _of(cls, atoms: Atoms) -> Pair:
+        return cls(atoms.log_p, atoms.log_q, error=atoms.error)
 
     def self_compose(self, k: int) -> Pair:
         """Return the k-fold product, k >= 1, by repeated squaring."""
@@ -208,34 +197,11 @@ class PairProfile(PrivacyProfile):
         return LogBounds(max(first.lower, second.lower), max(first.upper, second.upper))
 
 
-def _merge(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Join atoms whose likelihood ratios agree to 1e-14; return the error that this makes."""
-    alive = (p > -math.inf) | (q > -math.inf)
-    p, q = p[alive], q[alive]
-    loss = p - q
-    order = np.argsort(loss, kind="stable")
-    p, q, loss = p[order], q[order], loss[order]
-    with np.errstate(invalid="ignore"):
-        steps = np.diff(loss)
-    tolerance = 1e-14 * np.maximum(1.0, np.abs(np.where(np.isfinite(loss), loss, 0.0)))[:-1]
-    starts = np.flatnonzero(np.concatenate([[True], ~((steps <= tolerance) | np.isnan(steps))]))
-    if starts.size == p.size:
-        return p, q, 0.0
-    ends = np.concatenate([starts[1:], [p.size]]) - 1
-    with np.errstate(invalid="ignore"):
-        spread = loss[ends] - loss[starts]
-    widest = float(np.nanmax(np.where(np.isfinite(spread), spread, 0.0)))
-    longest = int((ends - starts).max()) + 1
-    largest = float(np.abs(np.concatenate([p, q])[np.isfinite(np.concatenate([p, q]))]).max())
-    rounding = 4 * LIBM_ERROR + (longest + 2 * largest) * UNIT_ROUNDOFF
-    return _group_sum(p, starts), _group_sum(q, starts), widest + rounding
-
-
-def _group_sum(logs: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
-    """Return ln of the sums of e^logs over groups that begin at ``starts``."""
-    tops = np.maximum.reduceat(logs, starts)
-    safe = np.where(np.isfinite(tops), tops, 0.0)
-    sizes = np.diff(np.concatenate([starts, [logs.size]]))
-    sums = np.add.reduceat(np.exp(logs - np.repeat(safe, sizes)), starts)
-    with np.errstate(divide="ignore"):
-        return safe + np.log(sums)
+def _read_order(order: Parameter) -> float:
+    """Return a float not below the order, inf for inf: the divergence grows with it."""
+    if isinstance(order, float) and order == math.inf:
+        return order
+    exact = exact_fraction(order, name="order")
+    if exact < 1:
+        raise InvalidParameter(explain("order >= 1", f"order={order}", "Raise the order"))
+    return real_bounds(exact).upper

@@ -77,11 +77,11 @@ class PrivacyProfile(ABC):
 
         It is the largest curve that these epsilons allow: the maximum of the supporting
         lines 1 - delta(e) - e^e alpha and their mirror images, at 200 epsilons from 0 to
-        where delta is 1e-15 (Dong, Roth, Su 2022, Proposition 2.12).
+        where delta is 0, or 1e-15 if it never is (Dong, Roth, Su 2022, Proposition 2.12).
         """
-        from smoothdp.privacy.tradeoff import from_profile
+        from smoothdp.privacy.profile_curve import curve_of_profile
 
-        return from_profile(self)
+        return curve_of_profile(self)
 
 
 @dataclass(frozen=True)

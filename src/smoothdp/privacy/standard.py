@@ -54,7 +54,7 @@ class PureDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_two_point_excess(self.exact_epsilon, epsilon, Fraction(0))
 
-    def parameters(self) -> dict[str, Real | None]:
+    def parameters(self) -> dict[str, Real]:
         return {"epsilon": self.exact_epsilon}
 
     def words(self) -> str:
@@ -116,7 +116,7 @@ class ApproxDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_two_point_excess(self.exact_epsilon, epsilon, self.exact_delta)
 
-    def parameters(self) -> dict[str, Real | None]:
+    def parameters(self) -> dict[str, Real]:
         return {"epsilon": self.exact_epsilon, "delta": self.exact_delta}
 
     def words(self) -> str:

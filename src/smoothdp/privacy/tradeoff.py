@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.parameters import Parameter
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.privacy.atoms import Atoms, log_cumulative
 from smoothdp.privacy.profile import read_delta, read_epsilon
-
-if TYPE_CHECKING:
-    from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.sources import Source
 
 FloatArray = NDArray[np.float64]
-MOST_SEGMENTS = 5_000_000
-_UP = 1 + 8 * UNIT_ROUNDOFF
+# Interpolation: two differences, a quotient, a product and a sum of floats >= 0.
+_INTERPOLATION = 8 * UNIT_ROUNDOFF
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class TradeoffFunction:
     """A piecewise-linear trade-off function, by knots (alpha, power), power = 1 - beta.
 
-    f(alpha) = beta is the least type II error of any test with type I error alpha. The
-    power is stored, because it is the small side: 1 - 4.7e-31 would be 1. Knots are
-    completed by (0, 0) and (1, 1) and replaced by their concave hull, which only adds
-    power: the curve never overstates the error of an attacker.
+    f(alpha) = beta is the least type II error of any test with type I error alpha. Inside,
+    the curve is a list of segments (run, rise), steepest first, kept as logarithms: both
+    ends of a curve are tiny, and 1 - 4.7e-31 would be 1. The knots are completed by (0, 0)
+    and (1, 1) and replaced by their concave hull, which only adds power: like every rounding
+    here, it never overstates the error of an attacker.
 
-    Source: Dong, Roth, Su 2022.
+    Source: Dong, Roth, Su 2022, Definition 2.1; paper 5, Definition 2.2.
 
     Args:
         alphas: type I errors in [0, 1], nondecreasing.
@@ -42,62 +42,90 @@ class TradeoffFunction:
         InvalidData: arrays of different shapes, out of range, or not sorted.
 
     >>> f = TradeoffFunction([0.25], [0.75])
-    >>> f(0.25)
-    0.25
+    >>> round(f(0.25), 12), round(f.delta(0), 12)
+    (0.25, 0.5)
     """
 
-    alphas: FloatArray
-    powers: FloatArray
+    source: ClassVar[Source] = Source("dong-roth-su", "Definition 2.1")
+    segments: Atoms
 
     def __init__(self, alphas: ArrayLike, powers: ArrayLike) -> None:
-        a, b = (np.array(values, dtype=np.float64) for values in (alphas, powers))
-        if a.ndim != 1 or a.shape != b.shape or a.size == 0:
-            raise InvalidData(
-                explain(
-                    "alphas and powers as one-dimensional arrays of one length",
-                    f"shapes {a.shape} and {b.shape}",
-                    "Give one power per alpha",
-                )
-            )
-        for name, values in (("alphas", a), ("powers", b)):
-            inside = (values >= 0) & (values <= 1)
-            if not inside.all() or (np.diff(values) < 0).any():
-                raise InvalidData(
-                    explain(f"{name} in [0, 1], nondecreasing", "other values", "Sort the knots")
-                )
-        a, b = _concave_hull(np.concatenate([[0.0], a, [1.0]]), np.concatenate([[0.0], b, [1.0]]))
-        a.flags.writeable = b.flags.writeable = False
-        object.__setattr__(self, "alphas", a)
-        object.__setattr__(self, "powers", b)
+        a, b = _read_knots(alphas, powers)
+        runs, rises = np.diff(a), np.diff(b)
+        with np.errstate(divide="ignore"):
+            log_rises, log_runs = np.log(rises), np.log(runs)
+        largest = float(np.abs(np.concatenate([log_rises, log_runs, [0.0]])).max(
+            initial=0.0, where=np.isfinite(np.concatenate([log_rises, log_runs, [0.0]]))
+        ))
+        # A difference rounds by u, its logarithm by 4 ulp.
+        error = 2 * UNIT_ROUNDOFF + LIBM_ERROR * largest
+        object.__setattr__(self, "segments", Atoms(log_rises, log_runs, error).sorted_by_loss())
+
+    @classmethod
+    def from_atoms(cls, atoms: Atoms) -> TradeoffFunction:
+        """Return the curve of testing q (the null) against p, by Neyman and Pearson.
+
+        If the masses are off by factors within e^(+-h), so are all alphas and powers.
+        """
+        curve = object.__new__(cls)
+        object.__setattr__(curve, "segments", atoms.sorted_by_loss())
+        return curve
+
+    @cached_property
+    def log_tails(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Logarithms of (alpha, power, 1 - alpha, beta) at the inner knots, on the safe side:
+        alpha and beta not above the truth, power and 1 - alpha not below it."""
+        log_rises, log_runs, error = self.segments
+        parts = []
+        for logs, direction in ((log_runs, -1), (log_rises, 1)):
+            total, rounding = log_cumulative(logs)
+            parts.append((total + direction * (error + rounding))[:-1])
+        for logs, direction in ((log_runs, 1), (log_rises, -1)):
+            total, rounding = log_cumulative(logs[::-1])
+            parts.append((total + direction * (error + rounding))[-2::-1])
+        return parts[0], parts[1], parts[2], parts[3]
+
+    @cached_property
+    def alphas(self) -> FloatArray:
+        """Type I errors of the knots, from 0 to 1, never above the true ones."""
+        return _completed([min(1.0, exp_lower(v)) for v in self.log_tails[0].tolist()], 0.0, 1.0)
+
+    @cached_property
+    def powers(self) -> FloatArray:
+        """Powers of the knots, from 0 to 1, never below the true ones."""
+        return _completed([min(1.0, exp_upper(v)) for v in self.log_tails[1].tolist()], 0.0, 1.0)
+
+    @cached_property
+    def betas(self) -> FloatArray:
+        """Type II errors of the knots, from 1 to 0, never above the true ones."""
+        return _completed([min(1.0, exp_lower(v)) for v in self.log_tails[3].tolist()], 1.0, 0.0)
 
     def power(self, alpha: float) -> float:
         """Return the largest power at type I error alpha, not below the curve."""
-        if not 0 <= alpha <= 1:
-            raise InvalidParameter(
-                explain("0 <= alpha <= 1", f"alpha={alpha}", "Give a probability")
-            )
-        place = int(np.searchsorted(self.alphas, alpha, side="right")) - 1
-        if alpha == self.alphas[place]:
-            return float(self.powers[place])
-        rise = self.powers[place + 1] - self.powers[place]
-        run = self.alphas[place + 1] - self.alphas[place]
-        value = self.powers[place] + rise * ((alpha - self.alphas[place]) / run)
-        return min(1.0, float(value) * _UP)
+        left, share = self._place(alpha)
+        low, high = float(self.powers[left]), float(self.powers[min(left + 1, self._last)])
+        return min(1.0, (low + (high - low) * share) * (1 + _INTERPOLATION))
 
     def __call__(self, alpha: float) -> float:
-        """Return the type II error beta at type I error alpha, not above the curve."""
-        return max(0.0, 1.0 - self.power(alpha))
+        """Return the type II error beta at type I error alpha, not above the curve.
+
+        Every knot lies below and to the left of a point of the curve, which decreases: so
+        do the segments between knots.
+        """
+        left, share = self._place(alpha)
+        high, low = float(self.betas[left]), float(self.betas[min(left + 1, self._last)])
+        return max(0.0, (low + (high - low) * (1 - share)) * (1 - _INTERPOLATION))
+
+    def log_excess(self, epsilon: Real) -> LogBounds:
+        """Bound ln of the largest power - e^epsilon alpha: the sum over steep segments."""
+        return self.segments.log_excess(epsilon)
 
     def delta(self, epsilon: Parameter) -> float:
-        """Return the largest power - e^epsilon alpha, rounded up, for epsilon >= 0."""
-        exact = read_epsilon(epsilon)
-        # exp within 4 ulp, and a float of epsilon within half an ulp, both downwards.
-        target = float(exact)
-        growth = math.exp(min(709.0, target)) * (1 - 16 * UNIT_ROUNDOFF * (1 + target))
-        gains = self.powers - growth * self.alphas
-        best = int(np.argmax(gains))
-        slack = 4 * UNIT_ROUNDOFF * float(self.powers[best])
-        return min(1.0, max(0.0, float(gains[best]) + slack))
+        """Return the largest power - e^epsilon alpha, rounded up, for epsilon >= 0.
+
+        This is one direction: type I errors are those of the law called q in `Pair`.
+        """
+        return min(1.0, self.log_excess(read_epsilon(epsilon)).linear()[1])
 
     def compose(self, other: TradeoffFunction) -> TradeoffFunction:
         """Return the tensor product: both outputs are seen (Definition 2.6 of paper 5).
@@ -107,19 +135,7 @@ class TradeoffFunction:
         Raises:
             OutOfReach: more than 5e6 segments.
         """
-        first, second = self._segments(), other._segments()
-        size = first[0].size * second[0].size
-        if size > MOST_SEGMENTS:
-            raise OutOfReach(
-                explain(f"at most {MOST_SEGMENTS} segments", f"{size}", "Compose profiles instead")
-            )
-        runs = np.multiply.outer(first[0], second[0]).ravel()
-        rises = np.multiply.outer(first[1], second[1]).ravel()
-        order = np.argsort(np.arctan2(runs, rises), kind="stable")
-        inflate = 1 + (size + 16) * UNIT_ROUNDOFF
-        alphas = np.minimum(1.0, np.cumsum(runs[order]) / inflate)
-        powers = np.minimum(1.0, np.cumsum(rises[order]) * inflate)
-        return TradeoffFunction(alphas, powers)
+        return TradeoffFunction.from_atoms(self.segments.times(other.segments))
 
     def gaussian_mu(self, delta: Parameter = 0) -> float:
         """Return the smallest mu, rounded up, of a Gaussian curve below this one.
@@ -132,69 +148,56 @@ class TradeoffFunction:
         slack = read_delta(delta)
         return exact_mu(self) if slack == 0 else mu_with_slack(self, slack)
 
-    def _segments(self) -> tuple[FloatArray, FloatArray]:
-        """Return runs and rises, the jump at alpha = 0 among them as a run of 0."""
-        runs = np.diff(self.alphas)
-        rises = np.diff(self.powers)
-        if self.powers[0] > 0:
-            runs = np.concatenate([[0.0], runs])
-            rises = np.concatenate([[self.powers[0]], rises])
-        return runs, rises
+    @property
+    def _last(self) -> int:
+        return self.alphas.size - 1
+
+    def _place(self, alpha: float) -> tuple[int, float]:
+        """Return the knot at or left of alpha, and the share of the way to the next."""
+        if not 0 <= exact_fraction(alpha, name="alpha") <= 1:
+            raise InvalidParameter(
+                explain("0 <= alpha <= 1", f"alpha={alpha}", "Give a probability")
+            )
+        left = int(np.searchsorted(self.alphas, float(alpha), side="right")) - 1
+        if left == self._last:
+            return left, 0.0
+        here, there = float(self.alphas[left]), float(self.alphas[left + 1])
+        return left, (float(alpha) - here) / (there - here)
 
 
-def _concave_hull(alphas: FloatArray, powers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the knots of the least concave curve above sorted points."""
+def _completed(inner: list[float], first: float, last: float) -> FloatArray:
+    """Return knots from first to last, monotone: a running extremum mends rounding."""
+    values = np.array([first, *inner, last])
+    if first < last:
+        return np.maximum.accumulate(values)
+    return np.minimum.accumulate(values)
+
+
+def _read_knots(alphas: ArrayLike, powers: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return validated knots, completed, as their concave hull."""
+    a, b = (np.array(values, dtype=np.float64) for values in (alphas, powers))
+    if a.ndim != 1 or a.shape != b.shape or a.size == 0:
+        raise InvalidData(
+            explain(
+                "alphas and powers as one-dimensional arrays of one length",
+                f"shapes {a.shape} and {b.shape}",
+                "Give one power per alpha",
+            )
+        )
+    for name, values in (("alphas", a), ("powers", b)):
+        inside = (values >= 0) & (values <= 1)
+        if not inside.all() or (np.diff(values) < 0).any():
+            raise InvalidData(
+                explain(f"{name} in [0, 1], nondecreasing", "other values", "Sort the knots")
+            )
+    points = zip([0.0, *a.tolist(), 1.0], [0.0, *b.tolist(), 1.0], strict=True)
     hull: list[tuple[float, float]] = []
-    for point in zip(alphas.tolist(), powers.tolist(), strict=True):
-        if hull and point[0] == hull[-1][0]:
-            if point[1] <= hull[-1][1]:
-                continue
-            hull.pop()
+    for x, y in points:
         while len(hull) >= 2:
             (x1, y1), (x2, y2) = hull[-2], hull[-1]
-            if (y2 - y1) * (point[0] - x1) > (point[1] - y1) * (x2 - x1):
+            if (y2 - y1) * (x - x1) > (y - y1) * (x2 - x1):
                 break
             hull.pop()
-        hull.append(point)
-    a, b = zip(*hull, strict=True)
-    return np.array(a), np.array(b)
-
-
-def from_profile(profile: PrivacyProfile, *, n_lines: int = 200) -> TradeoffFunction:
-    """Return the curve above which every mechanism with this profile lies.
-
-    power(alpha) <= delta(e) + e^e alpha and <= 1 - e^-e (1 - delta(e) - alpha) for every
-    e >= 0, since the profile covers both directions; the least of these lines.
-    """
-    last = profile.epsilon("1e-15")
-    if not math.isfinite(last):
-        last = 50.0
-    epsilons = [last * i / (n_lines - 1) for i in range(n_lines)] if last else [0.0]
-    slopes, heights = [0.0], [1.0]
-    for epsilon in epsilons:
-        delta, growth = profile.delta(epsilon), math.exp(min(700.0, epsilon)) * _UP
-        slopes += [growth, 1 / growth]
-        heights += [delta, min(1.0, (1 - (1 - delta) / growth) * _UP)]
-    lines = sorted(zip(slopes, heights, strict=True), key=lambda line: (-line[0], line[1]))
-    kept: list[tuple[float, float]] = []
-    for slope, height in lines:
-        if kept and slope == kept[-1][0]:
-            continue
-        while kept and height <= kept[-1][1]:
-            kept.pop()
-        while len(kept) >= 2 and _meet(kept[-2], (slope, height)) <= _meet(kept[-2], kept[-1]):
-            kept.pop()
-        kept.append((slope, height))
-    alphas, powers = [0.0], [kept[0][1]]
-    for left, right in pairwise(kept):
-        alpha = _meet(left, right)
-        if 0 < alpha < 1:
-            alphas.append(alpha)
-            powers.append(min(1.0, (left[1] + left[0] * alpha) * _UP))
-    monotone = np.maximum.accumulate(powers)
-    return TradeoffFunction(np.maximum.accumulate(alphas), np.minimum(monotone, 1.0))
-
-
-def _meet(steep: tuple[float, float], flat: tuple[float, float]) -> float:
-    """Return where two lines (slope, height at 0) cross."""
-    return (flat[1] - steep[1]) / (steep[0] - flat[0])
+        if not hull or (x, y) != hull[-1]:
+            hull.append((x, y))
+    return np.array([x for x, _ in hull]), np.array([y for _, y in hull])

@@ -1,0 +1,122 @@
+"""Columns of files: what is read, and one clear line for each kind of bad file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smoothdp import InvalidData, InvalidParameter, MissingExtra, count_column, read_column
+
+
+def write(folder: Path, text: str, name: str = "votes.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_reads_numbers_and_categories(tmp_path: Path) -> None:
+    path = write(tmp_path, 'name,"age, years",vote\na,1.5,x\nb,-2e3,y\n"c, d",0,x\n')
+    numbers = read_column(path, "age, years")
+    assert isinstance(numbers, np.ndarray)
+    assert numbers.tolist() == [1.5, -2000.0, 0.0]
+    assert read_column(path, "name", kind="category") == ["a", "b", "c, d"]
+    assert count_column(path, "vote") == {"x": 2, "y": 1}
+    assert count_column(path, "vote", universe=["y", "z", "x"]) == {"y": 1, "z": 0, "x": 2}
+
+
+def test_tab_separated_and_byte_order_mark(tmp_path: Path) -> None:
+    path = write(tmp_path, "\ufeffa\tb\n1\t2\n", "t.tsv")
+    assert count_column(path, "a") == {"1": 1}
+
+
+def test_parquet(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    path = tmp_path / "votes.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"v": ["x", "y", "x"], "n": [1, 2, 3]}), path)
+    assert count_column(path, "v") == {"x": 2, "y": 1}
+    numbers = read_column(path, "n")
+    assert isinstance(numbers, np.ndarray)
+    assert numbers.tolist() == [1, 2, 3]
+    with pytest.raises(InvalidData, match="columns v, n"):
+        count_column(path, "w")
+    pyarrow.parquet.write_table(pyarrow.table({"v": ["x", None]}), path)
+    with pytest.raises(InvalidData, match="none in row 2"):
+        count_column(path, "v")
+    write(tmp_path, "not parquet", "bad.parquet")
+    with pytest.raises(InvalidData, match="Expected a Parquet file"):
+        count_column(tmp_path / "bad.parquet", "v")
+
+
+def test_parquet_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = write(tmp_path, "x", "a.parquet")
+    with pytest.raises(MissingExtra, match=r'pip install "smoothdp\[data\]"'):
+        count_column(path, "v")
+
+
+BAD = [
+    ("", "an empty file"),
+    ("v\n", "a header alone"),
+    ("a,b\n1,2\n", "columns a, b"),
+    ("v,v\n1,2\n", "it 2 times"),
+    ("v,w\n1,2\n1\n", "1 in row 2 after the header"),
+    ("v,w\n1,2\n,3\n", "none in row 2 after the header"),
+    ('v\n"x\n', "unexpected end of data"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InvalidData, match=message) as caught:
+        count_column(write(tmp_path, text), "v")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("Expected ")
+
+
+def test_bad_numbers(tmp_path: Path) -> None:
+    for bad in ("twelve", "nan", "inf"):
+        path = write(tmp_path, f"v\n1\n{bad}\n")
+        with pytest.raises(InvalidData, match=f"'{bad}' in row 2 after the header"):
+            read_column(path, "v")
+
+
+def test_bad_places(tmp_path: Path) -> None:
+    with pytest.raises(InvalidData, match="no such file"):
+        count_column(tmp_path / "none.csv", "v")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InvalidData, match="a directory"):
+        count_column(tmp_path / "folder.csv", "v")
+    with pytest.raises(InvalidData, match=r"ending in \.csv"):
+        count_column(tmp_path / "a.xlsx", "v")
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"v\n\xe9\xff\n")
+    with pytest.raises(InvalidData, match="UTF-8"):
+        count_column(path, "v")
+    good = write(tmp_path, "v\nx\n")
+    with pytest.raises(InvalidData, match="'x'"):
+        count_column(good, "v", universe=["y"])
+    with pytest.raises(InvalidParameter, match="kind"):
+        read_column(good, "v", kind="text")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_ten_million_rows(tmp_path: Path) -> None:
+    """Counted in bounded memory: the peak grows by less than 100 MB."""
+    import tracemalloc
+
+    path = tmp_path / "large.csv"
+    with path.open("w") as file:
+        file.write("id,vote\n")
+        for start in range(0, 10**7, 10**5):
+            file.writelines(f"{i},{'ab'[i % 3 > 0]}\n" for i in range(start, start + 10**5))
+    tracemalloc.start()
+    counts = count_column(path, "vote")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert counts == {"a": 3333334, "b": 6666666}
+    assert peak < 100e6

@@ -1,0 +1,110 @@
+"""The command line: output, JSON, pictures, and exit code 2 with one line on bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from smoothdp.cli import main
+
+ELECTION = ["measure", "--counts", "81283501,74223975", "--sampling-rate", "0.998"]
+
+
+def test_measure_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    main([*ELECTION, "--threshold", "0.51"])
+    output = capsys.readouterr()
+    assert "1.198e-32" in output.out
+    assert "below" in output.out
+    assert output.err == ""
+
+
+def test_measure_json(capsys: pytest.CaptureFixture[str]) -> None:
+    main([*ELECTION, "--epsilon", "ln(51/49)", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["log10_delta"] == pytest.approx(-31.922, abs=5e-4)
+    assert result["delta_below_one_over_n"] is True
+    assert result["threshold"] == 0.51
+    assert result["worst_case_delta"] >= 0.998
+
+
+def test_measure_deep_tail(capsys: pytest.CaptureFixture[str]) -> None:
+    main([*ELECTION, "--epsilon", "0.5", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["delta"] == 5e-324
+    assert result["log_delta"] < -9000
+
+
+def test_measure_a_column_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("id,vote\n" + "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(90)))
+    picture = tmp_path / "new" / "out.png"
+    arguments = [str(path), "--column", "vote", "--keep-probability", "0.9", "--epsilon", "1"]
+    main(["measure", *arguments, "--plot", str(picture)])
+    output = capsys.readouterr()
+    assert "no: 30, yes: 60" in output.out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert str(picture) in output.err
+
+
+def test_warning_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["measure", "--counts", "3,4", "--n-draws", "7", "--epsilon", "1"])
+    output = capsys.readouterr()
+    assert output.err.startswith("Note: n_draws = n_records = 7: nothing is lost")
+    assert output.err.count("\n") == 1
+
+
+BAD = [
+    ([], "--counts"),
+    (["--counts", "1,2", "--epsilon", "1"], "--sampling-rate"),
+    (["--counts", "1,x", "--n-draws", "1", "--epsilon", "1"], "'x'"),
+    (["--counts", "1.5,2", "--n-draws", "1", "--epsilon", "1"], "'1.5'"),
+    (["--counts", "-1,4", "--n-draws", "1", "--epsilon", "1"], "-1"),
+    (["--counts", "5", "--n-draws", "1", "--epsilon", "1"], "two categories"),
+    (["--counts", "5,5", "--n-draws", "0", "--epsilon", "1"], "n_draws"),
+    (["--counts", "5,5", "--n-draws", "11", "--epsilon", "1"], "n_draws=11"),
+    (["--counts", "5,5", "--n-draws", "2"], "epsilon or threshold"),
+    (["--counts", "5,5", "--n-draws", "2", "--epsilon", "-1"], "epsilon=-1"),
+    (["--counts", "5,5", "--n-draws", "2", "--epsilon", "nan"], "epsilon"),
+    (["--counts", "5,5", "--n-draws", "2", "--epsilon", "large"], "epsilon"),
+    (["--counts", "5,5", "--n-draws", "2", "--threshold", "1.5"], "threshold"),
+    (["--counts", "5,5", "--sampling-rate", "1.2", "--epsilon", "1"], "sampling_rate"),
+    (["--counts", "5,5", "--keep-probability", "0", "--epsilon", "1"], "keep_probability"),
+    (["none.csv", "--column", "v", "--n-draws", "1", "--epsilon", "1"], "no such file"),
+    (["none.csv", "--n-draws", "1", "--epsilon", "1"], "--column"),
+    (["--counts", "5,5", "--n-draws", "2", "--epsilon", "1", "--plot", "a.xyz"], ".xyz"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD)
+def test_bad_input(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as caught:
+        main(["measure", *arguments])
+    output = capsys.readouterr()
+    assert caught.value.code == 2
+    assert output.out == ""
+    assert words in output.err
+    assert output.err.startswith("Error: Expected ")
+    assert output.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_papers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["papers", "list"])
+    assert "smoothed-dp/1" in capsys.readouterr().out
+    out = tmp_path / "figure.png"
+    main(["papers", "figure", "smoothed-dp/1", "--out", str(out), "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["rows"]) == 27
+    assert out.exists()
+    with pytest.raises(SystemExit):
+        main(["papers", "figure", "smoothed-dp/99"])
+    assert "Expected one of" in capsys.readouterr().err
