@@ -19,6 +19,7 @@ from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.points import binomial_point, hypergeometric_point
 from smoothdp.exact.ratio_sum import expected_length, log_ratio_sum
+from smoothdp.exact.scalar_pmf import binomial_log_pmf, hypergeometric_log_pmf
 from smoothdp.mechanisms.half_plane import (
     BITS,
     MOST_BITS,
@@ -29,6 +30,7 @@ from smoothdp.mechanisms.half_plane import (
 
 FloatArray = NDArray[np.float64]
 Weight = Callable[[FloatArray], FloatArray]
+_SHARP = 2e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,23 @@ class Line(ABC):
 
     @abstractmethod
     def log_probability(self, i: int) -> LogBounds:
-        """Bound ln P(i), for i in the support."""
+        """Bound ln P(i), for i in the support, by balls: neighbouring floats."""
+
+    @abstractmethod
+    def loader(self, i: int) -> tuple[float, float]:
+        """Return ln P(i) and its error by Loader's method; not at degenerate laws."""
+
+    def anchor(self, i: int) -> LogBounds:
+        """Bound ln P(i) by Loader's method where it is sharp enough, else by balls."""
+        total = self.count_a + self.count_b
+        away = i - self.n_draws * self.count_a / total
+        # Loader's error grows with |ln P|, about away^2 curvature / 2.
+        shallow = away * away * self.curvature(i) < 80.0
+        if shallow and self.count_a and self.count_b and self.n_draws < total:
+            value, error = self.loader(i)
+            if error < _SHARP:
+                return LogBounds(value - error, value + error)
+        return self.log_probability(i)
 
     @abstractmethod
     def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
@@ -89,6 +107,9 @@ class HypergeometricLine(Line):
     def log_probability(self, i: int) -> LogBounds:
         return hypergeometric_point(i, self.n_draws, self.count_a, self.count_b)
 
+    def loader(self, i: int) -> tuple[float, float]:
+        return hypergeometric_log_pmf(i, self.n_draws, self.count_a, self.count_b)
+
     def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
         left_a, left_draws = float(self.count_a - first), float(self.n_draws - first)
         next_i, next_b = float(first + 1), float(self.count_b - self.n_draws + first + 1)
@@ -124,6 +145,9 @@ class BinomialLine(Line):
 
     def log_probability(self, i: int) -> LogBounds:
         return binomial_point(i, self.n_draws, self.count_a, self.count_b)
+
+    def loader(self, i: int) -> tuple[float, float]:
+        return binomial_log_pmf(i, self.n_draws, self.count_a, self.count_b)
 
     def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
         left, next_i = float(self.n_draws - first), float(first + 1)
@@ -192,4 +216,4 @@ def _sum_from(
         ratio_roundings=3,
         weight_roundings=roundings + 1,
     )
-    return line.log_probability(first).shifted(total)
+    return line.anchor(first).shifted(total)

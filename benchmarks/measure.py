@@ -1,0 +1,123 @@
+"""delta(x): our exact sums beside numpy.sort and beside the naive sum of Algorithm 1."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+
+import smoothdp as sd
+from benchmarks.timing import Row, best_time, show
+from smoothdp.exact.entropy import SystemRandom
+from smoothdp.exact.samplers import binomial, hypergeometric
+
+
+def varied_delta(n: int, share: float, rate: str, epsilon: str) -> object:
+    """Return a call that measures a different database every time, so no cache helps."""
+    mechanism = sd.SamplingHistogram(n, sampling_rate=rate)
+    rng = random.Random(1)
+
+    def call() -> tuple[float, float]:
+        first = int(n * share) + rng.randrange(n // 100)
+        return mechanism.delta_bounds((first, n - first), epsilon=epsilon)
+
+    return call
+
+
+def naive_delta(counts: tuple[int, int], n_draws: int, epsilon: float) -> float:
+    """Sum |P - e^epsilon P'|_+ over all outputs with scipy's probabilities."""
+    from scipy.stats import hypergeom
+
+    a, b = counts
+    k = np.arange(n_draws + 1)
+    best = 0.0
+    for x, y in (((a, b), (a - 1, b + 1)), ((a, b), (a + 1, b - 1))):
+        p = hypergeom.pmf(k, a + b, x[0], n_draws)
+        q = hypergeom.pmf(k, a + b, y[0], n_draws)
+        growth = np.exp(epsilon)
+        best = max(
+            best,
+            float(np.maximum(p - growth * q, 0).sum()),
+            float(np.maximum(q - growth * p, 0).sum()),
+        )
+    return best
+
+
+def main() -> None:
+    """Print the table of issue "first measurement"."""
+    numbers = np.random.default_rng(1).random(10**6)
+    rows = [Row("numpy.sort of 1e6 doubles", best_time(lambda: np.sort(numbers), calls=3), "")]
+    for what, call, calls, reach in [
+        (
+            "delta(x), n = 1.5e8, rate .998, epsilon = .01",
+            varied_delta(155_507_476, 0.47, "0.998", "0.01"),
+            50,
+            "reach 0.25 ms",
+        ),
+        (
+            "delta(x), n = 1.5e8, rate .998, epsilon = .5",
+            varied_delta(155_507_476, 0.47, "0.998", "0.5"),
+            50,
+            "reach 0.25 ms",
+        ),
+        (
+            "delta(x), n = 1.5e8, rate .5, epsilon = .001",
+            varied_delta(155_507_476, 0.47, "0.5", "0.001"),
+            10,
+            "reach 2 ms",
+        ),
+        (
+            "delta(x), n = 1e4, rate .998, epsilon = 7",
+            varied_delta(10_000, 0.3, "0.998", "7"),
+            50,
+            "",
+        ),
+    ]:
+        rows.append(Row(what, best_time(call, calls=calls), reach))  # type: ignore[arg-type]
+    five = sd.SamplingHistogram(5000, n_draws=4500)
+    counts = (800, 900, 1000, 1100, 1200)
+    rows.append(
+        Row(
+            "delta(x), five categories, n = 5,000, epsilon = .5",
+            best_time(lambda: five.delta_bounds(counts, epsilon="0.5"), calls=5),
+            "reach 30 ms",
+        )
+    )
+    kept = sd.BernoulliHistogram(155_507_476, keep_probability="0.998")
+    rows.append(
+        Row(
+            "delta(x), independent losses, n = 1.5e8, epsilon = .01",
+            best_time(lambda: kept.delta((74_223_975, 81_283_501), epsilon="0.01"), calls=1),
+            "",
+        )
+    )
+    show("Measure", rows)
+
+    naive = best_time(lambda: naive_delta((300_000, 700_000), 998_000, 0.1), calls=1, batches=2)
+    million = sd.SamplingHistogram(10**6, n_draws=998_000)
+    ours = best_time(lambda: million.delta_bounds((300_000, 700_000), epsilon="0.1"), calls=20)
+    show(
+        "Against the naive sum of all outputs (no bounds, no depth), n = 1e6",
+        [Row("ours, with bounds", ours, ""), Row("naive, scipy.stats.hypergeom", naive, "")],
+    )
+
+    rng = SystemRandom()
+    third = Fraction(1, 3)
+    show(
+        "Exact samplers, operating system's randomness",
+        [
+            Row("binomial, n = 1e9", best_time(lambda: binomial(10**9, third, rng), calls=100), ""),
+            Row(
+                "hypergeometric, n = 1.5e8",
+                best_time(
+                    lambda: hypergeometric(155_196_462, 74_223_975, 81_283_501, rng), calls=100
+                ),
+                "",
+            ),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Timing one call: the best of several batches, so that a busy machine disturbs least."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One line of the table: what, measured seconds, and what it is set against."""
+
+    what: str
+    seconds: float
+    reach: str
+
+
+def best_time(call: Callable[[], object], *, calls: int, batches: int = 7) -> float:
+    """Return processor seconds per call: the least of several batches."""
+    call()
+    times = []
+    for _ in range(batches):
+        start = time.process_time()
+        for _ in range(calls):
+            call()
+        times.append((time.process_time() - start) / calls)
+    return min(times)
+
+
+def show(title: str, rows: list[Row]) -> None:
+    """Print the rows, and each time as a ratio to the first row's."""
+    print(f"\n{title}")
+    for row in rows:
+        ratio = row.seconds / rows[0].seconds
+        print(f"  {row.what:<58} {row.seconds * 1e3:>10.3f} ms  x{ratio:<9.3g} {row.reach}")
