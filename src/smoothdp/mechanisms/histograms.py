@@ -16,7 +16,7 @@ from typing import ClassVar
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction, float_bounds
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
@@ -96,7 +96,12 @@ class HistogramMechanism(ABC):
         record in some category attains it (notes A5; Theorem 3(iii) of paper 1).
         """
         read_epsilon(epsilon)
-        return self.log_inclusion().linear()[1]
+        return self.inclusion_bounds()[1]
+
+    def inclusion_bounds(self) -> tuple[float, float]:
+        """Return floats around the probability that a given record is in the sample."""
+        lower, upper = float_bounds(self.inclusion())
+        return min(lower, self.log_inclusion().linear()[1]), upper
 
     def adversary_utility(
         self, counts_without_target: Iterable[object], *, threshold: Parameter
@@ -191,6 +196,15 @@ class HistogramProfile(PrivacyProfile):
     @property
     def neighbours(self) -> Neighbours:
         return Neighbours.REPLACE_ONE
+
+    def delta_bounds(self, epsilon: Parameter) -> tuple[float, float]:
+        """Return floats (lower, upper) around delta_epsilon(x)."""
+        cap = self.mechanism.inclusion_bounds()
+        if min(self.counts) <= 1:
+            read_epsilon(epsilon)
+            return cap
+        lower, upper = PrivacyProfile.delta_bounds(self, epsilon)
+        return min(lower, cap[1]), min(upper, cap[1])
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta_epsilon(x): the worst of the two smallest counts (notes A3, A5)."""
