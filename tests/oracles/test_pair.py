@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -89,7 +89,7 @@ def test_renyi() -> None:
         worst = max(math.log(a / b) for a, b in zip(p, q, strict=True))
         assert worst - 1e-15 <= pair.renyi(math.inf) <= worst + 1e-12
         orders = [pair.renyi(a) for a in (1, 1.5, 2, 8, math.inf)]
-        assert all(b >= a - 1e-12 for a, b in zip(orders, orders[1:], strict=False))
+        assert all(b >= a - 1e-12 for a, b in pairwise(orders))
     assert Pair([0.0, -math.inf], np.log([0.5, 0.5])).reverse().renyi(2) == math.inf
 
 
