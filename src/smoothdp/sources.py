@@ -92,6 +92,27 @@ _BIBLIOGRAPHY = {
         "ACM Symposium on Theory of Computing",
         "2018",
     ),
+    "zhu-dong-wang": (
+        "inproceedings",
+        "Optimal Accounting of Differential Privacy via Characteristic Function",
+        "Yuqing Zhu and Jinshuo Dong and Yu-Xiang Wang",
+        "Artificial Intelligence and Statistics",
+        "2022",
+    ),
+    "loader": (
+        "misc",
+        "Fast and Accurate Computation of Binomial Probabilities",
+        "Catherine Loader",
+        "technical report",
+        "2000",
+    ),
+    "devroye": (
+        "book",
+        "Non-Uniform Random Variate Generation",
+        "Luc Devroye",
+        "Springer",
+        "1986",
+    ),
 }
 
 
@@ -120,7 +141,12 @@ def bibtex(key: str) -> str:
     @article{liu-wang-xia,
     """
     kind, title, authors, venue, year = _BIBLIOGRAPHY[Source(key, "").key]
-    field = {"article": "journal", "inproceedings": "booktitle", "misc": "howpublished"}[kind]
+    field = {
+        "article": "journal",
+        "book": "publisher",
+        "inproceedings": "booktitle",
+        "misc": "howpublished",
+    }[kind]
     return (
         f"@{kind}{{{key},\n  title = {{{title}}},\n  author = {{{authors}}},\n"
         f"  {field} = {{{venue}}},\n  year = {{{year}}},\n}}"

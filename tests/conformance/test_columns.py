@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import sys
+import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smoothdp import InvalidData, InvalidParameter, MissingExtra, count_column, read_column
 
@@ -47,9 +52,44 @@ def test_parquet(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"v": ["x", None]}), path)
     with pytest.raises(InvalidData, match="none in row 2"):
         count_column(path, "v")
-    write(tmp_path, "not parquet", "bad.parquet")
-    with pytest.raises(InvalidData, match="Expected a Parquet file"):
-        count_column(tmp_path / "bad.parquet", "v")
+    pyarrow.parquet.write_table(pyarrow.table({"v": [0.5, float("nan")]}), path)
+    with pytest.raises(InvalidData, match="none in row 2"):
+        read_column(path, "v")
+    pyarrow.parquet.write_table(pyarrow.table({"v": [0.5, -float("inf")]}), path)
+    with pytest.raises(InvalidData, match="'-inf' in row 2"):
+        read_column(path, "v")
+    pyarrow.parquet.write_table(pyarrow.table({"v": pyarrow.array([], pyarrow.int64())}), path)
+    with pytest.raises(InvalidData, match="header alone"):
+        read_column(path, "v")
+
+
+def test_types_of_parquet(tmp_path: Path) -> None:
+    """Whole numbers count as they are written; bytes are texts; booleans are not numbers."""
+    import pyarrow
+    import pyarrow.parquet
+
+    path = tmp_path / "types.parquet"
+    columns = {"n": [10, 2, 10], "b": [b"x", b"y", b"\xff"], "t": [True, False, True]}
+    pyarrow.parquet.write_table(pyarrow.table({**columns, "d": ["1", "2.5", "-3"]}), path)
+    assert count_column(path, "n") == {"10": 2, "2": 1}
+    assert read_column(path, "b", kind="category") == ["x", "y", "\\xff"]
+    assert np.array_equal(read_column(path, "d"), [1, 2.5, -3])
+    with pytest.raises(InvalidData, match="'True' in row 1"):
+        read_column(path, "t")
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    path = tmp_path / "votes.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"v": [str(i) for i in range(9999)]}), path)
+    whole = path.read_bytes()
+    for damaged in (b"not parquet", whole[:-9], whole[:50] + bytes(5000) + whole[5050:]):
+        path.write_bytes(damaged)
+        with pytest.raises(InvalidData, match="a readable file") as caught:
+            count_column(path, "v")
+        assert "\n" not in str(caught.value)
 
 
 def test_parquet_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,14 +99,39 @@ def test_parquet_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         count_column(path, "v")
 
 
+# Texts that can stand in a file: no lone surrogates; a missing value is refused, not read.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=30))
+def test_what_was_written_is_read(rows: list[tuple[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.csv")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("a", "b"), *rows])
+        assert read_column(path, "b", kind="category") == [b for _, b in rows]
+        assert count_column(path, "a") == Counter(a for a, _ in rows)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_floats_keep_their_exact_value(values: list[float]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder), "v\n" + "\n".join(map(repr, values)) + "\n")
+        read = read_column(path, "v")
+        assert [float(v).hex() for v in read] == [v.hex() for v in values]
+
+
 BAD = [
     ("", "an empty file"),
     ("v\n", "a header alone"),
     ("a,b\n1,2\n", "columns a, b"),
     ("v,v\n1,2\n", "it 2 times"),
+    (",".join(f"c{i}" for i in range(30)) + "\n", "c19 and 10 more"),
+    ("\n1\n", "got no columns"),
     ("v,w\n1,2\n1\n", "1 in row 2 after the header"),
+    ("v\n1\n\n2\n", "0 in row 2 after the header"),
     ("v,w\n1,2\n,3\n", "none in row 2 after the header"),
-    ('v\n"x\n', "unexpected end of data"),
+    ('v\n"x\n', "unexpected end of data at line 2"),
 ]
 
 
@@ -79,8 +144,8 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_bad_numbers(tmp_path: Path) -> None:
-    for bad in ("twelve", "nan", "inf"):
-        path = write(tmp_path, f"v\n1\n{bad}\n")
+    for bad in ("twelve", "nan", "inf", "1_000", "0x10", "1,5", " "):
+        path = write(tmp_path, f'v\n1\n"{bad}"\n')
         with pytest.raises(InvalidData, match=f"'{bad}' in row 2 after the header"):
             read_column(path, "v")
 
@@ -89,8 +154,10 @@ def test_bad_places(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="no such file"):
         count_column(tmp_path / "none.csv", "v")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InvalidData, match="a directory"):
+    with pytest.raises(InvalidData, match="the directory"):
         count_column(tmp_path / "folder.csv", "v")
+    with pytest.raises(InvalidData, match="the directory"):
+        read_column(tmp_path, "v")
     with pytest.raises(InvalidData, match=r"ending in \.csv"):
         count_column(tmp_path / "a.xlsx", "v")
     path = tmp_path / "latin.csv"
@@ -100,6 +167,8 @@ def test_bad_places(tmp_path: Path) -> None:
     good = write(tmp_path, "v\nx\n")
     with pytest.raises(InvalidData, match="'x'"):
         count_column(good, "v", universe=["y"])
+    with pytest.raises(InvalidParameter, match="'x' twice"):
+        count_column(good, "v", universe=["x", "y", "x"])
     with pytest.raises(InvalidParameter, match="kind"):
         read_column(good, "v", kind="text")  # type: ignore[arg-type]
 

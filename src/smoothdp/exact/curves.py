@@ -14,6 +14,8 @@ from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import LogRatio, Real
 
 _MOST_BITS = 1 << 16
+# Beyond this many standard deviations a bound is as good as the value.
+_FAR = 1e6
 
 
 def _refined(compute: Callable[[], arb], bits: int) -> LogBounds:
@@ -87,6 +89,12 @@ def log_gaussian_excess(mu: Fraction, epsilon: Real) -> LogBounds:
 
     def phi(x: arb) -> arb:
         return (-x / arb(2).sqrt()).erfc() / 2
+
+    with precision(128):
+        distance = ball(epsilon) / ball(mu) - ball(mu) / 2
+        if distance > _FAR:
+            # At most P(N(0, 1) > x) <= e^(-x^2 / 2).
+            return LogBounds(-math.inf, round_up(-distance * distance / 2))
 
     def compute() -> arb:
         shift, target = ball(mu), ball(epsilon)

@@ -34,6 +34,12 @@ class LogRatio:
 
     ratio: Fraction
 
+    def __post_init__(self) -> None:
+        if not self.ratio > 0:
+            raise InvalidParameter(
+                explain("a positive ratio inside ln()", f"{self.ratio}", "Give ln(a/b), a, b > 0")
+            )
+
     def __float__(self) -> float:
         numerator, denominator = self.ratio.numerator, self.ratio.denominator
         try:
@@ -59,8 +65,12 @@ def _fraction_of_float(value: float) -> Fraction:
 
 
 def _fraction_of_text(text: str, name: str) -> Fraction:
-    exponent = _EXPONENT.search(text)
-    if exponent and abs(int(exponent.group(1))) > _LARGEST_EXPONENT:
+    hexadecimal = _HEXADECIMAL.match(text)
+    # The last hexadecimal digits may look like an exponent.
+    exponent = None if hexadecimal else _EXPONENT.search(text)
+    # Its length first: Python refuses to read integers of thousands of digits.
+    digits = exponent.group(1).lstrip("+-0") if exponent else ""
+    if len(digits) > 7 or int(digits or 0) > _LARGEST_EXPONENT:
         raise InvalidParameter(
             explain(
                 f"{name} with a decimal exponent within +-{_LARGEST_EXPONENT}",
@@ -68,7 +78,6 @@ def _fraction_of_text(text: str, name: str) -> Fraction:
                 "Use a less extreme number",
             )
         )
-    hexadecimal = _HEXADECIMAL.match(text)
     try:
         if hexadecimal:
             return Fraction(int(hexadecimal.group(1), 16), int(hexadecimal.group(2), 16))
@@ -128,7 +137,7 @@ def exact_real(value: Parameter | SupportsFloat, *, name: str) -> Real:
     LogRatio(ratio=Fraction(51, 49))
     """
     if isinstance(value, LogRatio):
-        return value
+        return value if value.ratio != 1 else Fraction(0)
     if isinstance(value, str):
         match = _LOG_RATIO.match(value)
         if match:
@@ -171,6 +180,19 @@ def exact_text(value: Real) -> str:
         if abs(digits) < _SHORT:
             return f"{digits}e-{places}"
     return f"{numerator:#x}/{denominator:#x}"
+
+
+def float_bounds(value: Fraction) -> tuple[float, float]:
+    """Return the floats next to a rational number: (not above it, not below it).
+
+    >>> float_bounds(Fraction(3, 10))
+    (0.3, 0.30000000000000004)
+    """
+    nearest = float(value)
+    exact = Fraction(nearest)
+    lower = nearest if exact <= value else math.nextafter(nearest, -math.inf)
+    upper = nearest if exact >= value else math.nextafter(nearest, math.inf)
+    return lower, upper
 
 
 def sign(value: Real) -> int:

@@ -19,7 +19,7 @@ from smoothdp.exact.parameters import Real
 
 FloatArray = NDArray[np.float64]
 MOST_ATOMS = 5_000_000
-# Atoms whose losses agree to this (relatively, beyond 1) are joined after a product.
+# Atoms whose losses agree to this, relatively to their logarithms, are joined.
 _SAME_LOSS = 1e-14
 # Exponentials of a running sum stay below e^300 times the scale of the sum.
 _RESCALE_AT = 300.0
@@ -67,7 +67,7 @@ class Atoms(NamedTuple):
         return Atoms(p, q, self.error + other.error + rounding).alive().joined()
 
     def joined(self) -> Atoms:
-        """Join atoms whose losses agree to 1e-14; the error grows by what this moves.
+        """Join atoms whose losses agree to rounding; the error grows by what this moves.
 
         A group whose losses differ by at most w has one common loss after its p-masses are
         moved by factors within e^(+-w); joining it is then exact.
@@ -76,7 +76,7 @@ class Atoms(NamedTuple):
         with np.errstate(invalid="ignore"):
             loss = q - p
             steps = np.diff(loss)
-        size = np.where(np.isfinite(loss), np.abs(loss), 0.0)[:-1]
+        size = sum(np.where(np.isfinite(logs), np.abs(logs), 0.0)[:-1] for logs in (p, q))
         # A difference of two infinite losses of one sign is nan: the same group.
         apart = ~((steps <= _SAME_LOSS * np.maximum(1.0, size)) | np.isnan(steps))
         starts = np.flatnonzero(np.concatenate([[True], apart]))
@@ -131,34 +131,44 @@ def _log(value: float, scale: float, direction: int) -> float:
     return scale + log_value + direction * 16 * UNIT_ROUNDOFF * (abs(scale) + abs(log_value) + 1)
 
 
+def log_of(values: FloatArray) -> tuple[FloatArray, float]:
+    """Return ln of nonnegative floats, each rounded once, and an absolute error bound."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(values)
+    return logs, 2 * UNIT_ROUNDOFF + LIBM_ERROR * _largest(logs)
+
+
 def log_cumulative(logs: FloatArray) -> tuple[FloatArray, float]:
     """Return ln of the running sums of e^logs, and an absolute bound of their error.
 
     The sum is kept in units of a scale that follows the terms, so no term underflows that
-    matters. Relative errors in units of u: n additions, exp 8, the rounding of the shift at
-    most 300 for a term above the scale and 0.37 n for those below, 310 for each change of
-    scale; then ln, 8 (300 + ln n), and the addition of the scale.
+    matters. Relative errors in units of u: n additions, exp 8, the rounding of the shift by
+    x at most x for a term e^x above the scale and 0.37 n for those below, and for each change
+    of scale exp 8 and its shift; then ln, 8 |ln sum|, and the addition of the scale.
     """
     result = np.full(logs.size, -math.inf)
     finite = np.flatnonzero(logs > -math.inf)
     if finite.size == 0:
         return result, 0.0
-    start, carry, scale, changes = int(finite[0]), 0.0, float(logs[finite[0]]), 0
+    units = 1.5 * logs.size + 16.0
+    start, carry, scale = int(finite[0]), 0.0, float(logs[finite[0]])
     while start < logs.size:
         beyond = np.flatnonzero(logs[start:] > scale + _RESCALE_AT)
         stop = start + int(beyond[0]) if beyond.size else logs.size
-        sums = carry + np.cumsum(np.exp(logs[start:stop] - scale))
-        if sums.size:
-            result[start:stop] = scale + np.log(sums)
+        if stop > start:
+            shifted = logs[start:stop] - scale
+            sums = carry + np.cumsum(np.exp(shifted))
             carry = float(sums[-1])
+            part = np.log(sums)
+            result[start:stop] = scale + part
+            units += max(0.0, float(shifted.max())) + 8 * _largest(part)
         if stop < logs.size:
             top = float(logs[stop])
+            units += 16 + (top - scale if carry > 0 else 0.0)
             carry *= math.exp(scale - top)
             scale = top
-            changes += 1
         start = stop
-    units = 2 * logs.size + 3000 + 400 * changes + 2 * _largest(result)
-    return result, units * 2 * UNIT_ROUNDOFF
+    return result, (units + _largest(result)) * 2 * UNIT_ROUNDOFF
 
 
 def _largest(values: FloatArray) -> float:

@@ -18,6 +18,15 @@ from smoothdp.privacy.standard import ApproxDP, PureDP
 _TYPES: dict[str, Callable[..., Guarantee]] = {
     kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, TruncatedCDP, GaussianDP, SmoothedDP)
 }
+# The first of each is the positional argument.
+_FIELDS = {
+    "PureDP": ("epsilon", "neighbours"),
+    "ApproxDP": ("epsilon", "delta", "neighbours"),
+    "ZCDP": ("rho", "neighbours"),
+    "TruncatedCDP": ("rho", "omega", "neighbours"),
+    "GaussianDP": ("mu", "neighbours"),
+    "SmoothedDP": ("epsilon", "delta", "model", "neighbours"),
+}
 
 
 def to_json(guarantee: Guarantee) -> str:
@@ -41,23 +50,29 @@ def guarantee_from_json(text: str) -> Guarantee:
     """
     try:
         fields = json.loads(text)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidData(
             explain("a claim as JSON", f"text that is not JSON ({error})", "Use to_json()")
         ) from None
-    if not isinstance(fields, dict) or fields.get("type") not in _TYPES:
-        got = fields.get("type") if isinstance(fields, dict) else type(fields).__name__
+    kind = fields.pop("type", None) if isinstance(fields, dict) else None
+    if not isinstance(kind, str) or kind not in _TYPES:
         raise InvalidData(
-            explain(f"a claim with a type among {', '.join(_TYPES)}", repr(got), "Use to_json()")
+            explain(f"a claim with a type among {', '.join(_TYPES)}", repr(kind), "Use to_json()")
         )
-    kind = fields.pop("type")
-    arguments = dict(fields)
-    try:
-        if "model" in arguments:
-            arguments["model"] = DataModel(arguments["model"])
-        first = next(iter(arguments))
-        return _TYPES[kind](arguments.pop(first), **arguments)
-    except (TypeError, StopIteration, SmoothdpError) as error:
+    if set(fields) != set(_FIELDS[kind]):
         raise InvalidData(
-            explain(f"the fields of {kind}", f"{sorted(fields)} ({error})", "Use to_json()")
+            explain(
+                f"the fields {', '.join(_FIELDS[kind])} of {kind}",
+                ", ".join(sorted(fields)) or "none",
+                "Use to_json()",
+            )
+        )
+    try:
+        if "model" in fields:
+            fields["model"] = DataModel(fields["model"])
+        first = fields.pop(_FIELDS[kind][0])
+        return _TYPES[kind](first, **fields)
+    except SmoothdpError as error:
+        raise InvalidData(
+            explain(f"valid fields of {kind}", f"these: {str(error).rstrip('.')}", "Use to_json()")
         ) from None

@@ -14,8 +14,12 @@ from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.profile import read_amount
 from smoothdp.sources import Source
 from smoothdp.text import number_up
+
+# Below this, a float of rho has no relative accuracy.
+_TINY = Fraction(1, 10**300)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -44,7 +48,7 @@ class ZCDP(Guarantee):
     def __init__(
         self, rho: Parameter, *, neighbours: Neighbours | str = Neighbours.REPLACE_ONE
     ) -> None:
-        object.__setattr__(self, "exact_rho", _nonnegative(rho, "rho"))
+        object.__setattr__(self, "exact_rho", read_amount(rho, name="rho"))
         object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
     @property
@@ -99,7 +103,7 @@ class TruncatedCDP(Guarantee):
         order = exact_fraction(omega, name="omega")
         if order <= 1:
             raise InvalidParameter(explain("omega > 1", f"omega={omega}", "Raise omega"))
-        object.__setattr__(self, "exact_rho", _nonnegative(rho, "rho"))
+        object.__setattr__(self, "exact_rho", read_amount(rho, name="rho"))
         object.__setattr__(self, "exact_omega", order)
         object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
@@ -127,13 +131,6 @@ class TruncatedCDP(Guarantee):
         )
 
 
-def _nonnegative(value: Parameter, name: str) -> Fraction:
-    number = exact_fraction(value, name=name)
-    if number < 0:
-        raise InvalidParameter(explain(f"{name} >= 0", f"{name}={value}", f"Give {name} >= 0"))
-    return number
-
-
 def _concentrated_bounds(rho: Fraction, omega: Fraction | None, epsilon: Real) -> LogBounds:
     if rho == 0:
         return LOG_ZERO
@@ -143,14 +140,16 @@ def _concentrated_bounds(rho: Fraction, omega: Fraction | None, epsilon: Real) -
         order = omega
     upper = min(log_order_bound(rho, order, epsilon).upper, log_distance_bound(rho).upper, 0.0)
     # A slightly smaller mu keeps the Gaussian mechanism inside the claim.
-    mu = Fraction(math.sqrt(2 * float(rho)) * (1 - 1e-15))
+    root = math.sqrt(2 * float(rho)) if rho > _TINY else 0.0
+    mu = Fraction(root * (1 - 1e-15))
     lower = log_gaussian_excess(mu, epsilon).lower if mu > 0 else -math.inf
     return LogBounds(lower, upper)
 
 
 def _best_order(rho: float, epsilon: float) -> Fraction:
     """Return about the root of 2 a rho - rho - epsilon + ln(1 - 1/a), in ln(a - 1)."""
-    low, high = -60.0, max(1.0, math.log(1.0 + (epsilon + rho + 1.0) / max(rho, 1e-300))) + 1.0
+    ratio = min(1e300, (epsilon + rho + 1.0) / max(rho, 1e-300))
+    low, high = -60.0, max(1.0, math.log(1.0 + ratio)) + 1.0
     for _ in range(80):
         middle = 0.5 * (low + high)
         excess = math.exp(middle)

@@ -10,14 +10,18 @@ from fractions import Fraction
 from typing import Literal
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int, exact_text
+from smoothdp.exact.balls import ball, precision, round_up
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
 from smoothdp.privacy.concentrated import ZCDP, rho_of_pure
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.neighbours import Neighbours, require_same
 from smoothdp.privacy.profile import read_delta
+from smoothdp.privacy.smoothed import SmoothedDP
 from smoothdp.privacy.standard import ApproxDP, PureDP
+
+# Beyond this much, a delta bound says nothing, and floats may overflow.
+_VACUOUS = 2
 
 
 def pure_to_zcdp(guarantee: PureDP) -> ZCDP:
@@ -42,30 +46,64 @@ def zcdp_to_approx(
     True
     """
     target = read_delta(delta)
-    if target == 0:
-        raise InvalidParameter(explain("delta > 0", "delta=0", "zCDP needs a positive delta"))
     if method == "exact":
-        epsilon: Real = Fraction(guarantee.profile().epsilon(target))
-    else:
-        with precision(128):
-            rho = ball(guarantee.exact_rho)
-            log_inverse = -ball(LogRatio(target)) if target != 1 else ball(0)
-            epsilon = Fraction(round_up(rho + 2 * (rho * log_inverse).sqrt()))
-    return ApproxDP(epsilon, delta=target, neighbours=guarantee.neighbours)
+        return _at_delta(guarantee, target)
+    if method != "paper":
+        raise InvalidParameter(
+            explain('method "exact" or "paper"', f"method={method!r}", "Use one of the two")
+        )
+    if target == 0:
+        raise _no_epsilon(target)
+    with precision(128):
+        rho = ball(guarantee.exact_rho)
+        log_inverse = -ball(LogRatio(target)) if target != 1 else ball(0)
+        epsilon = round_up(rho + 2 * (rho * log_inverse).sqrt())
+    return ApproxDP(Fraction(epsilon), delta=target, neighbours=guarantee.neighbours)
 
 
-def zcdp_triangle(first: ZCDP, second: ZCDP) -> ZCDP:
-    """Return the claim for P against Q from P against R and R against Q.
+def zcdp_triangle(
+    first: ZCDP, second: ZCDP, *, method: Literal["exact", "paper"] = "exact"
+) -> ZCDP:
+    """Return the claim for P against Q from a claim P against R and a claim R against Q.
 
-    rho = (sqrt a + sqrt b)^2 (paper 2, Lemma 11; its second form 2 (a + b) is looser).
+    Paper 2, Lemma 11: "exact" is (sqrt a + sqrt b)^2, "paper" the looser 2 (a + b).
 
-    >>> zcdp_triangle(ZCDP(1), ZCDP(1)).rho >= 4
-    True
+    Raises:
+        IncompatibleClaims: claims about different neighbours.
+
+    >>> zcdp_triangle(ZCDP(1), ZCDP(4)), zcdp_triangle(ZCDP(1), ZCDP(4), method="paper")
+    (ZCDP(rho=9, neighbours='replace_one'), ZCDP(rho=10, neighbours='replace_one'))
     """
+    require_same(first.neighbours, second.neighbours)
     a, b = first.exact_rho, second.exact_rho
-    product = 4 * a * b
-    root = Fraction(math.isqrt(product.numerator * product.denominator << 128) + 1, 1 << 64)
-    return ZCDP(a + b + root / product.denominator, neighbours=first.neighbours)
+    if method == "paper":
+        return ZCDP(2 * (a + b), neighbours=first.neighbours)
+    return ZCDP(a + b + _root_up(4 * a * b), neighbours=first.neighbours)
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """Return the square root of a rational: exact for a square, else up by 2^-64 of it."""
+    product = value.numerator * value.denominator
+    shift = max(0, 128 - product.bit_length() // 2)
+    root = math.isqrt(product << 2 * shift)
+    if root * root != product << 2 * shift:
+        root += 1
+    return Fraction(root, value.denominator << shift)
+
+
+def _at_delta(guarantee: Guarantee, delta: Fraction) -> ApproxDP:
+    """Return the claim at the smallest epsilon that the profile certifies."""
+    epsilon = guarantee.profile().epsilon(delta)
+    if math.isinf(epsilon):
+        raise _no_epsilon(delta)
+    # As a parameter, a float is its shortest decimal: the epsilon that was certified.
+    return ApproxDP(epsilon, delta=delta, neighbours=guarantee.neighbours)
+
+
+def _no_epsilon(delta: Fraction) -> InvalidParameter:
+    return InvalidParameter(
+        explain("a delta that some finite epsilon reaches", f"delta={delta}", "Raise delta")
+    )
 
 
 def gaussian_to_approx(guarantee: GaussianDP, *, delta: Parameter) -> ApproxDP:
@@ -74,11 +112,7 @@ def gaussian_to_approx(guarantee: GaussianDP, *, delta: Parameter) -> ApproxDP:
     >>> round(gaussian_to_approx(GaussianDP(1), delta="1e-6").epsilon, 4)
     4.8866
     """
-    target = read_delta(delta)
-    epsilon = guarantee.profile().epsilon(target)
-    if math.isinf(epsilon):
-        raise InvalidParameter(explain("delta > 0", f"delta={delta}", "Give a positive delta"))
-    return ApproxDP(Fraction(epsilon), delta=target, neighbours=guarantee.neighbours)
+    return _at_delta(guarantee, read_delta(delta))
 
 
 def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
@@ -92,7 +126,7 @@ def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
 
 def pure_to_approx(guarantee: PureDP) -> ApproxDP:
     """Return (epsilon, 0)-DP, which is the same claim."""
-    return ApproxDP(exact_text(guarantee.exact_epsilon), delta=0, neighbours=guarantee.neighbours)
+    return ApproxDP(guarantee.exact_epsilon, delta=0, neighbours=guarantee.neighbours)
 
 
 def post_processing(guarantee: Guarantee) -> Guarantee:
@@ -127,11 +161,17 @@ def group_privacy(guarantee: Guarantee, *, n_records: int) -> Guarantee:
         return ApproxDP(
             _times(guarantee.exact_epsilon, k), delta=_group_delta(guarantee, k), neighbours=about
         )
+    reason = (
+        "Smoothed DP is about databases that the model makes likely, and their neighbours need "
+        "not be: make the claim about whole persons from the start"
+        if isinstance(guarantee, SmoothedDP)
+        else "Orders shrink at each step: convert it to an approximate claim first"
+    )
     raise IncompatibleClaims(
         explain(
             "a pure, approximate, zero-concentrated or Gaussian claim for group privacy",
             type(guarantee).__name__,
-            "Make the claim about whole persons from the start",
+            reason,
         )
     )
 
@@ -165,9 +205,9 @@ def _group_delta(guarantee: ApproxDP, k: int) -> Fraction:
     epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
     if delta == 0 or epsilon == 0:
         return min(Fraction(1), k * delta)
-    growth = log_bounds(epsilon.ratio).upper if isinstance(epsilon, LogRatio) else None
-    top = float(epsilon) if growth is None else growth
-    if (k - 1) * top > 700:
-        return Fraction(1)
-    factor = sum(Fraction(math.nextafter(math.exp(i * top), math.inf)) for i in range(k))
-    return min(Fraction(1), delta * factor * (1 + Fraction(1, 10**12)))
+    with precision(128):
+        one = ball(epsilon)
+        factor = (k * one).expm1() / one.expm1()
+        if not factor < _VACUOUS / ball(delta):
+            return Fraction(1)
+        return min(Fraction(1), delta * Fraction(round_up(factor)))

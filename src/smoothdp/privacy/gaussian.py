@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.curves import log_gaussian_excess
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.profile import read_amount
 from smoothdp.sources import Source
 from smoothdp.text import number_up
 
@@ -40,10 +40,7 @@ class GaussianDP(Guarantee):
     def __init__(
         self, mu: Parameter, *, neighbours: Neighbours | str = Neighbours.REPLACE_ONE
     ) -> None:
-        number = exact_fraction(mu, name="mu")
-        if number < 0:
-            raise InvalidParameter(explain("mu >= 0", f"mu={mu}", "Give mu >= 0"))
-        object.__setattr__(self, "exact_mu", number)
+        object.__setattr__(self, "exact_mu", read_amount(mu, name="mu"))
         object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
     @property

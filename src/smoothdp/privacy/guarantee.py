@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.logspace import SMALLEST_FLOAT, LogBounds
 from smoothdp.exact.parameters import LogRatio, Real, exact_text
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
@@ -70,15 +71,17 @@ class Guarantee(ABC):
         return to_json(self)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={exact_text(value)}" for name, value in self.parameters().items())
+        given = ", ".join(
+            f"{name}={exact_text(value)}" for name, value in self.parameters().items()
+        )
         return f"{type(self).__name__}({given}, neighbours={self.neighbours.value!r})"
 
 
 def float_up(value: Real) -> float:
     """Return a float not below an exact number, and equal to a float that was given."""
     if isinstance(value, LogRatio):
-        return math.nextafter(float(value), math.inf)
+        return log_bounds(value.ratio).upper
     nearest = float(value)
     if Fraction(repr(nearest)) == value or Fraction(nearest) >= value:
-        return max(nearest, 5e-324) if value > 0 else nearest
+        return max(nearest, SMALLEST_FLOAT) if value > 0 else nearest
     return math.nextafter(nearest, math.inf)

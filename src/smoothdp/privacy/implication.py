@@ -70,6 +70,10 @@ def _pure_epsilon(claim: Guarantee) -> Real | None:
         return claim.exact_epsilon
     if isinstance(claim, ApproxDP) and claim.exact_delta == 0:
         return claim.exact_epsilon
+    if isinstance(claim, GaussianDP) and claim.exact_mu == 0:
+        return Fraction(0)
+    if isinstance(claim, ZCDP | TruncatedCDP) and claim.exact_rho == 0:
+        return Fraction(0)
     return None
 
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.sources import Source
 
@@ -39,7 +39,9 @@ class DataModel:
     vertices: tuple[tuple[Fraction, ...], ...]
 
     def __init__(self, vertices: Iterable[Sequence[Parameter]]) -> None:
-        read = tuple(_read_vertex(vertex, place) for place, vertex in enumerate(vertices, start=1))
+        read = tuple(
+            _read_vertex(vertex, place) for place, vertex in enumerate(_listed(vertices), start=1)
+        )
         if not read:
             raise InvalidParameter(
                 explain("at least one distribution", "an empty model", "Add a vertex")
@@ -87,13 +89,43 @@ class DataModel:
         """Return the model that allows the distributions of both."""
         return DataModel((*self.vertices, *other.vertices))
 
+    @classmethod
+    def from_json(cls, text: str) -> DataModel:
+        """Return the model that `to_json` wrote.
+
+        Raises:
+            InvalidData: text that is not such a model.
+        """
+        try:
+            return cls(json.loads(text))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidData(
+                explain("a model as JSON", f"other text ({error})", "Use to_json()")
+            ) from None
+
     def to_json(self) -> str:
         """Return the model as JSON, exactly."""
         return json.dumps([[exact_text(p) for p in vertex] for vertex in self.vertices])
 
 
+_Item = TypeVar("_Item")
+
+
+def _listed(values: Iterable[_Item]) -> list[_Item]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidParameter(
+            explain(
+                "a list of distributions, each a list of probabilities",
+                repr(values),
+                "Write [(0.3, 0.7)] for one distribution",
+            )
+        )
+    return list(values)
+
+
 def _read_vertex(vertex: Sequence[Parameter], place: int) -> tuple[Fraction, ...]:
-    values = tuple(exact_fraction(p, name=f"a probability of vertex {place}") for p in vertex)
+    name = f"a probability of vertex {place}"
+    values = tuple(exact_fraction(p, name=name) for p in _listed(vertex))
     negative = next((value for value in values if value < 0), None)
     if negative is not None:
         raise InvalidParameter(

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from smoothdp.privacy.tradeoff import TradeoffFunction
 
 
+_LARGEST_SEARCHED = 1e15
+# So that products of a few parameters are still floats.
+_LARGEST = 10**300
+
+
 class PrivacyProfile(ABC):
     """delta(epsilon) for epsilon >= 0: the least delta for which (epsilon, delta) holds.
 
@@ -53,7 +58,7 @@ class PrivacyProfile(ABC):
         """Return the smallest float epsilon at which delta(epsilon) <= delta is certain.
 
         ``delta`` is in [0, 1] and may lie below floats, such as "1e-5000". The result is
-        never below the truth; inf if no epsilon is certain.
+        never below the truth; inf if no epsilon up to 1e15 is certain.
         """
         return self.epsilon_bounds(delta)[1]
 
@@ -68,8 +73,10 @@ class PrivacyProfile(ABC):
         def possible(epsilon: float) -> bool:
             return self.log_delta_bounds(exact_real(epsilon, name="epsilon")).lower <= goal.upper
 
-        above = smallest_true(certain, high=1e15)
-        below = smallest_true(possible, high=1e15)
+        above = smallest_true(certain, high=_LARGEST_SEARCHED)
+        below = smallest_true(possible, high=_LARGEST_SEARCHED)
+        if below == math.inf:
+            return _LARGEST_SEARCHED, above
         return (below if below == 0.0 else math.nextafter(below, 0.0)), above
 
     def tradeoff(self) -> TradeoffFunction:
@@ -100,13 +107,29 @@ class FunctionProfile(PrivacyProfile):
 
 
 def read_epsilon(epsilon: Parameter) -> Real:
-    """Return an exact epsilon >= 0, or raise InvalidParameter."""
+    """Return an exact epsilon in [0, 1e300], or raise InvalidParameter."""
     value = exact_real(epsilon, name="epsilon")
     if sign(value) < 0:
         raise InvalidParameter(
             explain("epsilon >= 0", f"epsilon={epsilon}", "Give a non-negative epsilon")
         )
+    if isinstance(value, Fraction) and value > _LARGEST:
+        raise _too_large("epsilon", epsilon)
     return value
+
+
+def read_amount(amount: Parameter, *, name: str) -> Fraction:
+    """Return an exact rho or mu in [0, 1e300], or raise InvalidParameter."""
+    value = exact_fraction(amount, name=name)
+    if value < 0:
+        raise InvalidParameter(explain(f"{name} >= 0", f"{name}={amount}", f"Give {name} >= 0"))
+    if value > _LARGEST:
+        raise _too_large(name, amount)
+    return value
+
+
+def _too_large(name: str, value: object) -> InvalidParameter:
+    return InvalidParameter(explain(f"{name} <= 1e300", f"{name}={value}", f"Lower {name}"))
 
 
 def read_delta(delta: Parameter) -> Fraction:

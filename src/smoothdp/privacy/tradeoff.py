@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
+from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
-from smoothdp.privacy.atoms import Atoms, log_cumulative
+from smoothdp.privacy.atoms import Atoms, log_cumulative, log_of
 from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.sources import Source
 
@@ -51,15 +51,10 @@ class TradeoffFunction:
 
     def __init__(self, alphas: ArrayLike, powers: ArrayLike) -> None:
         a, b = _read_knots(alphas, powers)
-        runs, rises = np.diff(a), np.diff(b)
-        with np.errstate(divide="ignore"):
-            log_rises, log_runs = np.log(rises), np.log(runs)
-        largest = float(np.abs(np.concatenate([log_rises, log_runs, [0.0]])).max(
-            initial=0.0, where=np.isfinite(np.concatenate([log_rises, log_runs, [0.0]]))
-        ))
-        # A difference rounds by u, its logarithm by 4 ulp.
-        error = 2 * UNIT_ROUNDOFF + LIBM_ERROR * largest
-        object.__setattr__(self, "segments", Atoms(log_rises, log_runs, error).sorted_by_loss())
+        log_rises, first_error = log_of(np.diff(b))
+        log_runs, second_error = log_of(np.diff(a))
+        atoms = Atoms(log_rises, log_runs, max(first_error, second_error))
+        object.__setattr__(self, "segments", atoms.sorted_by_loss())
 
     @classmethod
     def from_atoms(cls, atoms: Atoms) -> TradeoffFunction:
@@ -88,23 +83,28 @@ class TradeoffFunction:
     @cached_property
     def alphas(self) -> FloatArray:
         """Type I errors of the knots, from 0 to 1, never above the true ones."""
-        return _completed([min(1.0, exp_lower(v)) for v in self.log_tails[0].tolist()], 0.0, 1.0)
+        return _knots(self.log_tails[0], self.log_tails[2], upward=False)
 
     @cached_property
     def powers(self) -> FloatArray:
         """Powers of the knots, from 0 to 1, never below the true ones."""
-        return _completed([min(1.0, exp_upper(v)) for v in self.log_tails[1].tolist()], 0.0, 1.0)
+        return _knots(self.log_tails[1], self.log_tails[3], upward=True)
 
     @cached_property
     def betas(self) -> FloatArray:
         """Type II errors of the knots, from 1 to 0, never above the true ones."""
-        return _completed([min(1.0, exp_lower(v)) for v in self.log_tails[3].tolist()], 1.0, 0.0)
+        return _knots(self.log_tails[3][::-1], self.log_tails[1][::-1], upward=False)[::-1]
+
+    @cached_property
+    def misses(self) -> FloatArray:
+        """1 - alpha at the knots, from 1 to 0, never below the true ones."""
+        return _knots(self.log_tails[2][::-1], self.log_tails[0][::-1], upward=True)[::-1]
 
     def power(self, alpha: float) -> float:
         """Return the largest power at type I error alpha, not below the curve."""
-        left, share = self._place(alpha)
-        low, high = float(self.powers[left]), float(self.powers[min(left + 1, self._last)])
-        return min(1.0, (low + (high - low) * share) * (1 + _INTERPOLATION))
+        left, right, shares = self._place(alpha)
+        value = float(self.powers[left]) * shares[0] + float(self.powers[right]) * shares[1]
+        return min(1.0, value * (1 + _INTERPOLATION))
 
     def __call__(self, alpha: float) -> float:
         """Return the type II error beta at type I error alpha, not above the curve.
@@ -112,9 +112,9 @@ class TradeoffFunction:
         Every knot lies below and to the left of a point of the curve, which decreases: so
         do the segments between knots.
         """
-        left, share = self._place(alpha)
-        high, low = float(self.betas[left]), float(self.betas[min(left + 1, self._last)])
-        return max(0.0, (low + (high - low) * (1 - share)) * (1 - _INTERPOLATION))
+        left, right, shares = self._place(alpha)
+        value = float(self.betas[left]) * shares[0] + float(self.betas[right]) * shares[1]
+        return value * (1 - _INTERPOLATION)
 
     def log_excess(self, epsilon: Real) -> LogBounds:
         """Bound ln of the largest power - e^epsilon alpha: the sum over steep segments."""
@@ -148,29 +148,36 @@ class TradeoffFunction:
         slack = read_delta(delta)
         return exact_mu(self) if slack == 0 else mu_with_slack(self, slack)
 
-    @property
-    def _last(self) -> int:
-        return self.alphas.size - 1
-
-    def _place(self, alpha: float) -> tuple[int, float]:
-        """Return the knot at or left of alpha, and the share of the way to the next."""
+    def _place(self, alpha: float) -> tuple[int, int, tuple[float, float]]:
+        """Return the knots around alpha and their shares, by the smaller of alpha, 1 - alpha."""
         if not 0 <= exact_fraction(alpha, name="alpha") <= 1:
             raise InvalidParameter(
                 explain("0 <= alpha <= 1", f"alpha={alpha}", "Give a probability")
             )
-        left = int(np.searchsorted(self.alphas, float(alpha), side="right")) - 1
-        if left == self._last:
-            return left, 0.0
-        here, there = float(self.alphas[left]), float(self.alphas[left + 1])
-        return left, (float(alpha) - here) / (there - here)
+        small = float(alpha) <= 0.5
+        places = self.alphas if small else -self.misses
+        here = float(alpha) if small else float(alpha) - 1.0
+        left = int(np.searchsorted(places, here, side="right")) - 1
+        if left == places.size - 1 or places[left] == here:
+            return left, left, (1.0, 0.0)
+        width = float(places[left + 1] - places[left])
+        before, after = here - float(places[left]), float(places[left + 1]) - here
+        return left, left + 1, (after / width, before / width)
 
 
-def _completed(inner: list[float], first: float, last: float) -> FloatArray:
-    """Return knots from first to last, monotone: a running extremum mends rounding."""
-    values = np.array([first, *inner, last])
-    if first < last:
-        return np.maximum.accumulate(values)
-    return np.minimum.accumulate(values)
+def _knots(log_mass: FloatArray, log_rest: FloatArray, *, upward: bool) -> FloatArray:
+    """Return masses from 0 to 1 as floats, by the smaller of mass and 1 - mass."""
+    near, far = (exp_upper, exp_lower) if upward else (exp_lower, exp_upper)
+    best = min if upward else max
+    pairs = zip(log_mass.tolist(), log_rest.tolist(), strict=True)
+    # 1 - x is rounded, so a unit outwards.
+    inner = [
+        best(near(mass), math.nextafter(1.0 - far(rest), 2.0 if upward else 0.0))
+        for mass, rest in pairs
+    ]
+    values = np.clip([0.0, *inner, 1.0], 0.0, 1.0)
+    # A running maximum mends what rounding has put out of order, by moving knots up.
+    return np.maximum.accumulate(values) if upward else np.minimum.accumulate(values[::-1])[::-1]
 
 
 def _read_knots(alphas: ArrayLike, powers: ArrayLike) -> tuple[FloatArray, FloatArray]:
