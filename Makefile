@@ -26,13 +26,16 @@ help: ## Show this list
 	@echo "make clean        remove everything that make made"
 
 # A stamp per set of extras: each is installed once, and again when pyproject.toml changes.
+# A venv that failed half-way is removed, so that the next run starts afresh.
 .venv/pyvenv.cfg:
-	@if [ -z "$(PYTHON)" ]; then \
-		echo "Expected Python 3.11 or later; got none. Install it, or run make PYTHON=/path."; \
+	@if ! "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		got=$$("$(PYTHON)" -c 'import platform; print(platform.python_version())' 2>/dev/null); \
+		echo "Expected Python 3.11 or later; got $${got:-none}."; \
+		echo "Install it, or name one: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; \
 		exit 1; fi
-	@echo "==> making .venv with $(PYTHON)"
+	@echo "==> making .venv with $$("$(PYTHON)" --version)"
 	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --allow-existing --python "$(PYTHON)" .venv; \
-		else "$(PYTHON)" -m venv .venv; fi
+		else "$(PYTHON)" -m venv .venv; fi || { rm -rf .venv; exit 1; }
 
 .venv/stamp-%: .venv/pyvenv.cfg pyproject.toml
 	@echo "==> installing smoothdp[$(subst -,$(COMMA),$*)] into .venv"
@@ -66,7 +69,7 @@ check: .venv/stamp-all-dev
 # The smoke subset runs once where only the required dependencies are installed.
 build/smoke/stamp: pyproject.toml .venv/pyvenv.cfg
 	@echo "==> making an environment with the required dependencies alone"
-	@mkdir -p build/smoke
+	@rm -rf build/smoke && mkdir -p build/smoke
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python "$(PYTHON)" build/smoke/venv && \
 		uv pip install --quiet --python build/smoke/venv/bin/python -e . pytest; \

@@ -23,12 +23,13 @@ def points(name: str) -> np.ndarray:
     rng = np.random.default_rng(2026)
     magnitude = 10.0 ** rng.uniform(-18, 2.6, POINTS)
     signed = magnitude * rng.choice([-1.0, 1.0], POINTS)
-    return {
+    choices: dict[str, np.ndarray] = {
         "exp": np.clip(signed, -700, 700),
         "expm1": np.clip(signed, -700, 700),
         "log": 10.0 ** rng.uniform(-300, 300, POINTS),
         "log1p": np.where(signed > -1, signed, magnitude / 1e3 - 0.999999),
-    }[name]
+    }
+    return choices[name]
 
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[float], float]]] = {

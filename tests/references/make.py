@@ -117,8 +117,10 @@ def delta_x(inputs: dict[str, Any]) -> Any:
     for a, b in product(range(len(counts)), repeat=2):
         if a != b and counts[a]:
             other = moved(counts, a, b)
-            for pair in ((counts, other), (other, counts)):
-                best = max(best, hockey_stick(*pair, inputs["T"], growth, inputs["replacement"]))
+            for first, second in ((counts, other), (other, counts)):
+                best = max(
+                    best, hockey_stick(first, second, inputs["T"], growth, inputs["replacement"])
+                )
     return best
 
 

@@ -26,7 +26,7 @@ def without(x: oracles.Database, m: int, draws: int) -> oracles.Law:
 
 
 def random_laws(rng: random.Random, outputs: int, n_laws: int) -> list[oracles.Law]:
-    laws = []
+    laws: list[oracles.Law] = []
     for _ in range(n_laws):
         weights = [rng.choice([0, 1, 2, 5, 20]) + (k == 0) for k in range(outputs)]
         laws.append({(k,): F(w, sum(weights)) for k, w in enumerate(weights)})
@@ -111,7 +111,8 @@ def test_lemma_2_as_an_identity_for_two_values() -> None:
         laws = random_laws(rng, 4, 2)
         growth = rng.choice([F(1), F(3, 2), F(4)])
         threshold = growth / (1 + growth)
-        both = oracles.hockey_stick(*laws, growth) + oracles.hockey_stick(*laws[::-1], growth)
+        both = oracles.hockey_stick(laws[0], laws[1], growth)
+        both += oracles.hockey_stick(laws[1], laws[0], growth)
         utilities = [utility(laws, threshold, truth) for truth in (0, 1)]
         assert sum(utilities) == both
         # Lemma 10 as it should read: (d + d') / u lies in [1, 2]; the paper has 3.
@@ -125,7 +126,10 @@ def test_corollary_3_with_the_sharp_constant_for_two_values() -> None:
     for _ in range(2000):
         laws = random_laws(rng, 3, 2)
         growth = rng.choice([F(1), F(2), F(5)])
-        delta = max(oracles.hockey_stick(*laws, growth), oracles.hockey_stick(*laws[::-1], growth))
+        delta = max(
+            oracles.hockey_stick(laws[0], laws[1], growth),
+            oracles.hockey_stick(laws[1], laws[0], growth),
+        )
         if delta:
             u = max(utility(laws, growth / (1 + growth), truth) for truth in (0, 1))
             largest = max(largest, u / delta / ((growth + 2) / (growth + 1)))
@@ -154,8 +158,8 @@ def test_corollary_3_for_three_values_as_proved() -> None:
 
 def test_inequality_2_is_false() -> None:
     """P = (.2, .0904, .7096), Q swapped, epsilon = .1: Pr[bad] = .2904 > 2 delta = .2002."""
-    p = {(0,): F(2000, 10000), (1,): F(904, 10000), (2,): F(7096, 10000)}
-    q = {(0,): p[(1,)], (1,): p[(0,)], (2,): p[(2,)]}
+    p: oracles.Law = {(0,): F(2000, 10000), (1,): F(904, 10000), (2,): F(7096, 10000)}
+    q: oracles.Law = {(0,): p[(1,)], (1,): p[(0,)], (2,): p[(2,)]}
     growth = F(math.exp(0.1))
     delta = max(oracles.hockey_stick(p, q, growth), oracles.hockey_stick(q, p, growth))
     bad = sum(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.data.csv_file import csv_values
-from smoothdp.data.parquet_file import parquet_values
+from smoothdp.data.parquet_file import parquet_numbers, parquet_texts
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 
 Kind = Literal["number", "category"]
@@ -32,15 +32,22 @@ def read_column(
         InvalidData: the file or column is missing, empty or malformed; a value is missing,
             or is not a finite number where numbers are read.
         MissingExtra: Parquet without the ``data`` extra.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "delays.csv")
+    ...     _ = file.write_text("delay\\n-3\\n12.5\\n")
+    ...     print(read_column(file, "delay"))
+    [-3.  12.5]
     """
     if kind == "category":
-        return [value for chunk in _chunks(path, column) for value in chunk]
+        return [value for chunk in _texts(path, column) for value in chunk]
     if kind != "number":
         raise InvalidParameter(
             explain('kind "number" or "category"', f"kind={kind!r}", "Use one of the two")
         )
     parts, row = [], 1
-    for chunk in _chunks(path, column):
+    for chunk in _values(path, column):
         parts.append(_numbers(chunk, row, column))
         row += len(chunk)
     return np.concatenate(parts)
@@ -58,13 +65,27 @@ def count_column(
 
     Raises:
         InvalidData: as for `read_column`, or a value outside the universe.
+        InvalidParameter: a category stands twice in the universe.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "votes.csv")
+    ...     _ = file.write_text("vote\\nyes\\nno\\nyes\\n")
+    ...     print(count_column(file, "vote", universe=["yes", "no", "blank"]))
+    {'yes': 2, 'no': 1, 'blank': 0}
     """
+    twice = [category for category, times in Counter(universe or ()).items() if times > 1]
+    if twice:
+        raise InvalidParameter(
+            explain("distinct categories in universe", f"{twice[0]!r} twice", "Name it once")
+        )
     tally: Counter[str] = Counter()
-    for chunk in _chunks(path, column):
+    for chunk in _texts(path, column):
         tally.update(chunk)
     if universe is None:
         return dict(sorted(tally.items()))
-    unknown = next((value for value in tally if value not in set(universe)), None)
+    known = frozenset(universe)
+    unknown = next((value for value in tally if value not in known), None)
     if unknown is not None:
         raise InvalidData(
             explain(
@@ -73,46 +94,61 @@ def count_column(
                 "Add it to the universe or mend the file",
             )
         )
-    return {category: tally.get(category, 0) for category in universe}
+    return {category: tally[category] for category in universe}
 
 
-def _chunks(path: str | Path, column: str) -> Iterator[list[str]]:
-    """Yield the column in chunks of texts, after checking that there is a file to read."""
+def _texts(path: str | Path, column: str) -> Iterator[list[str]]:
+    file, ending = _existing(path)
+    if ending == ".parquet":
+        return parquet_texts(file, column)
+    return csv_values(file, column, "\t" if ending == ".tsv" else ",")
+
+
+def _values(path: str | Path, column: str) -> Iterator[list[str] | NDArray[np.float64]]:
+    file, ending = _existing(path)
+    return parquet_numbers(file, column) if ending == ".parquet" else _texts(file, column)
+
+
+def _existing(path: str | Path) -> tuple[Path, str]:
+    """Return the path of a file that there is to read, and its ending."""
     file = Path(path)
     ending = file.suffix.lower()
+    if file.is_dir():
+        raise InvalidData(explain("a file", f"the directory {file}", "Name a file in it"))
     if ending not in (".csv", ".tsv", ".parquet"):
         raise InvalidData(
             explain("a file ending in .csv, .tsv or .parquet", f"{file}", "Convert or rename it")
         )
     if not file.is_file():
-        got = "a directory" if file.is_dir() else "no such file"
-        raise InvalidData(explain(f"the file {file}", got, "Check the path"))
+        raise InvalidData(explain(f"the file {file}", "no such file", "Check the path"))
     if file.stat().st_size == 0:
         raise InvalidData(explain(f"a header line in {file}", "an empty file", "Check the file"))
-    if ending == ".parquet":
-        yield from parquet_values(file, column)
-    else:
-        yield from csv_values(file, column, "\t" if ending == ".tsv" else ",")
+    return file, ending
 
 
-def _numbers(texts: list[str], first_row: int, column: str) -> NDArray[np.float64]:
+def _numbers(
+    values: list[str] | NDArray[np.float64], first_row: int, column: str
+) -> NDArray[np.float64]:
     try:
-        values = np.array(texts, dtype=np.float64)
+        numbers = np.array(values, dtype=np.float64)
+        # Python's float takes 1_000; in a column of data it is more likely a slip.
+        plain = isinstance(values, np.ndarray) or "_" not in "".join(values)
+        if plain and np.isfinite(numbers).all():
+            return numbers
     except ValueError:
-        values = np.array([math.nan])
-    if np.isfinite(values).all():
-        return values
-    for row, text in enumerate(texts, start=first_row):
-        try:
-            bad = not math.isfinite(float(text))
-        except ValueError:
-            bad = True
-        if bad:
-            raise InvalidData(
-                explain(
-                    f"finite numbers in column {column!r}",
-                    f"{text!r} in row {row} after the header",
-                    "Mend that value",
-                )
-            )
-    raise AssertionError("numpy and float disagree about a number")
+        pass
+    place = next(i for i, value in enumerate(values) if not _is_finite(value))
+    raise InvalidData(
+        explain(
+            f"finite numbers in column {column!r}",
+            f"{str(values[place])!r} in row {first_row + place} after the header",
+            "Mend that value",
+        )
+    )
+
+
+def _is_finite(value: str | np.float64) -> bool:
+    try:
+        return math.isfinite(float(value)) and "_" not in str(value)
+    except ValueError:
+        return False
