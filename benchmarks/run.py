@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from benchmarks import import_time, measure
+import pkgutil
+from importlib import import_module
+
+import benchmarks
 
 
 def main() -> None:
-    """Run all benchmarks in this process."""
+    """Run ``main()`` of every module of this folder that has one, in this process."""
     print("Processor time, best of several batches. Ratios are to the first row of each table.")
-    measure.main()
-    import_time.main()
+    for module in pkgutil.iter_modules(benchmarks.__path__):
+        if module.name != "run":
+            run = getattr(import_module(f"benchmarks.{module.name}"), "main", None)
+            if run is not None:
+                run()
 
 
 if __name__ == "__main__":
