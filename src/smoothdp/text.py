@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 
 
 def table(rows: Sequence[Sequence[str]], *, header: Sequence[str] | None = None) -> str:
@@ -42,14 +43,18 @@ def upper_text(log_value: float, digits: int = 4) -> str:
     return f"{value:.{digits - 1}e}"
 
 
-def number_up(value: float, digits: int = 4) -> str:
-    """Return a nonnegative float as text with a few digits, rounded up.
+def number_up(value: float | Fraction, digits: int = 4) -> str:
+    """Return a nonnegative number as text with a few digits, rounded up.
 
-    >>> number_up(0.30001)
-    '0.3001'
+    >>> number_up(0.30001), number_up(Fraction(3, 10))
+    ('0.3001', '0.3')
     """
-    if not math.isfinite(value):
-        return str(value)
     context = Context(prec=digits, rounding=ROUND_CEILING)
-    # The shortest decimal is what a float parameter means.
-    return f"{context.create_decimal(repr(value)).normalize():f}"
+    if isinstance(value, Fraction):
+        number = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    elif math.isfinite(value):
+        # The shortest decimal is what a float parameter means.
+        number = context.create_decimal(repr(value))
+    else:
+        return str(value)
+    return f"{number.normalize():f}"

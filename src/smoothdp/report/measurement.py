@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_text
 from smoothdp.mechanisms.utility import odds
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.profile import read_epsilon
-from smoothdp.text import table, upper_text
+from smoothdp.text import number_up, table, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
@@ -33,17 +33,19 @@ class Measurement:
         mechanism: what was measured.
         counts: records per category, by name, in order.
         epsilon: the exact epsilon; threshold: the adversary's accuracy t.
-        log_delta, log_utility, log_worst_case: bounds of natural logarithms; the utility
-            is None where it is out of reach.
+        delta: floats around delta(x); log_delta: its natural logarithm, at any depth.
+        log_utility: bounds of ln of the adversary's utility, None where out of reach.
+        worst_case_delta: the delta of ordinary DP.
     """
 
     mechanism: SamplingHistogram | BernoulliHistogram
     counts: dict[str, int]
     epsilon: Real
     threshold: Fraction
+    delta: tuple[float, float]
     log_delta: LogBounds
     log_utility: LogBounds | None
-    log_worst_case: LogBounds
+    worst_case_delta: float
 
     @property
     def below_one_over_n(self) -> bool:
@@ -67,12 +69,12 @@ class Measurement:
             ("epsilon", _real_text(self.epsilon)),
             (
                 "delta(x)",
-                f"{upper_text(self.log_delta.upper)}  (exact, rounded up; log10 "
+                f"{self._delta_text()}  (exact, rounded up; log10 "
                 f"{self.log_delta.upper / _LN10:.3f})",
             ),
             (
                 "ordinary DP",
-                f"{upper_text(self.log_worst_case.upper)}  (its delta at every finite epsilon)",
+                f"{number_up(self.mechanism.inclusion())}  (its delta at every finite epsilon)",
             ),
             ("adversary's utility", utility),
             ("1/n", f"{1 / n:.4g}  (delta(x) is {beside} it)"),
@@ -84,12 +86,17 @@ class Measurement:
         return (
             "At these counts, replacing any one record changes the probability of any set of "
             f"published histograms by at most a factor e^epsilon = "
-            f"{math.exp(min(700.0, float(self.epsilon))):.4g}, give or take "
-            f"{upper_text(self.log_delta.upper)}.\n"
+            f"{math.exp(min(700.0, float(self.epsilon))):.4g}, plus "
+            f"{self._delta_text()}.\n"
             "This holds at these counts and is as private as they are: use it for public, "
             "hypothetical or modelled counts.\n"
             "For every database at once, only the ordinary DP line holds."
         )
+
+    def _delta_text(self) -> str:
+        if self.delta[1] == self.worst_case_delta:
+            return number_up(self.mechanism.inclusion())
+        return upper_text(self.log_delta.upper)
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON; logarithms are natural, floats rounded up."""
@@ -98,13 +105,13 @@ class Measurement:
             "n_records": self.mechanism.n_records,
             "counts": self.counts,
             "epsilon": float(self.epsilon),
-            "epsilon_exact": str(self.epsilon),
+            "epsilon_exact": exact_text(self.epsilon),
             "threshold": float(self.threshold),
-            "delta": self.log_delta.linear()[1],
-            "delta_lower": self.log_delta.linear()[0],
+            "delta": self.delta[1],
+            "delta_lower": self.delta[0],
             "log_delta": self.log_delta.upper,
             "log10_delta": self.log_delta.upper / _LN10,
-            "worst_case_delta": self.log_worst_case.linear()[1],
+            "worst_case_delta": self.worst_case_delta,
             "adversary_utility": self.log_utility.linear()[1] if self.log_utility else None,
             "log_adversary_utility": self.log_utility.upper if self.log_utility else None,
             "one_over_n": 1 / self.mechanism.n_records,
@@ -148,9 +155,10 @@ def measure_histogram(
         counts=dict(counts),
         epsilon=exact_epsilon,
         threshold=exact_threshold,
+        delta=profile.delta_bounds(exact_epsilon),
         log_delta=profile.log_delta_bounds(exact_epsilon),
         log_utility=_worst_utility(mechanism, values, exact_threshold),
-        log_worst_case=mechanism.log_inclusion(),
+        worst_case_delta=mechanism.worst_case_delta(epsilon=exact_epsilon),
     )
 
 
