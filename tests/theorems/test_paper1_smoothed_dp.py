@@ -16,6 +16,7 @@ from smoothdp.mechanisms.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )
+from smoothdp.privacy.utility_bounds import utility_of_two, utility_upper
 from smoothdp.testing import oracles
 
 F = Fraction
@@ -115,6 +116,11 @@ def test_lemma_2_as_an_identity_for_two_values() -> None:
         both += oracles.hockey_stick(laws[1], laws[0], growth)
         utilities = [utility(laws, threshold, truth) for truth in (0, 1)]
         assert sum(utilities) == both
+        offered = utility_of_two(
+            float(oracles.hockey_stick(laws[0], laws[1], growth)),
+            float(oracles.hockey_stick(laws[1], laws[0], growth)),
+        )
+        assert offered.lower <= max(utilities) <= offered.upper
         # Lemma 10 as it should read: (d + d') / u lies in [1, 2]; the paper has 3.
         assert both / 2 <= max(utilities) <= both
 
@@ -154,6 +160,9 @@ def test_corollary_3_for_three_values_as_proved() -> None:
         )
         u = max(utility(laws, growth / (1 + growth), truth) for truth in range(3))
         assert u <= (1 + F(2) / (growth + 1)) * delta
+        offered = utility_upper(delta, epsilon=f"ln({growth})", n_categories=3)
+        assert min(F(1), (1 + F(2) / (growth + 1)) * delta) <= F(offered)
+        assert offered <= float((1 + F(2) / (growth + 1)) * delta) * (1 + 1e-12) + 1e-300
 
 
 def test_inequality_2_is_false() -> None:

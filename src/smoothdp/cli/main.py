@@ -12,15 +12,18 @@ from smoothdp.cli.papers import papers
 from smoothdp.errors import PrivacyWarning, SmoothdpError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(package_name="smoothdp")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Differential privacy beyond the worst case.
 
     \b
     Example:
       smoothdp measure --counts 81283501,74223975 --sampling-rate 0.998 --threshold 0.51
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 commands.add_command(measure)

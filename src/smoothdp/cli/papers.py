@@ -10,14 +10,17 @@ import click
 from smoothdp.papers import FIGURES
 
 
-@click.group()
-def papers() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def papers(context: click.Context) -> None:
     """Recompute figures of the papers, with exact numbers.
 
     \b
     Example:
       smoothdp papers figure smoothed-dp/1 --out figure.png
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @papers.command("list")

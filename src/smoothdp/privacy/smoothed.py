@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import log_two_point_excess
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.privacy.guarantee import Guarantee, float_up
+from smoothdp.exact.parameters import Parameter
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_delta, read_epsilon
+from smoothdp.privacy.standard import EpsilonDelta
 from smoothdp.sources import Source
 from smoothdp.text import number_up, upper_text
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class SmoothedDP(Guarantee):
+class SmoothedDP(EpsilonDelta):
     """(epsilon, delta, Pi)-smoothed DP: the expectation of delta_epsilon(x) is <= delta.
 
     The expectation is over databases whose records are independent, each from any
@@ -39,8 +35,6 @@ class SmoothedDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("liu-wang-xia", "Definition 3")
-    exact_epsilon: Real
-    exact_delta: Fraction
     model: DataModel
 
     def __init__(
@@ -68,27 +62,6 @@ class SmoothedDP(Guarantee):
         object.__setattr__(self, "exact_delta", read_delta(delta))
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "neighbours", relation)
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon as a float, not below the exact one."""
-        return float_up(self.exact_epsilon)
-
-    @property
-    def delta(self) -> float:
-        """Delta as a float, not below the exact one; at least 5e-324 unless it is 0."""
-        return float_up(self.exact_delta)
-
-    @property
-    def log_delta(self) -> float:
-        """ln delta, not below the exact one."""
-        return log_bounds(self.exact_delta).upper if self.exact_delta else float("-inf")
-
-    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        return log_two_point_excess(self.exact_epsilon, epsilon, self.exact_delta)
-
-    def parameters(self) -> dict[str, Real]:
-        return {"epsilon": self.exact_epsilon, "delta": self.exact_delta}
 
     def words(self) -> str:
         return (

@@ -65,38 +65,11 @@ class PureDP(Guarantee):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ApproxDP(Guarantee):
-    """(epsilon, delta)-differential privacy.
+class EpsilonDelta(Guarantee):
+    """What claims with an epsilon and a delta share: floats, profile, parameters."""
 
-    Its profile is delta + (1 - delta) (e^e0 - e^e) / (1 + e^e0) below e0 and delta beyond
-    (Kairouz, Oh, Viswanath 2015).
-
-    Args:
-        epsilon: e0 >= 0, in nats.
-        delta: in [0, 1]; may lie below floats, such as "1e-5000".
-        neighbours: "replace_one" (default) or "add_remove".
-
-    Raises:
-        InvalidParameter: a parameter outside these domains.
-
-    >>> ApproxDP(1, delta="1e-5000").log_delta < -11512
-    True
-    """
-
-    source: ClassVar[Source] = Source("dwork-roth", "Definition 2.4")
     exact_epsilon: Real
     exact_delta: Fraction
-
-    def __init__(
-        self,
-        epsilon: Parameter,
-        *,
-        delta: Parameter,
-        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
-    ) -> None:
-        object.__setattr__(self, "exact_epsilon", read_epsilon(epsilon))
-        object.__setattr__(self, "exact_delta", read_delta(delta))
-        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
     @property
     def epsilon(self) -> float:
@@ -118,6 +91,39 @@ class ApproxDP(Guarantee):
 
     def parameters(self) -> dict[str, Real]:
         return {"epsilon": self.exact_epsilon, "delta": self.exact_delta}
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ApproxDP(EpsilonDelta):
+    """(epsilon, delta)-differential privacy.
+
+    Its profile is delta + (1 - delta) (e^e0 - e^e) / (1 + e^e0) below e0 and delta beyond
+    (Kairouz, Oh, Viswanath 2015).
+
+    Args:
+        epsilon: e0 >= 0, in nats.
+        delta: in [0, 1]; may lie below floats, such as "1e-5000".
+        neighbours: "replace_one" (default) or "add_remove".
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+
+    >>> ApproxDP(1, delta="1e-5000").log_delta < -11512
+    True
+    """
+
+    source: ClassVar[Source] = Source("dwork-roth", "Definition 2.4")
+
+    def __init__(
+        self,
+        epsilon: Parameter,
+        *,
+        delta: Parameter,
+        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    ) -> None:
+        object.__setattr__(self, "exact_epsilon", read_epsilon(epsilon))
+        object.__setattr__(self, "exact_delta", read_delta(delta))
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
     def words(self) -> str:
         return (

@@ -16,6 +16,7 @@ from smoothdp.mechanisms.utility import odds
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.utility_bounds import utility_upper
 from smoothdp.text import number_up, table, upper_text
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Measurement:
         counts: records per category, by name, in order.
         epsilon: the exact epsilon; threshold: the adversary's accuracy t.
         delta: floats around delta(x); log_delta: its natural logarithm, at any depth.
-        log_utility: bounds of ln of the adversary's utility, None where out of reach.
+        log_utility: bounds of ln of the adversary's utility, None where out of reach;
+            then utility_limit is the bound of Corollary 3 if the threshold is at least 1/2.
         worst_case_delta: the delta of ordinary DP.
     """
 
@@ -45,6 +47,7 @@ class Measurement:
     delta: tuple[float, float]
     log_delta: LogBounds
     log_utility: LogBounds | None
+    utility_limit: float | None
     worst_case_delta: float
 
     @property
@@ -56,6 +59,11 @@ class Measurement:
         """Return the table and the sentence."""
         n = self.mechanism.n_records
         utility = "not computed: too many outputs to enumerate"
+        if self.utility_limit is not None:
+            utility = (
+                f"at most {number_up(self.utility_limit)}  (Corollary 3; there are too many "
+                "outputs to enumerate)"
+            )
         if self.log_utility is not None:
             utility = (
                 f"{upper_text(self.log_utility.upper)}  (gain of one who knows all other "
@@ -113,6 +121,7 @@ class Measurement:
             "log10_delta": self.log_delta.upper / _LN10,
             "worst_case_delta": self.worst_case_delta,
             "adversary_utility": self.log_utility.linear()[1] if self.log_utility else None,
+            "adversary_utility_limit": self.utility_limit,
             "log_adversary_utility": self.log_utility.upper if self.log_utility else None,
             "one_over_n": 1 / self.mechanism.n_records,
             "delta_below_one_over_n": self.below_one_over_n,
@@ -150,6 +159,13 @@ def measure_histogram(
     exact_epsilon, exact_threshold = _resolve(epsilon, threshold)
     values = list(counts.values())
     profile = mechanism.at(values)
+    log_utility = _worst_utility(mechanism, values, exact_threshold)
+    utility_limit = None
+    if log_utility is None and exact_threshold >= Fraction(1, 2):
+        nearby = odds(exact_threshold)
+        utility_limit = utility_upper(
+            Fraction(profile.delta(nearby)), epsilon=nearby, n_categories=len(values)
+        )
     return Measurement(
         mechanism=mechanism,
         counts=dict(counts),
@@ -157,7 +173,8 @@ def measure_histogram(
         threshold=exact_threshold,
         delta=profile.delta_bounds(exact_epsilon),
         log_delta=profile.log_delta_bounds(exact_epsilon),
-        log_utility=_worst_utility(mechanism, values, exact_threshold),
+        log_utility=log_utility,
+        utility_limit=utility_limit,
         worst_case_delta=mechanism.worst_case_delta(epsilon=exact_epsilon),
     )
 
