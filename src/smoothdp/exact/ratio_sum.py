@@ -17,6 +17,8 @@ from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 
 FloatArray = NDArray[np.float64]
 _RELATIVE_REMAINDER = 2.0**-42
+_BLOCK = 256
+_AT_ONCE = 16 * _BLOCK
 _NATS = 32.0  # e^-32 leaves room below the remainder that is allowed
 
 
@@ -62,7 +64,7 @@ def log_ratio_sum(
         np.multiply.accumulate(ratios, out=products[1:])
         weights = weight(steps)
         products *= weights
-        total = float(products.sum())
+        total = _block_sum(products)
         remainder = 0.0
         if used < n_terms:
             growth = 1.0 + 8.0 * (ratio_roundings + weight_roundings) * UNIT_ROUNDOFF
@@ -75,16 +77,25 @@ def log_ratio_sum(
             if remainder > _RELATIVE_REMAINDER * total and length < 1 << 40:
                 length *= 2
                 continue
-        # Term d carries d ratios and d products: (ratio_roundings + 1) d units. The sum of
-        # `used` positive numbers adds at most `used` units in whatever order it is done.
+        # Term d carries d ratios and d products: (ratio_roundings + 1) d units. A sum of
+        # positive numbers adds at most as many units as numbers are summed at once.
         mean_step = float(products @ steps) / total if total else 0.0
-        units = (ratio_roundings + 1) * mean_step + weight_roundings + used + 4
+        units = (ratio_roundings + 1) * mean_step + weight_roundings + min(used, _AT_ONCE) + 8
         error = 1.05 * units * UNIT_ROUNDOFF
         total_upper = (total * (1.0 + error) + remainder * 1.01 + used * 1e-300) * (
             1.0 + 4.0 * UNIT_ROUNDOFF
         )
         total_lower = total * (1.0 - error)
         return LogBounds(_log_down(total_lower), _log_up(total_upper))
+
+
+def _block_sum(values: FloatArray) -> float:
+    """Sum positive numbers by blocks, and the blocks exactly; few numbers at once."""
+    if values.size <= _AT_ONCE:
+        return float(values.sum())
+    whole = values.size - values.size % _BLOCK
+    blocks = values[:whole].reshape(-1, _BLOCK).sum(axis=1).tolist()
+    return math.fsum([*blocks, float(values[whole:].sum())])
 
 
 def _log_down(value: float) -> float:

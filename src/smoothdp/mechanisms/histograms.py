@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
@@ -23,6 +24,13 @@ from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.release import Release, library_version
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.sources import Source
+
+
+class _Cap(NamedTuple):
+    """The probability of being sampled: bounds of its logarithm, and of itself."""
+
+    logs: LogBounds
+    floats: tuple[float, float]
 
 
 class HistogramMechanism(ABC):
@@ -100,8 +108,13 @@ class HistogramMechanism(ABC):
 
     def inclusion_bounds(self) -> tuple[float, float]:
         """Return floats around the probability that a given record is in the sample."""
+        return self._cap.floats
+
+    @cached_property
+    def _cap(self) -> _Cap:
+        log_bounds = self.log_inclusion()
         lower, upper = float_bounds(self.inclusion())
-        return min(lower, self.log_inclusion().linear()[1]), upper
+        return _Cap(log_bounds, (min(lower, log_bounds.linear()[1]), upper))
 
     def adversary_utility(
         self, counts_without_target: Iterable[object], *, threshold: Parameter
@@ -209,7 +222,7 @@ class HistogramProfile(PrivacyProfile):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta_epsilon(x): the worst of the two smallest counts (notes A3, A5)."""
         smallest = sorted(self.counts)[:2]
-        cap = self.mechanism.log_inclusion()
+        cap = self.mechanism._cap.logs
         if smallest[0] <= 1:
             return cap
         bounds = [self.mechanism.pair_divergence(a, b, epsilon) for a, b in worst_pairs(smallest)]
