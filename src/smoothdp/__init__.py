@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         guarantee_from_json,
     )
     from smoothdp.report import Measurement, measure_histogram
+    from smoothdp.smoothed import SmoothedDelta, smoothed_delta
 
 __version__ = "0.1.0"
 
@@ -63,6 +64,7 @@ _HOMES = {
     "SeededRandom": "smoothdp.exact.entropy",
     "SmoothdpError": "smoothdp.errors",
     "SmoothedDP": "smoothdp.privacy",
+    "SmoothedDelta": "smoothdp.smoothed",
     "SystemRandom": "smoothdp.exact.entropy",
     "TradeoffFunction": "smoothdp.privacy",
     "TruncatedCDP": "smoothdp.privacy",
@@ -71,6 +73,7 @@ _HOMES = {
     "guarantee_from_json": "smoothdp.privacy",
     "measure_histogram": "smoothdp.report",
     "read_column": "smoothdp.data",
+    "smoothed_delta": "smoothdp.smoothed",
 }
 
 __all__ = [
@@ -95,6 +98,7 @@ __all__ = [
     "SeededRandom",
     "SmoothdpError",
     "SmoothedDP",
+    "SmoothedDelta",
     "SystemRandom",
     "TradeoffFunction",
     "TruncatedCDP",
@@ -103,6 +107,7 @@ __all__ = [
     "guarantee_from_json",
     "measure_histogram",
     "read_column",
+    "smoothed_delta",
 ]
 
 

@@ -19,6 +19,7 @@ NEED_NO_SOURCE = {
     "PrivacyProfile",
     "Release",
     "SeededRandom",
+    "SmoothedDelta",
     "SystemRandom",
     "TradeoffFunction",
 }
