@@ -97,6 +97,50 @@ def test_bad_input(
     assert list(tmp_path.iterdir()) == []
 
 
+MODEL = "unit,a,b\nX,9446,554\nY,5334,4666\nZ,2288,7712\n"
+
+
+def test_measure_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Figure 2 (left) at n = 1000: .9446^2, as in the notes' table."""
+    path = tmp_path / "units.csv"
+    path.write_text(MODEL)
+    arguments = ["measure", "--model", str(path), "--n", "1000", "--sampling-rate", "0.998"]
+    main([*arguments, "--epsilon", "0.5", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["smoothed_delta"] == pytest.approx(0.89226916, rel=1e-10)
+    main([*arguments, "--epsilon", "0.5"])
+    assert "on average" in capsys.readouterr().out
+
+
+BAD_MODELS = [
+    ("", ["--n", "10", "--epsilon", "1"], "a header"),
+    ("unit,a,b\nX,1\n", ["--n", "10", "--epsilon", "1"], "'X,1'"),
+    ("unit,a,b\nX,1,two\n", ["--n", "10", "--epsilon", "1"], "'X,1,two'"),
+    ("unit,a,b\nX,0,0\n", ["--n", "10", "--epsilon", "1"], "row 1"),
+    (MODEL, ["--n", "10"], "--epsilon"),
+    (MODEL, ["--n", "1000000", "--epsilon", "1"], "compositions"),
+]
+
+
+@pytest.mark.parametrize(("text", "arguments", "words"), BAD_MODELS)
+def test_bad_models(
+    text: str,
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "units.csv"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as caught:
+        main(["measure", "--model", str(path), "--sampling-rate", "0.9", *arguments])
+    output = capsys.readouterr()
+    assert caught.value.code == 2
+    assert output.out == ""
+    assert words in output.err
+    assert output.err.count("\n") == 1
+
+
 def test_papers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["papers", "list"])
     assert "smoothed-dp/1" in capsys.readouterr().out

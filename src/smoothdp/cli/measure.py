@@ -9,6 +9,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.measure_input import read_counts, read_mechanism
+from smoothdp.cli.measure_model import describe, read_model, to_dict
 
 SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 
@@ -18,6 +19,10 @@ SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 @click.option("--counts", help="Records per category, e.g. 81283501,74223975 (empty ones as 0).")
 @click.option("--column", help="Column of FILE (CSV or Parquet) whose values are categories.")
 @click.option("--universe", help="All categories of the column, comma-separated.")
+@click.option(
+    "--model", type=click.Path(path_type=Path), help="CSV of distributions: label, counts."
+)
+@click.option("--n", "n_records", type=int, help="Number of records, with --model.")
 @click.option("--sampling-rate", help="Share of records drawn; T = ceil(rate * n), exactly.")
 @click.option("--n-draws", type=int, help="Number of records drawn, instead of a rate.")
 @click.option("--sampling", type=SAMPLING, default="without_replacement", show_default=True)
@@ -31,6 +36,8 @@ def measure(
     counts: str | None,
     column: str | None,
     universe: str | None,
+    model: Path | None,
+    n_records: int | None,
     sampling_rate: str | None,
     n_draws: int | None,
     sampling: str,
@@ -48,8 +55,21 @@ def measure(
     \b
     Examples:
       smoothdp measure --counts 81283501,74223975 --sampling-rate 0.998 --threshold 0.51
+      smoothdp measure --model units.csv --n 1000 --sampling-rate 0.998 --epsilon 7
       smoothdp measure votes.csv --column candidate --keep-probability 0.99 --epsilon 1
     """
+    if model is not None:
+        if n_records is None or epsilon is None or counts is not None or file is not None:
+            raise click.UsageError(
+                "Expected --n and --epsilon with --model, and no counts; got other options. "
+                "Give the number of records and epsilon."
+            )
+        distributions = read_model(model)
+        chosen = read_mechanism(n_records, sampling_rate, n_draws, sampling, keep_probability)
+        smoothed = sd.smoothed_delta(chosen, distributions, epsilon=epsilon)
+        found = json.dumps(to_dict(smoothed, chosen), indent=2)
+        click.echo(found if as_json else describe(smoothed, chosen))
+        return
     categories = read_counts(counts, file, column, universe)
     mechanism = read_mechanism(
         sum(categories.values()), sampling_rate, n_draws, sampling, keep_probability

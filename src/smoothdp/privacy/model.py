@@ -85,6 +85,20 @@ class DataModel:
         """The number of values a record may take."""
         return len(self.vertices[0])
 
+    def hull(self) -> DataModel:
+        """Return a model with the same convex hull and, for two values, only its two ends.
+
+        Smoothed DP over both is the same (Proposition 7 of paper 1). With three or more
+        values every distinct vertex is kept, which is safe.
+
+        >>> DataModel([(0.3, 0.7), (0.5, 0.5), (0.6, 0.4)]).hull().n_vertices
+        2
+        """
+        if self.n_atoms > 2:
+            return self
+        ends = (max(self.vertices), min(self.vertices))
+        return DataModel(dict.fromkeys(ends))
+
     def __or__(self, other: DataModel) -> DataModel:
         """Return the model that allows the distributions of both."""
         return DataModel((*self.vertices, *other.vertices))

@@ -26,7 +26,7 @@ class SmoothedDelta:
     Attributes:
         delta: an upper bound, as a float; lower: a lower bound.
         log_delta: ln of the upper bound.
-        vertex_counts: records per vertex of the worst composition found.
+        vertex_counts: records per vertex of ``model.hull()`` in the worst composition.
         method: how it was computed.
         guarantee: the claim that it proves.
     """
@@ -71,8 +71,9 @@ def smoothed_delta(
             explain("model as a DataModel", repr(model), "Build one with DataModel(vertices)")
         )
     n, m = mechanism.n_records, model.n_atoms
-    _refuse_beyond(n, m, model.n_vertices)
-    if any(probability == 0 for vertex in model.vertices for probability in vertex):
+    vertices = model.hull().vertices
+    _refuse_beyond(n, m, len(vertices))
+    if any(probability == 0 for vertex in vertices for probability in vertex):
         warnings.warn(
             "A distribution of the model gives a value probability 0: databases in which "
             "nobody has it, and a record that moves there stands out, are in the model, so "
@@ -83,11 +84,9 @@ def smoothed_delta(
         )
     low_table, high_table = delta_table(mechanism, m, exact)
     error = relative_error(n, m)
-    high, where = max(
-        (value, counts) for counts, value in expectations(high_table, n, model.vertices)
-    )
+    high, where = max((value, counts) for counts, value in expectations(high_table, n, vertices))
     # Any composition bounds the largest from below.
-    low = expectation(low_table, where, model.vertices)
+    low = expectation(low_table, where, vertices)
     # Entries and products below the smallest float were rounded: at most 1e-300 in all.
     upper = min(mechanism.inclusion_bounds()[1], high * (1 + error) + 1e-300)
     return SmoothedDelta(
