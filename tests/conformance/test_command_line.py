@@ -141,6 +141,12 @@ def test_bad_models(
     assert output.err.count("\n") == 1
 
 
+def test_missing_model(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["measure", "--model", "none.csv", "--n", "9", "--n-draws", "3", "--epsilon", "1"])
+    assert capsys.readouterr().err.startswith("Error: Expected a readable CSV file none.csv")
+
+
 def test_papers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["papers", "list"])
     assert "smoothed-dp/1" in capsys.readouterr().out

@@ -7,11 +7,18 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
+from smoothdp.text import number_up
 
 
 def read_model(path: Path) -> sd.DataModel:
     """Return the model of a CSV file: a header, then a label and counts in every row."""
-    lines = [line.split(",") for line in path.read_text(encoding="utf-8-sig").splitlines() if line]
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(
+            f"Expected a readable CSV file {path}; got {type(error).__name__}. Check the path."
+        ) from None
+    lines = [line.split(",") for line in text.splitlines() if line]
     if len(lines) < 2 or len(lines[0]) < 3:
         raise click.UsageError(
             f"Expected a header and rows of a label and at least two counts in {path}; got "
@@ -42,8 +49,9 @@ def describe(
         f"model           {claim.model.n_vertices} distributions over "
         f"{claim.model.n_atoms} values\n"
         f"epsilon         {claim.epsilon:.6g}\n"
-        f"smoothed delta  {result.delta:.10g}  (at least {result.lower:.10g}; {result.method})\n"
-        f"ordinary DP     {mechanism.worst_case_delta(epsilon=0):.10g}\n\n{claim.sentence()}"
+        f"smoothed delta  {number_up(result.delta, 8)}  (rounded up; lower bound "
+        f"{result.delta - result.lower:.1e} below; {result.method})\n"
+        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{claim.sentence()}"
     )
 
 
