@@ -38,13 +38,13 @@ def utility_upper(delta: Parameter, *, epsilon: Parameter, n_categories: int) ->
     Raises:
         InvalidParameter: a parameter outside these domains.
 
-    >>> utility_upper("0.01", epsilon=0, n_categories=2)
-    0.015000000000000003
+    >>> round(utility_upper("0.01", epsilon=0, n_categories=2), 12)
+    0.015
     """
     categories = exact_int(n_categories, name="n_categories", minimum=2)
     growth = math.exp(min(700.0, float(read_epsilon(epsilon)))) * (1 - 4 * LIBM_ERROR)
     bound = float(read_delta(delta)) * (1 + (categories - 1) / (growth + 1))
-    return min(1.0, math.nextafter(bound * (1 + LIBM_ERROR / 8), math.inf))
+    return min(1.0, math.nextafter(bound * (1 + LIBM_ERROR / 4), math.inf))
 
 
 def utility_of_two(forward: float, backward: float) -> UtilityRange:
