@@ -133,7 +133,7 @@ class BernoulliHistogram(HistogramMechanism):
         upper = _log_total([p.upper for p in parts]) + 1e-13
         return LogBounds(lower, min(0.0, log_sum_upper(upper, span.log_dropped)))
 
-    def _sample(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:
+    def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:
         return tuple(binomial(count, self.keep_probability, rng) for count in counts)
 
 

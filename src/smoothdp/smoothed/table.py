@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.parameters import Real
-from smoothdp.mechanisms.histograms import HistogramMechanism, HistogramProfile
+from smoothdp.mechanisms.histograms import HistogramMechanism
 
 FloatArray = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def delta_table(
         histogram = (*counts, last)
         small, large = sorted(histogram)[:2]
         if (small, large) not in known:
-            profile = HistogramProfile(mechanism, histogram)
+            profile = mechanism.profile_at(histogram)
             logs = profile.log_delta_bounds(epsilon)
             known[small, large] = logs.linear()
         lower[counts], upper[counts] = known[small, large]
