@@ -96,6 +96,14 @@ def real_bounds(value: Real) -> LogBounds:
         return enclose(ball(value))
 
 
+def exp_bounds(value: Real) -> LogBounds:
+    """Return floats around e^value, neighbours at most."""
+    if isinstance(value, LogRatio):
+        return real_bounds(value.ratio)
+    with precision(128):
+        return enclose(ball(value).exp())
+
+
 def _to_fixed(value: arb, bits: int) -> tuple[int, int]:
     """Return integers (lower, upper) with lower <= value * 2^bits <= upper."""
     scaled = value * arb(fmpz(1) << bits)

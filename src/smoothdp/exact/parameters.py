@@ -221,3 +221,14 @@ def exact_int(value: object, *, name: str, minimum: int) -> int:
             explain(f"{name} of at least {minimum}", f"{name}={number}", f"Raise {name}")
         )
     return number
+
+
+def float_of(value: Real) -> float:
+    """Return an exact number as a float, roughly; at most 1e9.
+
+    >>> float_of(Fraction(1, 2))
+    0.5
+    """
+    if isinstance(value, LogRatio):
+        return math.log(value.ratio)
+    return float(min(value, Fraction(10**9)))

@@ -69,7 +69,9 @@ def log_factorial_excess(n: IntArray) -> FloatArray:
     return values
 
 
-def deviance(x: IntArray, mean: float, difference: FloatArray, relative: FloatArray) -> FloatArray:
+def deviance(
+    x: IntArray, mean: FloatArray | float, difference: FloatArray, relative: FloatArray
+) -> FloatArray:
     """Return x ln(x / M) + M - x, for counts x and means M.
 
     Args:

@@ -8,7 +8,6 @@ a time, the last by one sum against its multinomial probabilities. All terms are
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -19,6 +18,7 @@ from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 Vertex = tuple[Fraction, ...]
 
 
@@ -26,9 +26,7 @@ def expectations(
     table: FloatArray, n_records: int, vertices: tuple[Vertex, ...]
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield (records per vertex, expectation) for every composition of n_records."""
-    last = vertices[-1]
-    weights = [_multinomial(k, last) for k in range(n_records + 1)]
-    yield from _descend(table, n_records, vertices[:-1], weights, ())
+    yield from _descend(table, n_records, vertices[:-1], Multinomial(n_records, vertices[-1]), ())
 
 
 def expectation(table: FloatArray, counts: tuple[int, ...], vertices: tuple[Vertex, ...]) -> float:
@@ -36,7 +34,7 @@ def expectation(table: FloatArray, counts: tuple[int, ...], vertices: tuple[Vert
     for count, vertex in zip(counts[:-1], vertices[:-1], strict=True):
         for _ in range(count):
             table = _add_record(table, vertex)
-    return float((table * _multinomial(counts[-1], vertices[-1])).sum())
+    return float((table * Multinomial(counts[-1], vertices[-1]).probabilities(counts[-1])).sum())
 
 
 def relative_error(n_records: int, n_categories: int) -> float:
@@ -55,15 +53,15 @@ def _descend(
     table: FloatArray,
     left: int,
     vertices: tuple[Vertex, ...],
-    weights: list[FloatArray],
+    last: Multinomial,
     taken: tuple[int, ...],
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     if not vertices:
-        yield (*taken, left), float((table * weights[left]).sum())
+        yield (*taken, left), float((table * last.probabilities(left)).sum())
         return
     here = table
     for count in range(left + 1):
-        yield from _descend(here, left - count, vertices[1:], weights, (*taken, count))
+        yield from _descend(here, left - count, vertices[1:], last, (*taken, count))
         if count < left:
             here = _add_record(here, vertices[0])
 
@@ -79,22 +77,50 @@ def _add_record(table: FloatArray, vertex: Vertex) -> FloatArray:
     return result
 
 
-def _multinomial(k: int, vertex: Vertex) -> FloatArray:
-    """Return the probabilities of all histograms of k records of a vertex (0 off them)."""
-    axes = len(vertex) - 1
-    logs = np.zeros((k + 1,) * axes)
-    used = np.zeros((k + 1,) * axes, dtype=np.int64)
-    rest = Fraction(1)
-    for axis in range(axes):
-        # Given the categories before it, a count is binomial among what is left.
-        counts = np.arange(k + 1).reshape([-1 if a == axis else 1 for a in range(axes)])
-        chance = vertex[axis] / rest if rest else Fraction(0)
-        rest -= vertex[axis]
-        for taken in np.unique(used):
-            part = log_binomial_pmf(np.arange(k + 1), max(0, k - int(taken)), chance).log_values
-            block = part.reshape(counts.shape)
-            logs = np.where((used == taken) & (taken <= k), logs + block, logs)
-        logs = np.where(used > k, -math.inf, logs)
-        used = used + counts
-    logs = np.where(used > k, -math.inf, logs)
-    return np.exp(logs)
+class Multinomial:
+    """The law of the histogram of k records of one vertex, for every k up to a largest one.
+
+    Given the categories before it, a count is binomial among what is left, so the law is a
+    product of entries of one matrix per category.
+    """
+
+    def __init__(self, largest: int, vertex: Vertex) -> None:
+        self.largest = largest
+        rest = Fraction(1)
+        self._given: list[FloatArray] = []
+        for probability in vertex[:-1]:
+            self._given.append(_binomials(largest, probability / rest if rest else Fraction(0)))
+            rest -= probability
+        self._known: dict[int, FloatArray] = {}
+        # All of them fit into 160 MB, or each is made when it is asked for.
+        axes = len(vertex) - 1
+        self._keep = (largest + 1) ** (axes + 1) <= 20_000_000 * (axes + 1)
+
+    def probabilities(self, k: int) -> FloatArray:
+        """Return P(histogram) of k records, one axis per category but the last."""
+        known = self._known.get(k)
+        if known is not None:
+            return known
+        axes = len(self._given)
+        steps = [
+            np.arange(k + 1).reshape([-1 if axis == own else 1 for axis in range(axes)])
+            for own in range(axes)
+        ]
+        result = np.ones((1,) * axes)
+        left: IntArray = np.full((1,) * axes, k)
+        for matrix, count in zip(self._given, steps, strict=True):
+            # Below 0 nothing is left, and the factor before it is 0 there.
+            result = result * matrix[np.maximum(left, 0), count]
+            left = left - count
+        if self._keep:
+            self._known[k] = result
+        return result
+
+
+def _binomials(largest: int, chance: Fraction) -> FloatArray:
+    """Return P(Bin(r, chance) = h) as rows r."""
+    matrix = np.zeros((largest + 1, largest + 1))
+    for r in range(largest + 1):
+        logs = log_binomial_pmf(np.arange(r + 1), r, chance).log_values
+        matrix[r, : r + 1] = np.exp(logs)
+    return matrix

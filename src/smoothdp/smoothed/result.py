@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
-from smoothdp.errors import InvalidParameter, OutOfReach, PrivacyWarning, explain
-from smoothdp.exact.parameters import Parameter
+from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.mechanisms.histograms import HistogramMechanism
+from smoothdp.mechanisms.sampled import SampledMechanism
+from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_epsilon
 from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.smoothed.compositions import expectation, expectations, relative_error
-from smoothdp.smoothed.table import delta_table
-
-MOST_COMPOSITIONS = 20_001
-MOST_HISTOGRAMS = 50_000
+from smoothdp.smoothed.bracket import Bracket
+from smoothdp.smoothed.delta_line import DeltaLine
+from smoothdp.smoothed.many_values import LARGEST_LINE, bounded, every_composition
+from smoothdp.smoothed.two_values import two_values
+from smoothdp.text import upper_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +30,9 @@ class SmoothedDelta:
 
     Attributes:
         delta: an upper bound, as a float; lower: a lower bound.
-        log_delta: ln of the upper bound.
-        vertex_counts: records per vertex of ``model.hull()`` in the worst composition.
+        log_delta: ln of the upper bound; log_lower: ln of the lower bound.
+        vertex_counts: records per vertex of ``model.hull()`` in the worst composition known:
+            the one that gives the lower bound.
         method: how it was computed.
         guarantee: the claim that it proves.
     """
@@ -34,27 +40,37 @@ class SmoothedDelta:
     delta: float
     lower: float
     log_delta: float
+    log_lower: float
     vertex_counts: tuple[int, ...]
     method: str
     guarantee: SmoothedDP
 
 
 def smoothed_delta(
-    mechanism: HistogramMechanism, model: DataModel, *, epsilon: Parameter
+    mechanism: SampledMechanism[Any],
+    model: DataModel,
+    *,
+    epsilon: Parameter,
+    sharpen: bool = False,
 ) -> SmoothedDelta:
-    """Return the smoothed delta of a histogram mechanism over a model (Algorithm 1).
+    """Return the smoothed delta of a mechanism over a model (Definition 3, Algorithm 1).
 
-    max over compositions of E[delta_epsilon(x)], where each record follows a vertex of the
-    model: every composition is evaluated, because the largest need not be at an end.
+    The largest expectation of delta_epsilon(x) over databases of independent records, each
+    from any distribution of the model. Histograms of two categories at any number of
+    records, others by all compositions while there are at most a million; beyond, a
+    histogram gets a proved upper bound, and ``method`` says so.
 
     Args:
-        mechanism: a histogram mechanism over the atoms of the model.
+        mechanism: a sampled mechanism over the atoms of the model.
         model: the set of distributions, fixed without the private data.
         epsilon: >= 0.
+        sharpen: with two categories and up to 100,000 records, evaluate all compositions
+            even where the ends of the model already give the value to within 1e-4.
 
     Raises:
         InvalidParameter: arguments outside these domains.
-        OutOfReach: more than 20,001 compositions or 50,000 histograms.
+        OutOfReach: another mechanism than a histogram and too many compositions; the
+            message says how many, and what to do.
 
     Warns:
         PrivacyWarning: a vertex gives some value probability 0.
@@ -70,43 +86,63 @@ def smoothed_delta(
         raise InvalidParameter(
             explain("model as a DataModel", repr(model), "Build one with DataModel(vertices)")
         )
-    n, m = mechanism.n_records, model.n_atoms
-    vertices = model.hull().vertices
-    _refuse_beyond(n, m, len(vertices))
-    if any(probability == 0 for vertex in vertices for probability in vertex):
+    bracket = _bracket(mechanism, model.hull(), exact, sharpen)
+    log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
+    upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
+    return SmoothedDelta(
+        delta=upper,
+        lower=min(upper, bracket.logs.linear()[0]),
+        log_delta=log_upper,
+        log_lower=bracket.logs.lower,
+        vertex_counts=bracket.vertex_counts,
+        method=bracket.method,
+        guarantee=SmoothedDP(epsilon, delta=_exact_upper(log_upper, upper), model=model),
+    )
+
+
+def _bracket(
+    mechanism: SampledMechanism[Any], hull: DataModel, epsilon: Real, sharpen: bool
+) -> Bracket:
+    vertices = hull.vertices
+    if isinstance(mechanism, HistogramMechanism):
+        alone = _without_a_value(mechanism, vertices)
+        if alone is not None:
+            return alone
+        if isinstance(mechanism, SamplingHistogram) and hull.n_atoms == 2:
+            draws = mechanism.draws
+            if max(draws.n_records, draws.n_draws) < LARGEST_LINE:
+                line = DeltaLine.of(draws, epsilon)
+                chances = tuple(vertex[0] for vertex in vertices)
+                return two_values(line, chances, sharpen=sharpen)
+    exact = every_composition(mechanism, vertices, epsilon)
+    return bounded(mechanism, vertices, epsilon) if exact is None else exact
+
+
+def _without_a_value(
+    mechanism: HistogramMechanism, vertices: tuple[tuple[Fraction, ...], ...]
+) -> Bracket | None:
+    """Return the cap where it is reached: a value that nobody has, or nothing lost."""
+    n = mechanism.n_records
+    whole = mechanism.inclusion() == 1
+    places = [place for place, vertex in enumerate(vertices) if whole or min(vertex) == 0]
+    if not places:
+        return None
+    if not whole:
         warnings.warn(
             "A distribution of the model gives a value probability 0: databases in which "
             "nobody has it, and a record that moves there stands out, are in the model, so "
             "smoothed delta is that of ordinary DP. Leave the value out of the universe if "
             "no record can have it.",
             PrivacyWarning,
-            stacklevel=2,
+            stacklevel=4,
         )
-    low_table, high_table = delta_table(mechanism, m, exact)
-    error = relative_error(n, m)
-    high, where = max((value, counts) for counts, value in expectations(high_table, n, vertices))
-    # Any composition bounds the largest from below.
-    low = expectation(low_table, where, vertices)
-    # Entries and products below the smallest float were rounded: at most 1e-300 in all.
-    upper = min(mechanism.inclusion_bounds()[1], high * (1 + error) + 1e-300)
-    return SmoothedDelta(
-        delta=upper,
-        lower=max(0.0, low * (1 - error) - 1e-300),
-        log_delta=math.nextafter(math.log(upper), math.inf),
-        vertex_counts=where,
-        method="all compositions, exact table of delta(x)",
-        guarantee=SmoothedDP(epsilon, delta=upper, model=model),
-    )
+    counts = tuple(n if place == places[0] else 0 for place in range(len(vertices)))
+    why = "nothing is lost" if whole else "a value that nobody has"
+    return Bracket(mechanism.cap.logs, counts, f"{why}: delta(x) is that of ordinary DP")
 
 
-def _refuse_beyond(n: int, n_categories: int, n_vertices: int) -> None:
-    compositions = math.comb(n + n_vertices - 1, n_vertices - 1)
-    histograms = (n + 1) ** (n_categories - 1)
-    if compositions > MOST_COMPOSITIONS or histograms > MOST_HISTOGRAMS:
-        raise OutOfReach(
-            explain(
-                f"at most {MOST_COMPOSITIONS} compositions and {MOST_HISTOGRAMS} histograms",
-                f"{compositions} and {histograms}",
-                "Use fewer records or a model with fewer vertices",
-            )
-        )
+def _exact_upper(log_value: float, value: float) -> Fraction:
+    """Return a rational number not below e^log_value, below floats too."""
+    if value > 1e-300 or log_value == -math.inf:
+        return Fraction(value)
+    return Fraction(upper_text(log_value, digits=17))

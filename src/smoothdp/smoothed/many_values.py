@@ -1,0 +1,134 @@
+"""Smoothed delta by all compositions, and by a proved bound where there are too many."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from smoothdp.errors import OutOfReach, explain
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.logspace import LogBounds, log_difference_lower
+from smoothdp.exact.parameters import Real
+from smoothdp.exact.pmf_points import LARGEST_TOTAL
+from smoothdp.mechanisms.histograms import HistogramMechanism
+from smoothdp.mechanisms.sampled import SampledMechanism
+from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.smoothed.bracket import Bracket
+from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
+from smoothdp.smoothed.compositions import expectation, expectations, relative_error
+from smoothdp.smoothed.table import LARGEST_FACTORS, delta_table
+
+Vertex = tuple[Fraction, ...]
+LARGEST_LINE = LARGEST_TOTAL
+MOST_COMPOSITIONS = 1_000_000
+MOST_WORK = 20_000_000_000
+MOST_CELLS = 20_000_000
+# Seconds of one delta(x) outside the fast tables, and of one step of the recursion.
+_SECONDS_EACH = 1e-3
+_SECONDS_A_CELL = 3e-9
+_MOST_SECONDS = 120.0
+
+
+def every_composition(
+    mechanism: SampledMechanism[Any], vertices: tuple[Vertex, ...], epsilon: Real
+) -> Bracket | None:
+    """Evaluate all compositions, or return None for a histogram that is too large.
+
+    Raises:
+        OutOfReach: too many for a mechanism for which no bound is known.
+    """
+    n, m = mechanism.n_records, len(vertices[0])
+    compositions = math.comb(n + len(vertices) - 1, len(vertices) - 1)
+    cells = (n + 1) ** (m - 1)
+    seconds = compositions * cells * _SECONDS_A_CELL + _table_seconds(mechanism, m)
+    if compositions > MOST_COMPOSITIONS or cells > MOST_CELLS or seconds > _MOST_SECONDS:
+        if isinstance(mechanism, HistogramMechanism):
+            return None
+        raise OutOfReach(
+            explain(
+                f"at most {MOST_COMPOSITIONS} compositions, {MOST_CELLS} histograms and "
+                f"about {_MOST_SECONDS:.0f} s of work",
+                f"{compositions}, {cells} and about {seconds:.2g} s",
+                "Use smoothed_delta_interval, which samples databases and gives a confidence "
+                "interval, or fewer records",
+            )
+        )
+    low_table, high_table = delta_table(mechanism, m, epsilon)
+    error = relative_error(n, m)
+    high, where = max((value, counts) for counts, value in expectations(high_table, n, vertices))
+    # Any composition bounds the largest from below.
+    low = expectation(low_table, where, vertices)
+    # Entries and products below the smallest float were rounded: at most 1e-300 in all.
+    upper = high * (1 + error) + 1e-300
+    lower = low * (1 - error) - 1e-300
+    logs = LogBounds(
+        math.log(lower) - 1e-15 if lower > 0 else -math.inf, min(0.0, math.log(upper) + 1e-15)
+    )
+    return Bracket(_outwards(logs), where, "all compositions, exact table of delta(x)")
+
+
+def _table_seconds(mechanism: SampledMechanism[Any], m: int) -> float:
+    n = mechanism.n_records
+    if (
+        isinstance(mechanism, SamplingHistogram)
+        and m > 2
+        and (n + 1) * (mechanism.n_draws + 1) <= LARGEST_FACTORS
+    ):
+        return 1e-8 * n**3
+    histograms = math.comb(n + m - 1, m - 1)
+    if isinstance(mechanism, HistogramMechanism):
+        # Only the two smallest counts matter.
+        return min(histograms, n * n / 6 + n) * _SECONDS_EACH
+    return histograms * m * (m - 1) * _SECONDS_EACH
+
+
+def bounded(
+    mechanism: SampledMechanism[Any], vertices: tuple[Vertex, ...], epsilon: Real
+) -> Bracket:
+    """Bound the smoothed delta of a histogram by tails, at any size."""
+    n = mechanism.n_records
+    assert isinstance(mechanism, HistogramMechanism)
+    cap = mechanism.cap.logs
+    place, lower = 0, -math.inf
+    if isinstance(mechanism, SamplingHistogram) and mechanism.draws.replacing:
+        upper = log_bound_of_drawn(n, vertices, epsilon, mechanism.n_draws)
+    else:
+        share = 1 - mechanism.inclusion()
+        upper = log_bound_of_lost(n, vertices, epsilon, share)
+    if isinstance(mechanism, SamplingHistogram) and not mechanism.draws.replacing:
+        place, lower = _all_of_a_value_lost(mechanism, vertices)
+    counts = tuple(n if at == place else 0 for at in range(len(vertices)))
+    return Bracket(
+        LogBounds(lower, min(upper, cap.upper)),
+        counts,
+        "proved upper bound by tails (too many compositions to evaluate all)",
+    )
+
+
+def _all_of_a_value_lost(
+    mechanism: SamplingHistogram, vertices: tuple[Vertex, ...]
+) -> tuple[int, float]:
+    """Return the vertex and ln of (1 - p)^(n - T) - (1 - T/n) (1 - p)^n, the largest.
+
+    With p the probability of a value: the event that no record of it is lost while one is
+    there has probability 0 after a record moves away (notes A7).
+    """
+    n, lost = mechanism.n_records, mechanism.n_records - mechanism.n_draws
+    missing = log_bounds(1 - mechanism.inclusion())
+    best = (0, -math.inf)
+    for place, vertex in enumerate(vertices):
+        for p in vertex:
+            if p in (0, 1):
+                continue
+            absent = log_bounds(1 - p)
+            value = log_difference_lower(
+                lost * absent.lower, min(lost * absent.lower, missing.upper + n * absent.upper)
+            )
+            if value > best[1]:
+                best = (place, value - 1e-15 * abs(value))
+    return best
+
+
+def _outwards(logs: LogBounds) -> LogBounds:
+    return LogBounds(math.nextafter(logs.lower, -math.inf), min(0.0, logs.upper))
