@@ -104,6 +104,22 @@ def exp_bounds(value: Real) -> LogBounds:
         return enclose(ball(value).exp())
 
 
+def divergence_above(q: Fraction, p: Fraction, limit: Fraction) -> bool:
+    """Whether KL of Bernoulli(q) from Bernoulli(p) is certainly above a limit; 0 <= q < 1.
+
+    >>> divergence_above(Fraction(1, 10), Fraction(1, 2), Fraction(1, 10))
+    True
+    """
+    if p in (0, 1):
+        return q != p
+    with precision(192):
+        total = arb(0)
+        for share, chance in ((q, p), (1 - q, 1 - p)):
+            if share:
+                total += ball(share) * ball(LogRatio(share / chance))
+        return bool(total > ball(limit))
+
+
 def _to_fixed(value: arb, bits: int) -> tuple[int, int]:
     """Return integers (lower, upper) with lower <= value * 2^bits <= upper."""
     scaled = value * arb(fmpz(1) << bits)

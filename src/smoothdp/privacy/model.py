@@ -6,11 +6,17 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.privacy.hull import hull_vertices, is_mixture
+from smoothdp.privacy.neighbourhood import within_divergence, within_total_variation
+from smoothdp.privacy.quantized import quantized_laplace, quantized_normal
 from smoothdp.sources import Source
+
+if TYPE_CHECKING:
+    from smoothdp.privacy.push import RecordFunction
 
 _TOLERANCE = Fraction(1, 10**12)
 
@@ -86,18 +92,101 @@ class DataModel:
         return len(self.vertices[0])
 
     def hull(self) -> DataModel:
-        """Return a model with the same convex hull and, for two values, only its two ends.
+        """Return a model with the same convex hull, without distributions inside it.
 
-        Smoothed DP over both is the same (Proposition 7 of paper 1). With three or more
-        values every distinct vertex is kept, which is safe.
+        Smoothed DP over both is the same (Proposition 7 of paper 1). With two values the two
+        ends are left; with more a distribution goes only if it is exactly a mixture of
+        others.
 
         >>> DataModel([(0.3, 0.7), (0.5, 0.5), (0.6, 0.4)]).hull().n_vertices
         2
         """
-        if self.n_atoms > 2:
-            return self
-        ends = (max(self.vertices), min(self.vertices))
-        return DataModel(dict.fromkeys(ends))
+        return DataModel(hull_vertices(self.vertices))
+
+    def contains(self, distribution: Sequence[Parameter]) -> bool:
+        """Whether a distribution is certainly in the convex hull of the vertices.
+
+        >>> DataModel([(0.3, 0.7), (0.6, 0.4)]).contains((0.5, 0.5))
+        True
+        """
+        point = DataModel([distribution]).vertices[0]
+        if len(point) != self.n_atoms:
+            return False
+        return is_mixture(point, self.vertices)
+
+    def widened(
+        self,
+        *,
+        total_variation: Parameter | None = None,
+        kl_divergence: Parameter | None = None,
+    ) -> DataModel:
+        """Return a model that holds whatever lies within a radius of this one.
+
+        What is measured over it is true of records from any such distribution: the answer
+        to "what if the model is wrong".
+
+        Args:
+            total_variation: r in [0, 1]: every q with sum |q - p| / 2 <= r for some p of the
+                model, exactly; or
+            kl_divergence: r >= 0, in nats: every q with KL(q, p) <= r for some vertex p,
+                and some others.
+
+        Raises:
+            InvalidParameter: neither or both, or a radius outside its domain.
+            OutOfReach: more than 12 values.
+
+        >>> wide = DataModel([(0.5, 0.5)]).widened(total_variation=0.1)
+        >>> wide == DataModel([(0.6, 0.4), (0.4, 0.6)])
+        True
+        """
+        if (total_variation is None) == (kl_divergence is None):
+            raise InvalidParameter(
+                explain(
+                    "either total_variation or kl_divergence", "both or neither", "Give one radius"
+                )
+            )
+        if total_variation is not None:
+            radius = exact_fraction(total_variation, name="total_variation")
+            largest, near = Fraction(1), within_total_variation
+        else:
+            assert kl_divergence is not None
+            radius = exact_fraction(kl_divergence, name="kl_divergence")
+            largest, near = Fraction(10**6), within_divergence
+        if not 0 <= radius <= largest:
+            raise InvalidParameter(
+                explain(f"0 <= radius <= {largest}", f"radius={float(radius)}", "Lower the radius")
+            )
+        return DataModel(q for vertex in self.vertices for q in near(vertex, radius))
+
+    def push(self, record_function: RecordFunction, *, n_atoms: int | None = None) -> DataModel:
+        """Return the model of f(record), for a function of one record.
+
+        Args:
+            record_function: for each atom 0, 1, ... the atom that it becomes: a function, a
+                mapping or a list. Functions of a whole database are refused: they may spread
+                one record over many (Proposition 6 of paper 1 fails for them).
+            n_atoms: how many atoms the result has; default the largest image + 1.
+
+        >>> DataModel([("0.2", "0.3", "0.5")]).push([0, 1, 1]) == DataModel([("0.2", "0.8")])
+        True
+        """
+        from smoothdp.privacy.push import push
+
+        return push(self, record_function, n_atoms=n_atoms)
+
+    @classmethod
+    def quantized_normal(
+        cls, means: Iterable[Parameter], *, std: Parameter, bits: int = 8
+    ) -> DataModel:
+        """Return normal distributions on a grid of 2^bits values (see `quantized_normal`)."""
+        return cls(quantized_normal(means, std=std, bits=bits))
+
+    @classmethod
+    def quantized_laplace(
+        cls, means: Iterable[Parameter], *, std: Parameter, bits: int = 8
+    ) -> DataModel:
+        """Return Laplace distributions on a grid of 2^bits values (see `quantized_laplace`)."""
+        return cls(quantized_laplace(means, std=std, bits=bits))
 
     def __or__(self, other: DataModel) -> DataModel:
         """Return the model that allows the distributions of both."""
