@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from smoothdp import paper_bounds
     from smoothdp.data import count_column, read_column
     from smoothdp.errors import (
         IncompatibleClaims,
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
         SmoothdpError,
     )
     from smoothdp.exact.entropy import SeededRandom, SystemRandom
-    from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
+    from smoothdp.mechanisms import (
+        BernoulliHistogram,
+        Composed,
+        NoisySamplingHistogram,
+        PostProcessed,
+        SamplingAverage,
+        SamplingHistogram,
+        SamplingWinner,
+    )
     from smoothdp.privacy import (
         ZCDP,
         ApproxDP,
@@ -39,14 +48,25 @@ if TYPE_CHECKING:
         guarantee_from_json,
     )
     from smoothdp.report import Measurement, measure_histogram
-    from smoothdp.smoothed import SmoothedDelta, smoothed_delta
+    from smoothdp.smoothed import (
+        DeltaInterval,
+        DistributionalDP,
+        SmoothedDelta,
+        compose_smoothed,
+        smoothed_delta,
+        smoothed_delta_interval,
+        smoothed_to_distributional,
+    )
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "ApproxDP": "smoothdp.privacy",
     "BernoulliHistogram": "smoothdp.mechanisms",
+    "Composed": "smoothdp.mechanisms",
     "DataModel": "smoothdp.privacy",
+    "DeltaInterval": "smoothdp.smoothed",
+    "DistributionalDP": "smoothdp.smoothed",
     "GaussianDP": "smoothdp.privacy",
     "IncompatibleClaims": "smoothdp.errors",
     "InvalidData": "smoothdp.errors",
@@ -54,13 +74,17 @@ _HOMES = {
     "Measurement": "smoothdp.report",
     "MissingExtra": "smoothdp.errors",
     "Neighbours": "smoothdp.privacy",
+    "NoisySamplingHistogram": "smoothdp.mechanisms",
     "OutOfReach": "smoothdp.errors",
     "Pair": "smoothdp.privacy",
+    "PostProcessed": "smoothdp.mechanisms",
     "PrivacyProfile": "smoothdp.privacy",
     "PrivacyWarning": "smoothdp.errors",
     "PureDP": "smoothdp.privacy",
     "Release": "smoothdp.privacy",
+    "SamplingAverage": "smoothdp.mechanisms",
     "SamplingHistogram": "smoothdp.mechanisms",
+    "SamplingWinner": "smoothdp.mechanisms",
     "SeededRandom": "smoothdp.exact.entropy",
     "SmoothdpError": "smoothdp.errors",
     "SmoothedDP": "smoothdp.privacy",
@@ -69,18 +93,26 @@ _HOMES = {
     "TradeoffFunction": "smoothdp.privacy",
     "TruncatedCDP": "smoothdp.privacy",
     "ZCDP": "smoothdp.privacy",
+    "compose_smoothed": "smoothdp.smoothed",
     "count_column": "smoothdp.data",
     "guarantee_from_json": "smoothdp.privacy",
     "measure_histogram": "smoothdp.report",
     "read_column": "smoothdp.data",
     "smoothed_delta": "smoothdp.smoothed",
+    "smoothed_delta_interval": "smoothdp.smoothed",
+    "smoothed_to_distributional": "smoothdp.smoothed",
 }
+
+_ROOMS = {"paper_bounds"}
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
     "BernoulliHistogram",
+    "Composed",
     "DataModel",
+    "DeltaInterval",
+    "DistributionalDP",
     "GaussianDP",
     "IncompatibleClaims",
     "InvalidData",
@@ -88,13 +120,17 @@ __all__ = [
     "Measurement",
     "MissingExtra",
     "Neighbours",
+    "NoisySamplingHistogram",
     "OutOfReach",
     "Pair",
+    "PostProcessed",
     "PrivacyProfile",
     "PrivacyWarning",
     "PureDP",
     "Release",
+    "SamplingAverage",
     "SamplingHistogram",
+    "SamplingWinner",
     "SeededRandom",
     "SmoothdpError",
     "SmoothedDP",
@@ -103,15 +139,21 @@ __all__ = [
     "TradeoffFunction",
     "TruncatedCDP",
     "__version__",
+    "compose_smoothed",
     "count_column",
     "guarantee_from_json",
     "measure_histogram",
+    "paper_bounds",
     "read_column",
     "smoothed_delta",
+    "smoothed_delta_interval",
+    "smoothed_to_distributional",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"smoothdp.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'smoothdp' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

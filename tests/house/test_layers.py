@@ -39,7 +39,7 @@ PLANTED = [
     ("report/measurement.py", "import matplotlib", "Only plots imports matplotlib"),
     ("papers/elections.py", "import pyarrow.parquet", "Only data imports pyarrow"),
     ("report/__init__.py", "import click", "Only cli imports click"),
-    ("mechanisms/utility.py", "import scipy.stats", "Certified numbers do not come from scipy"),
+    ("mechanisms/draws.py", "import scipy.stats", "Certified numbers do not come from scipy"),
 ]
 
 

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.smoke
 
 NEED_NO_SOURCE = {
     "DataModel",
+    "DeltaInterval",
     "Measurement",
     "Neighbours",
     "Pair",
@@ -27,7 +28,7 @@ NEED_NO_SOURCE = {
 
 def test_all_is_sorted_and_complete() -> None:
     assert sorted(sd.__all__) == dir(sd)
-    assert set(sd._HOMES) | {"__version__"} == set(sd.__all__)
+    assert set(sd._HOMES) | sd._ROOMS | {"__version__"} == set(sd.__all__)
     assert len(set(sd.__all__)) == len(sd.__all__)
 
 

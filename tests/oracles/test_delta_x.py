@@ -14,7 +14,7 @@ import pytest
 from smoothdp import BernoulliHistogram, SamplingHistogram
 from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.parameters import exact_real
-from smoothdp.mechanisms.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.testing import oracles
 
 GROWTHS = [Fraction(1), Fraction(101, 100), Fraction(3, 2), Fraction(3), Fraction(40)]

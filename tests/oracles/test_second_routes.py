@@ -11,14 +11,14 @@ import pytest
 
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real, exact_real
-from smoothdp.mechanisms.hockey_stick import (
+from smoothdp.mechanisms.histogram.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )
-from smoothdp.mechanisms.independent import independent_divergence
-from smoothdp.mechanisms.line import BinomialLine, HypergeometricLine
-from smoothdp.mechanisms.plane import plane_divergence
-from smoothdp.mechanisms.plane_laws import HypergeometricPlane, MultinomialPlane
+from smoothdp.mechanisms.histogram.independent import independent_divergence
+from smoothdp.mechanisms.histogram.line import BinomialLine, HypergeometricLine
+from smoothdp.mechanisms.histogram.plane import plane_divergence
+from smoothdp.mechanisms.histogram.plane_laws import HypergeometricPlane, MultinomialPlane
 
 F = Fraction
 

@@ -12,7 +12,7 @@ import pytest
 
 from smoothdp import BernoulliHistogram, SamplingHistogram
 from smoothdp.exact.parameters import LogRatio
-from smoothdp.mechanisms.hockey_stick import (
+from smoothdp.mechanisms.histogram.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )

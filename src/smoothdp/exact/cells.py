@@ -21,7 +21,7 @@ def cell_deviance(x: IntArray, mean: Fraction) -> FloatArray:
     in 64 bits while they fit and in Python integers beyond.
     """
     numerator, denominator = mean.numerator, mean.denominator
-    largest = int(x.max(initial=0)) * denominator + numerator
+    largest = max(int(x.max(initial=0)), 1) * denominator + numerator
     if largest < _INT64_ROOM:
         scaled = x * denominator
         below, above = scaled - numerator, scaled + numerator

@@ -1,6 +1,19 @@
 """Mechanisms: what is run on data, each with the guarantee known before it runs."""
 
 from smoothdp.mechanisms.bernoulli_histogram import BernoulliHistogram
+from smoothdp.mechanisms.composed import Composed
+from smoothdp.mechanisms.noisy_histogram import NoisySamplingHistogram
+from smoothdp.mechanisms.post_processed import PostProcessed
+from smoothdp.mechanisms.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.sampling_winner import SamplingWinner
 
-__all__ = ["BernoulliHistogram", "SamplingHistogram"]
+__all__ = [
+    "BernoulliHistogram",
+    "Composed",
+    "NoisySamplingHistogram",
+    "PostProcessed",
+    "SamplingAverage",
+    "SamplingHistogram",
+    "SamplingWinner",
+]

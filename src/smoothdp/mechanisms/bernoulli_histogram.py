@@ -15,12 +15,12 @@ from smoothdp.exact.logspace import LOG_ONE, LogBounds, log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.samplers import binomial
 from smoothdp.mechanisms.counts import LARGEST_COUNT
-from smoothdp.mechanisms.histograms import HistogramMechanism, largest
-from smoothdp.mechanisms.independent import independent_divergence
-from smoothdp.mechanisms.line import BinomialLine
-from smoothdp.mechanisms.rows import window
-from smoothdp.mechanisms.utility import hypergeometric_line_utility
-from smoothdp.mechanisms.utility_enumeration import enumerated_utility_independent
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, largest
+from smoothdp.mechanisms.histogram.independent import independent_divergence
+from smoothdp.mechanisms.histogram.line import BinomialLine
+from smoothdp.mechanisms.histogram.rows import window
+from smoothdp.mechanisms.histogram.utility import hypergeometric_line_utility
+from smoothdp.mechanisms.histogram.utility_enumeration import enumerated_utility_independent
 from smoothdp.sources import Source
 
 

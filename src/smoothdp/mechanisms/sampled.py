@@ -18,6 +18,7 @@ from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, float_bounds
 from smoothdp.mechanisms.counts import read_counts
+from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.release import Release, library_version
 from smoothdp.privacy.standard import ApproxDP
@@ -112,13 +113,14 @@ class SampledMechanism(ABC, Generic[Value]):
     def cap(self) -> Cap:
         """The probability that a given record is in the sample, which no delta exceeds."""
         log_bounds = self.log_inclusion()
-        lower, upper = float_bounds(self.inclusion())
-        return Cap(log_bounds, (min(lower, log_bounds.linear()[1]), upper))
+        upper = float_bounds(self.inclusion())[1]
+        # inclusion() itself may be rounded up; the logarithm has both bounds.
+        return Cap(log_bounds, (log_bounds.linear()[0], upper))
 
     # ---- release --------------------------------------------------------------------
 
     @property
-    def guarantee(self) -> ApproxDP:
+    def guarantee(self) -> Guarantee:
         """What is promised before any data are seen: (0, inclusion probability)-DP."""
         return ApproxDP(0, delta=self.inclusion())
 

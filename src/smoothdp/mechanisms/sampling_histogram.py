@@ -11,15 +11,18 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.exact.samplers import multinomial, multivariate_hypergeometric
 from smoothdp.mechanisms.draws import Draws, Sampling, read_draws
-from smoothdp.mechanisms.histograms import HistogramMechanism, largest
-from smoothdp.mechanisms.hockey_stick import (
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, largest
+from smoothdp.mechanisms.histogram.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )
-from smoothdp.mechanisms.plane import plane_divergence
-from smoothdp.mechanisms.plane_laws import HypergeometricPlane, MultinomialPlane
-from smoothdp.mechanisms.utility import hypergeometric_line_utility, multinomial_line_utility
-from smoothdp.mechanisms.utility_enumeration import enumerated_utility
+from smoothdp.mechanisms.histogram.plane import plane_divergence
+from smoothdp.mechanisms.histogram.plane_laws import HypergeometricPlane, MultinomialPlane
+from smoothdp.mechanisms.histogram.utility import (
+    hypergeometric_line_utility,
+    multinomial_line_utility,
+)
+from smoothdp.mechanisms.histogram.utility_enumeration import enumerated_utility
 from smoothdp.sources import Source
 
 

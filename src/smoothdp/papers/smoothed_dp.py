@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.mechanisms import SamplingHistogram
-from smoothdp.mechanisms.utility import odds
+from smoothdp.mechanisms.histogram.utility import odds
 from smoothdp.papers.elections import Election, elections
 from smoothdp.plots.canvas import save
 from smoothdp.plots.elections import plot_elections

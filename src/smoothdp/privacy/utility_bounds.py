@@ -26,9 +26,11 @@ class UtilityRange(NamedTuple):
 def utility_upper(delta: Parameter, *, epsilon: Parameter, n_categories: int) -> float:
     """Return (1 + (m - 1) / (E + 1)) delta(x), rounded up, at most 1: Corollary 3, proved.
 
-    For two categories the constant is (E + 2) / (E + 1) <= 3/2, where the paper has 2. For
-    more, no counterexample to 2 is known, but this is what is proved: where the named
-    category is not the true one, its share of the posterior is at most P_c / (P_c + P_X).
+    For two categories the constant is (E + 2) / (E + 1) <= 3/2, where the paper has 2, which
+    is false for 15 categories and E = 2 if the missing record need not be that of x. This
+    holds for any record: where the named category is not the true one, its share of the
+    posterior is at most P_c / (P_c + P_X). For the record of x itself see
+    `smoothdp.paper_bounds.liu_lemma_1`, which is smaller.
 
     Args:
         delta: delta_epsilon(x), the largest over neighbours and directions.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_text
-from smoothdp.mechanisms.utility import odds
+from smoothdp.mechanisms.histogram.utility import odds
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.profile import read_epsilon

@@ -14,10 +14,10 @@ import numpy as np
 
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, float_of
-from smoothdp.mechanisms.binomial_table import BinomialTable
 from smoothdp.mechanisms.draws import Draws
-from smoothdp.mechanisms.hypergeometric_table import HypergeometricTable
-from smoothdp.mechanisms.line_table import FloatArray, IntArray, LineTable, LogArrays
+from smoothdp.mechanisms.histogram.binomial_table import BinomialTable
+from smoothdp.mechanisms.histogram.hypergeometric_table import HypergeometricTable
+from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, LogArrays
 
 FIRST = 2
 """The least count at which delta is not the cap."""

@@ -11,7 +11,7 @@ from typing import Any
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.mechanisms.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.privacy.model import DataModel

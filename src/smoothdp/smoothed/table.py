@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.parameters import Real
-from smoothdp.mechanisms.histograms import HistogramMechanism
-from smoothdp.mechanisms.pair_table import PairTable
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.pair_table import PairTable
 from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 

@@ -12,8 +12,8 @@ from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.pmf_points import log_binomial_points
-from smoothdp.mechanisms.chernoff import chernoff_exponent
-from smoothdp.mechanisms.line_table import FloatArray, IntArray, LineTable, Start
+from smoothdp.mechanisms.histogram.chernoff import chernoff_exponent
+from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, Start
 
 
 @dataclass(frozen=True)

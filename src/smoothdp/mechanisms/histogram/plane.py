@@ -21,9 +21,9 @@ from smoothdp.exact.logspace import (
 )
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.parameters import Real
-from smoothdp.mechanisms.half_plane import BITS, HalfPlane
-from smoothdp.mechanisms.plane_laws import PlaneLaw
-from smoothdp.mechanisms.rows import NATS, Rows, highest_row, rows_inside, window
+from smoothdp.mechanisms.histogram.half_plane import BITS, HalfPlane
+from smoothdp.mechanisms.histogram.plane_laws import PlaneLaw
+from smoothdp.mechanisms.histogram.rows import NATS, Rows, highest_row, rows_inside, window
 
 FloatArray = NDArray[np.float64]
 _CELLS = 1 << 19

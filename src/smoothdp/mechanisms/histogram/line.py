@@ -20,7 +20,7 @@ from smoothdp.exact.parameters import Real
 from smoothdp.exact.points import binomial_point, hypergeometric_point
 from smoothdp.exact.ratio_sum import expected_length, log_ratio_sum
 from smoothdp.exact.scalar_pmf import binomial_log_pmf, hypergeometric_log_pmf
-from smoothdp.mechanisms.half_plane import (
+from smoothdp.mechanisms.histogram.half_plane import (
     BITS,
     MOST_BITS,
     HalfPlane,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.logspace import log_sum_upper
-from smoothdp.mechanisms.half_plane import HalfPlane
-from smoothdp.mechanisms.line import Line
+from smoothdp.mechanisms.histogram.half_plane import HalfPlane
+from smoothdp.mechanisms.histogram.line import Line
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -18,12 +18,12 @@ from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.poisson import log_poisson_pmf
-from smoothdp.mechanisms.half_plane import (
+from smoothdp.mechanisms.histogram.half_plane import (
     HalfPlane,
     hypergeometric_half_plane,
     multinomial_half_plane,
 )
-from smoothdp.mechanisms.line import BinomialLine, HypergeometricLine, Line
+from smoothdp.mechanisms.histogram.line import BinomialLine, HypergeometricLine, Line
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

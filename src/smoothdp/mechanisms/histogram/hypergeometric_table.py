@@ -20,8 +20,8 @@ from smoothdp.exact.double_double import (
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.parameters import LogRatio, Real, float_of
 from smoothdp.exact.pmf_points import log_hypergeometric_points
-from smoothdp.mechanisms.chernoff import chernoff_exponent
-from smoothdp.mechanisms.line_table import FloatArray, IntArray, LineTable, Start
+from smoothdp.mechanisms.histogram.chernoff import chernoff_exponent
+from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, Start
 
 _BITS = 160
 

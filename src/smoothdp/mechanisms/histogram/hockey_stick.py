@@ -12,8 +12,8 @@ import numpy as np
 
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
-from smoothdp.mechanisms.half_plane import HalfPlane
-from smoothdp.mechanisms.line import (
+from smoothdp.mechanisms.histogram.half_plane import HalfPlane
+from smoothdp.mechanisms.histogram.line import (
     BinomialLine,
     FloatArray,
     HypergeometricLine,

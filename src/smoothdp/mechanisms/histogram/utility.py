@@ -21,8 +21,8 @@ import numpy as np
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LOG_ONE, LogBounds, log_sum_lower, log_sum_upper
 from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.mechanisms.half_plane import HalfPlane
-from smoothdp.mechanisms.line import (
+from smoothdp.mechanisms.histogram.half_plane import HalfPlane
+from smoothdp.mechanisms.histogram.line import (
     BinomialLine,
     FloatArray,
     HypergeometricLine,

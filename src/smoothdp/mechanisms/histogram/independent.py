@@ -24,9 +24,9 @@ from smoothdp.exact.logspace import (
 )
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.ratio_sum import expected_length
-from smoothdp.mechanisms.half_plane import BITS, HalfPlane, hypergeometric_half_plane
-from smoothdp.mechanisms.line import BinomialLine
-from smoothdp.mechanisms.rows import highest_row, rows_inside, window
+from smoothdp.mechanisms.histogram.half_plane import BITS, HalfPlane, hypergeometric_half_plane
+from smoothdp.mechanisms.histogram.line import BinomialLine
+from smoothdp.mechanisms.histogram.rows import highest_row, rows_inside, window
 
 FloatArray = NDArray[np.float64]
 

@@ -1,0 +1,216 @@
+"""The worst neighbour of a database under the sampling-average mechanism.
+
+All removed values v, all added values w and both directions count. The extreme values are
+the worst in most databases but not in all (notes A10 conjectured so): among even values a 1
+shows itself for certain, and so does a value in the middle that one record holds. So the
+extremes are evaluated, every other pair is bounded from above, and those whose bound exceeds
+the extremes are evaluated too.
+
+With G = e^epsilon, kept and drawn as in `average_samples` and whole = kept + drawn_v:
+  N (P - G P')  = drawn_v - G drawn_w - (G - 1) kept = G (drawn_v - whole (1 - 1/G) - drawn_w),
+  N (P' - G P)  = drawn_w - G drawn_v - (G - 1) kept = drawn_w - drawn_v - (G - 1) whole;
+the first forms are evaluated, the second ones bounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from smoothdp.exact.balls import real_bounds
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters import Real
+from smoothdp.mechanisms.average.law import FloatArray, sum_upper
+from smoothdp.mechanisms.average.samples import SampleSums, Shared
+
+# Beyond this epsilon the lower bound takes only outputs that P' does not have.
+_LARGEST_EPSILON = 600.0
+# Bounds are taken at no larger epsilon: they stay valid, and keep their digits.
+_LARGEST_BOUNDED = 20.0
+# A pair bounded this little above the worst one evaluated is left at its bound.
+_TOLERANCE = 3e-12
+# Roundings of the differences, each relative to one of their terms.
+_ROUNDINGS = 8 * UNIT_ROUNDOFF
+
+
+class Growth(NamedTuple):
+    """G = e^epsilon and G - 1, with their relative error; ``cut`` if epsilon is larger."""
+
+    factor: float
+    excess: float
+    error: float
+    cut: bool
+
+
+class Weight(NamedTuple):
+    """Bounds of N delta."""
+
+    lower: float
+    upper: float
+
+
+def read_growth(epsilon: Real) -> Growth:
+    """Return e^epsilon as floats, for epsilon >= 0."""
+    low, high = real_bounds(epsilon)
+    cut = low > _LARGEST_EPSILON
+    if cut:
+        low = high = _LARGEST_EPSILON
+    factor, excess = math.exp(low), math.expm1(low)
+    wide = 1.1 * (high - low) * (1.0 if excess == 0.0 else factor / excess)
+    return Growth(factor, excess, wide + 2 * LIBM_ERROR, cut)
+
+
+def worst_neighbour(sums: SampleSums, universe: Sequence[int], epsilon: Real) -> LogBounds:
+    """Bound ln of the largest hockey stick over all neighbours and both directions.
+
+    Args:
+        sums: the sums of the samples of a database.
+        universe: all values that a record may have, whole numbers; the least is 0.
+    """
+    growth = read_growth(epsilon)
+    added = sorted(universe)
+    present = sums.present
+    best, done = Weight(0.0, 0.0), set()
+    for v in {present[0], present[-1]}:
+        ends = [w for w in (added[0], added[-1]) if w != v]
+        best = _worse(best, sums.shared(v), v, ends, growth)
+        done |= {(v, w) for w in ends}
+    suspects = Suspects(sums, growth, best.upper * (1 + _TOLERANCE))
+    for v in present:
+        suspects.look(v, [w for w in added if w != v and (v, w) not in done])
+    # The most suspicious value first: it may settle the others.
+    rest = suspects.rest
+    for v, pairs in sorted(suspects.found.items(), key=lambda item: -max(item[1].values())):
+        limit = best.upper * (1 + _TOLERANCE)
+        rest = max([rest, *(bound for bound in pairs.values() if bound <= limit)])
+        still = [w for w, bound in pairs.items() if bound > limit]
+        if still:
+            best = _worse(best, sums.shared(v), v, still, growth)
+    upper, total = max(best.upper, rest), sums.log_total
+    return LogBounds(_log(best.lower, total.upper, -1), _log(upper, total.lower, 1))
+
+
+def _worse(best: Weight, shared: Shared, v: int, added: list[int], growth: Growth) -> Weight:
+    """Return the worst of ``best`` and the pairs (v, w), w in ``added``."""
+    own, kept = shared.drawn(v), shared.kept
+    for w in added:
+        other = shared.drawn(w)
+        for mine, theirs in ((own, other), (other, own)):
+            weight = _excess(mine, theirs, kept, shared.error, growth)
+            best = Weight(max(best.lower, weight.lower), max(best.upper, weight.upper))
+    return best
+
+
+def _excess(
+    mine: FloatArray, theirs: FloatArray, kept: FloatArray, error: float, growth: Growth
+) -> Weight:
+    """Bound the sum of (mine - G theirs - (G - 1) kept)_+."""
+    some = mine > 0
+    mine, theirs, kept = mine[some], theirs[some], kept[some]
+    with np.errstate(over="ignore", invalid="ignore"):
+        cost = growth.factor * theirs + growth.excess * kept
+        slip = (error + growth.error + _ROUNDINGS) * (mine + cost)
+        gap = mine - cost
+        near = gap > -slip
+    total = math.fsum(np.maximum(gap[near], 0.0).tolist())
+    loose = math.fsum(slip[near].tolist()) * 1.01
+    lower = total - loose
+    if growth.cut:
+        alone = mine[(theirs == 0) & (kept == 0)]
+        lower = math.fsum(alone.tolist()) * (1 - 2 * error)
+    return Weight(max(0.0, lower) * (1 - _ROUNDINGS), (total + loose) * (1 + _ROUNDINGS))
+
+
+class Suspects:
+    """Neighbours that may be worse than a limit, found by bounds.
+
+    A bound holds for one removed value and an interval of added ones, on one side of it; it
+    is halved until it is within the limit or a single pair. ``rest`` bounds all pairs left
+    out, ``found`` holds the others: removed value, added value, bound.
+    """
+
+    def __init__(self, sums: SampleSums, growth: Growth, limit: float) -> None:
+        self.sums, self.limit = sums, limit
+        self.rest = 0.0
+        self.found: dict[int, dict[int, float]] = {}
+        self.keys: dict[int, bool] = {}
+        self.own_floor = sums.own_floor()
+        self.same_both_ways = growth.excess == 0.0
+        share = growth.excess * (1 - growth.error - sums.error - _ROUNDINGS)
+        with np.errstate(over="ignore"):
+            self.price_second = share * sums.whole
+        capped = _at_most(_LARGEST_BOUNDED, growth)
+        self.factor = capped.factor * (1 + 2 * capped.error)
+        share = capped.excess / capped.factor * (1 - 2 * capped.error - _ROUNDINGS)
+        self.price_first = (share * (1 - sums.error)) * sums.whole
+
+    def look(self, v: int, added: Sequence[int]) -> None:
+        """Add the suspicious pairs with removed value v."""
+        outline = self.sums.outline(v)
+        lower, upper = outline.own
+        gain = np.maximum(upper * (1 + _ROUNDINGS) - self.price_first, 0.0)
+        cost = self.price_second + lower * (1 - _ROUNDINGS)
+
+        def first(low: int, high: int) -> float:
+            floor = outline.floor(low, high) * (1 - _ROUNDINGS)
+            return sum_upper(np.maximum(gain - floor, 0.0)) * self.factor
+
+        def second(low: int, high: int) -> float:
+            mine, theirs = outline.added(low, high, cost)
+            return sum_upper(np.maximum(mine * (1 + _ROUNDINGS) - theirs, 0.0))
+
+        far = self._above(sum_upper(gain) * self.factor)
+        for side in ([w for w in added if w < v], [w for w in added if w > v]):
+            if far:
+                self._halve(v, side, first)
+            if not self.same_both_ways:
+                self._halve(v, [w for w in side if self._inserts(v, w)], second)
+
+    def _inserts(self, v: int, w: int) -> bool:
+        """Return whether the second direction may be above the limit for some v of the key."""
+        key = self.sums.key(v, w)
+        if key not in self.keys:
+            gap = self.sums.inserted(key) * (1 + _ROUNDINGS) - self.price_second
+            gap -= self.own_floor * (1 - _ROUNDINGS)
+            self.keys[key] = self._above(sum_upper(np.maximum(gap, 0.0)))
+        return self.keys[key]
+
+    def _above(self, bound: float) -> bool:
+        """Return whether a bound is above the limit; remember it if not."""
+        if bound <= self.limit:
+            self.rest = max(self.rest, bound)
+            return False
+        return True
+
+    def _halve(self, v: int, added: list[int], bound: Callable[[int, int], float]) -> None:
+        if not added:
+            return
+        value = bound(added[0], added[-1])
+        if not self._above(value):
+            return
+        if len(added) == 1:
+            pairs = self.found.setdefault(v, {})
+            pairs[added[0]] = max(value, pairs.get(added[0], 0.0))
+            return
+        middle = len(added) // 2
+        self._halve(v, added[:middle], bound)
+        self._halve(v, added[middle:], bound)
+
+
+def _at_most(epsilon: float, growth: Growth) -> Growth:
+    """Return the growth at the smaller epsilon."""
+    if growth.factor <= math.exp(epsilon):
+        return growth
+    return Growth(math.exp(epsilon), math.expm1(epsilon), 2 * LIBM_ERROR, False)
+
+
+def _log(weight: float, log_total: float, direction: int) -> float:
+    """Return ln(weight / N), moved in a direction by more than its rounding."""
+    if weight <= 0.0:
+        return -math.inf
+    log_weight = math.log(weight)
+    slip = (LIBM_ERROR + 4 * UNIT_ROUNDOFF) * (abs(log_weight) + abs(log_total) + 1)
+    return log_weight - log_total + direction * slip

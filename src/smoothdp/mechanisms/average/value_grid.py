@@ -1,0 +1,109 @@
+"""A finite set of rational values on one grid, as whole numbers of grid steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sized
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter, exact_fraction
+
+MOST_STEPS = 1_000_000
+_MOST_BITS = 10_000
+
+
+@dataclass(frozen=True)
+class ValueGrid:
+    """Distinct rational values, in the order given."""
+
+    values: tuple[Fraction, ...]
+
+    @cached_property
+    def step(self) -> Fraction:
+        """The largest number of which all differences of values are multiples."""
+        scale = math.lcm(*(value.denominator for value in self.values))
+        start = self.values[0]
+        return Fraction(math.gcd(*(int((value - start) * scale) for value in self.values)), scale)
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """How many steps every value lies above the smallest."""
+        lowest = min(self.values)
+        return tuple(int((value - lowest) / self.step) for value in self.values)
+
+    @cached_property
+    def places(self) -> dict[Fraction, int]:
+        """The place of each value in the order given."""
+        return {value: place for place, value in enumerate(self.values)}
+
+    def counts(self, records: Iterable[object]) -> tuple[int, ...]:
+        """Return how many records have each value, or raise InvalidData."""
+        counts = [0] * len(self.values)
+        for position, record in enumerate(_listed(records)):
+            try:
+                place = self.places.get(exact_fraction(record, name="a value"))  # type: ignore[arg-type]
+            except InvalidParameter:
+                place = None
+            if place is None:
+                raise InvalidData(
+                    explain(
+                        "values of the universe",
+                        f"{record!r} at position {position}",
+                        "Round the values to the universe or widen it",
+                    )
+                )
+            counts[place] += 1
+        return tuple(counts)
+
+
+def read_grid(universe: Iterable[Parameter]) -> ValueGrid:
+    """Return the grid of a universe, or raise InvalidParameter.
+
+    >>> read_grid(["-1/2", 0, 0.25]).steps
+    (0, 2, 3)
+    """
+    if isinstance(universe, str | bytes) or not isinstance(universe, Iterable):
+        raise InvalidParameter(
+            explain("universe, a list of numbers", f"universe={universe!r}", "Write range(256)")
+        )
+    if isinstance(universe, Sized) and len(universe) > MOST_STEPS + 1:
+        raise _too_fine(f"{len(universe)} values")
+    values: list[Fraction] = []
+    scale = 1
+    for entry in universe:
+        values.append(exact_fraction(entry, name="a value of universe"))
+        scale = math.lcm(scale, values[-1].denominator)
+        if len(values) > MOST_STEPS + 1 or scale.bit_length() > _MOST_BITS:
+            raise _too_fine("a finer one")
+    if len(set(values)) < len(values) or len(values) < 2:
+        raise InvalidParameter(
+            explain(
+                "universe with at least two distinct values, each once",
+                f"{len(values)} values, {len(set(values))} distinct",
+                "List every value that a record may have once",
+            )
+        )
+    grid = ValueGrid(tuple(values))
+    if max(values) - min(values) > MOST_STEPS * grid.step:
+        raise _too_fine("a finer one")
+    return grid
+
+
+def _too_fine(got: str) -> InvalidParameter:
+    return InvalidParameter(
+        explain(
+            f"universe on a grid of at most {MOST_STEPS} steps",
+            got,
+            "Round the values more coarsely; on a continuum nothing is gained over ordinary "
+            "DP: delta is exactly T/n for every database (Theorem 4 of paper 1)",
+        )
+    )
+
+
+def _listed(records: Iterable[object]) -> list[object]:
+    if isinstance(records, str | bytes) or not isinstance(records, Iterable):
+        raise InvalidData(explain("values as a sequence", f"{records!r}", "Give a list of numbers"))
+    return list(records)

@@ -1,0 +1,1 @@
+"""The law of a sampled histogram, listed output by output."""

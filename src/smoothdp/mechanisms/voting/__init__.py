@@ -1,0 +1,1 @@
+"""Voting rules and the law of the winner of a sample."""

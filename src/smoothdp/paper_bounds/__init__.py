@@ -1,0 +1,86 @@
+"""Closed-form bounds of the five papers by name, each with its verdict in its docstring.
+
+Bounds that are false as printed say so and are named as printed, or ``*_as_printed``; the
+others are proved, and rounded so that they stay true as floats. A ``log_`` sibling returns
+the natural logarithm, rounded the same way, where the value may underflow.
+"""
+
+from smoothdp.paper_bounds.liu_all_epsilon import (
+    liu_all_epsilon_smoothed_upper,
+    liu_all_epsilon_upper,
+    log_liu_all_epsilon_smoothed_upper,
+    log_liu_all_epsilon_upper,
+)
+from smoothdp.paper_bounds.liu_lower import (
+    liu_exact_lower,
+    liu_theorem_3_dp,
+    liu_theorem_3_lower,
+    liu_theorem_4,
+    log_liu_exact_lower,
+    log_liu_theorem_3_lower,
+)
+from smoothdp.paper_bounds.liu_noise import liu_table_1
+from smoothdp.paper_bounds.liu_printed import (
+    liu_inequality_7,
+    liu_remark_8,
+    liu_table_1_as_printed,
+    liu_theorem_5_as_printed,
+    log_liu_inequality_7,
+    log_liu_remark_8,
+)
+from smoothdp.paper_bounds.liu_replacement import (
+    liu_theorem_5_dp,
+    liu_theorem_5_dp_lower,
+    liu_theorem_5_smoothed_upper,
+    liu_theorem_5_upper,
+    log_liu_theorem_5_smoothed_upper,
+    log_liu_theorem_5_upper,
+)
+from smoothdp.paper_bounds.liu_upper import (
+    liu_kl_smoothed_upper,
+    liu_kl_upper,
+    log_liu_kl_smoothed_upper,
+    log_liu_kl_upper,
+)
+from smoothdp.paper_bounds.liu_utility import (
+    liu_corollary_3,
+    liu_inequality_2,
+    liu_lemma_1,
+    liu_lemma_2,
+    liu_lemma_10,
+)
+
+__all__ = [
+    "liu_all_epsilon_smoothed_upper",
+    "liu_all_epsilon_upper",
+    "liu_corollary_3",
+    "liu_exact_lower",
+    "liu_inequality_2",
+    "liu_inequality_7",
+    "liu_kl_smoothed_upper",
+    "liu_kl_upper",
+    "liu_lemma_1",
+    "liu_lemma_2",
+    "liu_lemma_10",
+    "liu_remark_8",
+    "liu_table_1",
+    "liu_table_1_as_printed",
+    "liu_theorem_3_dp",
+    "liu_theorem_3_lower",
+    "liu_theorem_4",
+    "liu_theorem_5_as_printed",
+    "liu_theorem_5_dp",
+    "liu_theorem_5_dp_lower",
+    "liu_theorem_5_smoothed_upper",
+    "liu_theorem_5_upper",
+    "log_liu_all_epsilon_smoothed_upper",
+    "log_liu_all_epsilon_upper",
+    "log_liu_exact_lower",
+    "log_liu_inequality_7",
+    "log_liu_kl_smoothed_upper",
+    "log_liu_kl_upper",
+    "log_liu_remark_8",
+    "log_liu_theorem_3_lower",
+    "log_liu_theorem_5_smoothed_upper",
+    "log_liu_theorem_5_upper",
+]

@@ -1,0 +1,169 @@
+"""Theorem 5 of paper 1: the sampling histogram with replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import ball, enclose, precision, round_up
+from smoothdp.exact.curves import at_most
+from smoothdp.exact.logspace import LogBounds, exp_upper
+from smoothdp.exact.parameters import Parameter, float_bounds
+from smoothdp.paper_bounds.liu_setting import (
+    Sample,
+    read_histogram,
+    read_rows,
+    read_sample,
+)
+from smoothdp.paper_bounds.liu_upper import log_moment_upper
+from smoothdp.privacy.model import DataModel
+from smoothdp.privacy.profile import read_epsilon
+
+_BITS = 256
+
+
+def liu_theorem_5_dp(*, n_records: int, n_draws: int) -> float:
+    """Return 1 - (1 - 1/n)^T, the delta of ordinary DP, rounded up.
+
+    Verdict: exact at every finite epsilon >= 0: the probability that a given record is drawn
+    at all, met by a database where nobody else has its value.
+
+    Raises:
+        InvalidParameter: n_records below 2 or n_draws below 1.
+
+    >>> round(liu_theorem_5_dp(n_records=100, n_draws=10), 6)
+    0.095618
+    """
+    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=None, replacing=True)
+    return min(1.0, exp_upper(_log_inclusion(sample).upper))
+
+
+def liu_theorem_5_dp_lower(*, n_records: int, n_draws: int) -> float:
+    """Return T/(n + T), rounded down: no smaller delta works for ordinary DP.
+
+    What Theorem 5 should read in place of T/(n + 1). Verdict: holds. Proof:
+    (1 - 1/n)^T <= (1 + 1/n)^-T <= 1/(1 + T/n).
+
+    Raises:
+        InvalidParameter: n_records below 2 or n_draws below 1.
+
+    >>> liu_theorem_5_dp_lower(n_records=100, n_draws=10) <= 10 / 110
+    True
+    """
+    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=None, replacing=True)
+    return float_bounds(Fraction(sample.n_draws, sample.n_records + sample.n_draws))[0]
+
+
+def liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Parameter) -> float:
+    """Return (e T/n)^max(1, min_i H_i) or 1 - (1 - 1/n)^T, the smaller: rounded up.
+
+    Bounds delta_epsilon(x) for epsilon >= 1 and any number of categories. Theorem 5 asks for
+    epsilon = 1 + 2T/n, two categories and a factor 1/(1 - eT/n); its proof sets 2T/n, where
+    the bound is false (n = 100, T = 10, counts (5, 95): .0151 > .0015). Verdict: holds
+    (proved). Proof: the log-likelihood ratio of H against H - e_a + e_b is at most
+    h_a ln(H_a/(H_a - 1)) <= h_a/(H_a - 1), so it exceeds epsilon >= 1 only if h_a >= H_a,
+    and P(Bin(T, H_a/n) >= H_a) <= C(T, H_a) (H_a/n)^H_a <= (e T/n)^H_a. The reverse direction
+    has H_b + 1 for H_a. For counts of 0 and 1 the second bound is the smaller one.
+
+    Args:
+        counts: records per category over the whole universe, empty categories included.
+        n_draws: T >= 1. epsilon: >= 1.
+
+    Raises:
+        InvalidParameter, InvalidData: arguments outside these domains.
+
+    >>> liu_theorem_5_upper(counts=(5, 95), n_draws=10, epsilon="1.2") < 1.5e-3
+    True
+    """
+    return exp_upper(log_liu_theorem_5_upper(counts=counts, n_draws=n_draws, epsilon=epsilon))
+
+
+def log_liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Parameter) -> float:
+    """Return ln of `liu_theorem_5_upper`, rounded up."""
+    values = read_histogram(counts)
+    sample = read_sample(sum(values), n_draws=n_draws, sampling_rate=None, replacing=True)
+    _require_one(epsilon)
+    with precision(_BITS):
+        log_bound = round_up(max(1, min(values)) * (1 + ball(sample.rate).log()))
+    return min(log_bound, _log_inclusion(sample).upper)
+
+
+def liu_theorem_5_smoothed_upper(
+    *,
+    n_records: int,
+    n_draws: int,
+    epsilon: Parameter,
+    model: DataModel | None = None,
+    smallest_probability: Parameter | None = None,
+    n_categories: int | None = None,
+) -> float:
+    """Return max over pi of sum_i (1 - pi_i (1 - eT/n))^n or 1 - (1 - 1/n)^T: rounded up.
+
+    The smaller of the two. Bounds smoothed delta for epsilon >= 1 if e T < n; elsewhere it is
+    the second term. The
+    non-asymptotic form of Theorem 5's exp(-Theta(n)), for T/n up to any constant below 1/e.
+    Verdict: holds (proved: the expectation of `liu_theorem_5_upper`).
+
+    Args:
+        n_records: n; n_draws: T; epsilon: >= 1.
+        model: the distributions; or smallest_probability f and n_categories m.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
+
+    >>> liu_theorem_5_smoothed_upper(
+    ...     n_records=1000, n_draws=30, epsilon="1.06", smallest_probability="0.1", n_categories=2
+    ... ) < 1e-40
+    True
+    """
+    return exp_upper(
+        log_liu_theorem_5_smoothed_upper(
+            n_records=n_records,
+            n_draws=n_draws,
+            epsilon=epsilon,
+            model=model,
+            smallest_probability=smallest_probability,
+            n_categories=n_categories,
+        )
+    )
+
+
+def log_liu_theorem_5_smoothed_upper(
+    *,
+    n_records: int,
+    n_draws: int,
+    epsilon: Parameter,
+    model: DataModel | None = None,
+    smallest_probability: Parameter | None = None,
+    n_categories: int | None = None,
+) -> float:
+    """Return ln of `liu_theorem_5_smoothed_upper`, rounded up."""
+    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=None, replacing=True)
+    rows = read_rows(
+        model=model, smallest_probability=smallest_probability, n_categories=n_categories
+    )
+    _require_one(epsilon)
+    cap = _log_inclusion(sample).upper
+    with precision(_BITS):
+        rate = -(1 + ball(sample.rate).log())
+        log_bound = 0.0
+        if rate > 0:
+            log_bound = max(log_moment_upper(rate, row, sample.n_records) for row in rows)
+    return min(log_bound, cap)
+
+
+def _log_inclusion(sample: Sample) -> LogBounds:
+    """Bound ln(1 - (1 - 1/n)^T)."""
+    with precision(_BITS):
+        missed = sample.n_draws * ball(Fraction(-1, sample.n_records)).log1p()
+        bounds = enclose((-missed.expm1()).log())
+    return LogBounds(bounds.lower, min(0.0, bounds.upper))
+
+
+def _require_one(epsilon: Parameter) -> None:
+    value = read_epsilon(epsilon)
+    if not at_most(Fraction(1), value):
+        raise InvalidParameter(
+            explain("epsilon >= 1", f"epsilon={float(value):.6g}", "Raise epsilon: it fails below")
+        )

@@ -1,0 +1,141 @@
+"""What the bounds of paper 1 are about: a sample, counts or a model, and epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
+from smoothdp.privacy.model import DataModel
+from smoothdp.privacy.profile import read_epsilon
+
+# delta falls in epsilon, so a bound at this epsilon holds beyond it; e^-10000 is a number.
+_LARGEST_EPSILON = Fraction(10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """n_draws of n_records records."""
+
+    n_records: int
+    n_draws: int
+
+    @property
+    def rate(self) -> Fraction:
+        """eta = T/n, the exact sampling rate."""
+        return Fraction(self.n_draws, self.n_records)
+
+
+def read_sample(
+    n_records: int,
+    *,
+    n_draws: int | None,
+    sampling_rate: Parameter | None,
+    replacing: bool = False,
+) -> Sample:
+    """Return a validated sample; T = ceil(sampling_rate * n_records), exactly.
+
+    Raises:
+        InvalidParameter: fewer than 2 records, neither or both of n_draws and
+            sampling_rate, no draw, more draws than records without replacement.
+    """
+    n = exact_int(n_records, name="n_records", minimum=2)
+    if (n_draws is None) == (sampling_rate is None):
+        raise InvalidParameter(
+            explain(
+                "either n_draws or sampling_rate", "both or neither", "Give exactly one of them"
+            )
+        )
+    if n_draws is not None:
+        draws = exact_int(n_draws, name="n_draws", minimum=1)
+    else:
+        assert sampling_rate is not None
+        rate = exact_fraction(sampling_rate, name="sampling_rate")
+        if not 0 < rate <= 1:
+            raise InvalidParameter(
+                explain("0 < sampling_rate <= 1", f"sampling_rate={sampling_rate}", "Mend the rate")
+            )
+        draws = math.ceil(rate * n)
+    if draws > n and not replacing:
+        raise InvalidParameter(
+            explain(f"n_draws <= n_records={n}", f"n_draws={draws}", "Draw fewer records")
+        )
+    return Sample(n, draws)
+
+
+def read_histogram(counts: Sequence[int]) -> tuple[int, ...]:
+    """Return the counts over the whole universe, or raise InvalidData."""
+    if isinstance(counts, str | bytes) or not isinstance(counts, Sequence):
+        raise InvalidData(
+            explain("counts as a sequence", f"{counts!r}", "Give one count per category")
+        )
+    try:
+        values = tuple(exact_int(c, name="a count", minimum=0) for c in counts)
+    except InvalidParameter as error:
+        raise InvalidData(str(error)) from None
+    if len(values) < 2 or sum(values) < 2:
+        raise InvalidData(
+            explain(
+                "at least two categories and two records",
+                f"counts={list(values)}",
+                "Give the count of every category of the universe, empty ones as 0",
+            )
+        )
+    return values
+
+
+def read_rows(
+    *,
+    model: DataModel | None,
+    smallest_probability: Parameter | None,
+    n_categories: int | None,
+) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the probabilities of each distribution: of a model, or m times f.
+
+    f = smallest_probability stands for every one of the n_categories = m probabilities.
+
+    Raises:
+        InvalidParameter: neither or both, or f outside [0, 1/m].
+    """
+    if model is not None:
+        if not isinstance(model, DataModel):
+            raise InvalidParameter(
+                explain("model as a DataModel", f"{model!r}", "Build one with DataModel(vertices)")
+            )
+        if smallest_probability is not None or n_categories is not None:
+            raise InvalidParameter(
+                explain(
+                    "a model, or smallest_probability with n_categories", "both", "Give one of them"
+                )
+            )
+        return model.vertices
+    if smallest_probability is None or n_categories is None:
+        raise InvalidParameter(
+            explain(
+                "a model, or smallest_probability with n_categories",
+                "neither in full",
+                "Give the model",
+            )
+        )
+    categories = exact_int(n_categories, name="n_categories", minimum=2)
+    least = exact_fraction(smallest_probability, name="smallest_probability")
+    if not 0 <= least <= Fraction(1, categories):
+        raise InvalidParameter(
+            explain(
+                f"0 <= smallest_probability <= 1/{categories}",
+                f"smallest_probability={smallest_probability}",
+                "The least of m probabilities is at most 1/m",
+            )
+        )
+    return ((least,) * categories,)
+
+
+def read_capped_epsilon(epsilon: Parameter) -> Real:
+    """Return an exact epsilon, at most 10,000: beyond it, the bound at 10,000 holds."""
+    value = read_epsilon(epsilon)
+    if isinstance(value, LogRatio):
+        return value if float(value) < _LARGEST_EPSILON else _LARGEST_EPSILON
+    return min(value, _LARGEST_EPSILON)

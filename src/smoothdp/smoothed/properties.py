@@ -1,0 +1,201 @@
+"""What smoothed DP implies: the properties of section 4 and appendix B of paper 1.
+
+One function per implication; each takes a claim and returns what follows from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.exact.balls import ball, precision, round_up
+from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.privacy.conversions import post_processing
+from smoothdp.privacy.model import DataModel
+from smoothdp.privacy.push import RecordFunction, push
+from smoothdp.privacy.smoothed import SmoothedDP
+from smoothdp.sources import Source
+from smoothdp.text import number_up, upper_text
+
+
+def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
+    """Return the claim for any function of the output, randomised or not: the same.
+
+    Paper 1, Proposition 4. It holds at each database, so also on average.
+
+    >>> model = DataModel([("1/3", "2/3")])
+    >>> claim = SmoothedDP(1, delta="1e-6", model=model)
+    >>> smoothed_post_processing(claim) == claim
+    True
+    """
+    same = post_processing(_read(claim))
+    assert isinstance(same, SmoothedDP)
+    return same
+
+
+def compose_smoothed(first: SmoothedDP, second: SmoothedDP) -> SmoothedDP:
+    """Return the claim for two independent releases about one database: sums.
+
+    Paper 1, Proposition 5: (epsilon1 + epsilon2, delta1 + delta2, Pi). It is true; the printed
+    proof shows the reverse inequality, (5), which is false. At fixed x and x', with S_a the
+    outputs of the second that complete a, P(S) - E1 E2 Q(S) is at most the integral over a of
+    min(1, E2 Q2(S_a)) (dP1 - E1 dQ1) plus d2, hence at most d1 + d2. The second mechanism must
+    not depend on what the first one published; the product of the two pairs at fixed x is
+    never looser, and tighter in general.
+
+    Raises:
+        InvalidParameter: something else than claims of smoothed DP.
+        IncompatibleClaims: claims over different models.
+
+    >>> model = DataModel([("1/3", "2/3")])
+    >>> a = SmoothedDP("0.5", delta="1e-6", model=model)
+    >>> both = compose_smoothed(a, SmoothedDP(1, delta="2e-6", model=model))
+    >>> both.exact_epsilon, both.exact_delta == Fraction(3, 10**6)
+    (Fraction(3, 2), True)
+    """
+    if set(_read(first).model.hull().vertices) != set(_read(second).model.hull().vertices):
+        raise IncompatibleClaims(
+            explain(
+                "two claims over the same model",
+                f"{first.model.n_vertices} and {second.model.n_vertices} different distributions",
+                "Measure both mechanisms over one model, such as first.model | second.model",
+            )
+        )
+    return SmoothedDP(
+        _sum_up(first.exact_epsilon, second.exact_epsilon),
+        delta=min(Fraction(1), first.exact_delta + second.exact_delta),
+        model=first.model,
+    )
+
+
+def smoothed_pre_processing(
+    claim: SmoothedDP,
+    record_function: RecordFunction,
+    *,
+    model: DataModel,
+    n_atoms: int | None = None,
+) -> SmoothedDP:
+    """Return the claim for the mechanism after f over a model, from its claim over f(model).
+
+    Paper 1, Proposition 6, for functions f of one record (see `smoothdp.privacy.push.push`):
+    if x and x' differ in one record, so do f(x) and f(x').
+
+    Raises:
+        InvalidParameter: a function that is not record-wise.
+        IncompatibleClaims: a claim that does not cover the pushed model.
+
+    >>> records = DataModel([("0.2", "0.3", "0.5")])
+    >>> features = push(records, [0, 1, 1])
+    >>> claim = SmoothedDP(1, delta="1e-6", model=features)
+    >>> smoothed_pre_processing(claim, [0, 1, 1], model=records).model == records
+    True
+    """
+    features = push(model, record_function, n_atoms=n_atoms)
+    _require_covered(_read(claim).model, features)
+    return SmoothedDP(claim.exact_epsilon, delta=claim.exact_delta, model=model)
+
+
+def smoothed_distribution_reduction(claim: SmoothedDP, *, model: DataModel) -> SmoothedDP:
+    """Return the claim over another model whose distributions are mixtures of the claim's.
+
+    Paper 1, Proposition 7: the expectation of delta(x) is linear in the distribution of each
+    record, so over the convex hull it is largest at vertices. For a set that is not closed
+    the printed proof fails, as the vertices need not belong to it; the supremum is the same.
+
+    Raises:
+        IncompatibleClaims: a model that is not known to lie within the claim's.
+
+    >>> wide = DataModel([("0.2", "0.8"), ("0.8", "0.2")])
+    >>> claim = SmoothedDP(1, delta="1e-6", model=wide)
+    >>> smoothed_distribution_reduction(claim, model=DataModel([("0.5", "0.5")])).delta
+    1e-06
+    """
+    _require_covered(_read(claim).model, model)
+    return SmoothedDP(claim.exact_epsilon, delta=claim.exact_delta, model=model)
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionalDP:
+    """(epsilon, delta, Pi)-distributional DP (paper 1, Definition 4): a claim.
+
+    The output of M on a database whose i-th record is known to be X is (epsilon,
+    delta)-close to that of a simulator which does not see the i-th record, for every
+    distribution of the others in Pi. The adversary knows only that distribution, so it says
+    less than smoothed DP.
+
+    Attributes:
+        exact_epsilon, exact_delta, model: as in `SmoothedDP`.
+        simulated: the distribution from which the simulator draws the record it lacks.
+    """
+
+    source: ClassVar[Source] = Source("liu-wang-xia", "Definition 4")
+    exact_epsilon: Real
+    exact_delta: Fraction
+    model: DataModel
+    simulated: tuple[Fraction, ...]
+
+    def sentence(self) -> str:
+        """Return the claim in plain English."""
+        epsilon = SmoothedDP(self.exact_epsilon, delta=self.exact_delta, model=self.model)
+        return (
+            "Whoever knows only the distribution of the other rows learns little about one row: "
+            "knowing it changes the probability of any set of outputs by at most a factor "
+            f"e^{number_up(epsilon.epsilon)} plus {upper_text(epsilon.log_delta)}."
+        )
+
+
+def smoothed_to_distributional(claim: SmoothedDP) -> DistributionalDP:
+    """Return the same epsilon and delta for distributional DP.
+
+    Paper 1, Proposition 9. Its proof lets the simulator depend on the distribution pi_i of the
+    record it lacks, which Definition 4 does not allow. Repaired: the simulator draws it from a
+    fixed pi_0 of Pi. Then (pi_-i, pi_0) is in Pi^n, and both sides of the definition differ by
+    at most the expectation of d(x', x) or d(x, x') under it, hence by at most delta.
+
+    >>> model = DataModel([("1/3", "2/3")])
+    >>> weaker = smoothed_to_distributional(SmoothedDP(1, delta="1e-6", model=model))
+    >>> weaker.simulated == model.vertices[0], weaker.exact_delta
+    (True, Fraction(1, 1000000))
+    """
+    return DistributionalDP(
+        _read(claim).exact_epsilon, claim.exact_delta, claim.model, claim.model.vertices[0]
+    )
+
+
+def _read(claim: object) -> SmoothedDP:
+    if not isinstance(claim, SmoothedDP):
+        raise InvalidParameter(
+            explain("a claim of smoothed DP", f"{claim!r}", "Use smoothed_delta(...).guarantee")
+        )
+    return claim
+
+
+def _sum_up(first: Real, second: Real) -> Real:
+    """Return the sum, exactly if both are of one kind, else rounded up."""
+    if isinstance(first, LogRatio) and isinstance(second, LogRatio):
+        return LogRatio(first.ratio * second.ratio)
+    if isinstance(first, Fraction) and isinstance(second, Fraction):
+        return first + second
+    if 0 in (first, second):
+        return second if first == 0 else first
+    with precision(128):
+        return Fraction(round_up(ball(first) + ball(second)))
+
+
+def _require_covered(wide: DataModel, narrow: DataModel) -> None:
+    """Raise unless every distribution of ``narrow`` is a mixture of those of ``wide``."""
+    if not isinstance(narrow, DataModel):
+        raise InvalidParameter(
+            explain("model as a DataModel", f"{narrow!r}", "Build one with DataModel(vertices)")
+        )
+    inside = all(wide.contains(vertex) for vertex in narrow.vertices)
+    if not inside:
+        raise IncompatibleClaims(
+            explain(
+                "a model whose distributions are mixtures of the claim's vertices",
+                f"{narrow.n_vertices} distributions over {narrow.n_atoms} values, not all of them",
+                "Measure smoothed delta over this model",
+            )
+        )
