@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         SamplingAverage,
         SamplingHistogram,
         SamplingWinner,
+        StratifiedHistogram,
     )
     from smoothdp.privacy import (
         ZCDP,
@@ -51,10 +52,15 @@ if TYPE_CHECKING:
     from smoothdp.smoothed import (
         DeltaInterval,
         DistributionalDP,
+        SampleDesign,
         SmoothedDelta,
+        StrataDelta,
         compose_smoothed,
+        largest_sample,
+        smoothed_by_size,
         smoothed_delta,
         smoothed_delta_interval,
+        smoothed_strata,
         smoothed_to_distributional,
     )
 
@@ -82,6 +88,7 @@ _HOMES = {
     "PrivacyWarning": "smoothdp.errors",
     "PureDP": "smoothdp.privacy",
     "Release": "smoothdp.privacy",
+    "SampleDesign": "smoothdp.smoothed",
     "SamplingAverage": "smoothdp.mechanisms",
     "SamplingHistogram": "smoothdp.mechanisms",
     "SamplingWinner": "smoothdp.mechanisms",
@@ -89,6 +96,8 @@ _HOMES = {
     "SmoothdpError": "smoothdp.errors",
     "SmoothedDP": "smoothdp.privacy",
     "SmoothedDelta": "smoothdp.smoothed",
+    "StrataDelta": "smoothdp.smoothed",
+    "StratifiedHistogram": "smoothdp.mechanisms",
     "SystemRandom": "smoothdp.exact.entropy",
     "TradeoffFunction": "smoothdp.privacy",
     "TruncatedCDP": "smoothdp.privacy",
@@ -96,10 +105,13 @@ _HOMES = {
     "compose_smoothed": "smoothdp.smoothed",
     "count_column": "smoothdp.data",
     "guarantee_from_json": "smoothdp.privacy",
+    "largest_sample": "smoothdp.smoothed",
     "measure_histogram": "smoothdp.report",
     "read_column": "smoothdp.data",
+    "smoothed_by_size": "smoothdp.smoothed",
     "smoothed_delta": "smoothdp.smoothed",
     "smoothed_delta_interval": "smoothdp.smoothed",
+    "smoothed_strata": "smoothdp.smoothed",
     "smoothed_to_distributional": "smoothdp.smoothed",
 }
 
@@ -128,6 +140,7 @@ __all__ = [
     "PrivacyWarning",
     "PureDP",
     "Release",
+    "SampleDesign",
     "SamplingAverage",
     "SamplingHistogram",
     "SamplingWinner",
@@ -135,6 +148,8 @@ __all__ = [
     "SmoothdpError",
     "SmoothedDP",
     "SmoothedDelta",
+    "StrataDelta",
+    "StratifiedHistogram",
     "SystemRandom",
     "TradeoffFunction",
     "TruncatedCDP",
@@ -142,11 +157,14 @@ __all__ = [
     "compose_smoothed",
     "count_column",
     "guarantee_from_json",
+    "largest_sample",
     "measure_histogram",
     "paper_bounds",
     "read_column",
+    "smoothed_by_size",
     "smoothed_delta",
     "smoothed_delta_interval",
+    "smoothed_strata",
     "smoothed_to_distributional",
 ]
 

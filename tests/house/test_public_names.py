@@ -19,8 +19,10 @@ NEED_NO_SOURCE = {
     "Pair",
     "PrivacyProfile",
     "Release",
+    "SampleDesign",
     "SeededRandom",
     "SmoothedDelta",
+    "StrataDelta",
     "SystemRandom",
     "TradeoffFunction",
 }

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
 
 import smoothdp as sd
 from smoothdp.exact.binomial import log_binomial_pmf
@@ -225,3 +227,40 @@ def test_bounds_by_tails_say_something() -> None:
     assert result.vertex_counts == (200_000, 0)
     claim = sd.SmoothedDP(1, delta="1e-300", model=model)
     assert result.guarantee.implies(claim)
+
+
+def test_an_inclusion_that_rounds_to_one_is_not_one() -> None:
+    """With replacement and many draws a record is all but surely drawn, and yet hidden."""
+    mechanism = sd.SamplingHistogram(400, n_draws=100_000, sampling="with_replacement")
+    assert mechanism.inclusion() == 1
+    result = sd.smoothed_delta(mechanism, sd.DataModel([("0.5", "0.5")]), epsilon=1000)
+    # Only databases in which a value has at most one record reach the cap.
+    rare = math.log(2 * 401) - 400 * math.log(2)
+    assert result.log_lower <= rare + 1e-9
+    assert result.log_delta == pytest.approx(rare, abs=1e-9)
+
+
+def likelier(n_draws: int, count: int) -> NDArray[np.bool_]:
+    """Where P > e^(1/2) P', for 400 records and count of them of the first category."""
+    k = np.arange(n_draws + 1)
+    gain = k * math.log(count / (count - 1)) + (n_draws - k) * math.log(
+        (400 - count) / (401 - count)
+    )
+    return np.asarray(gain > 0.5)
+
+
+@pytest.mark.parametrize("n_draws", [10**5, 10**6, 10**7])
+def test_far_more_draws_than_records(n_draws: int) -> None:
+    """Where the first output inside is rare and those above it are not."""
+    table = BinomialTable(400, n_draws, Fraction(1, 2))
+    counts = np.array([2, 3, 50, 200, 398, 399])
+    logs = table.divergences(counts)
+    for place, count in enumerate(counts.tolist()):
+        single = multinomial_line_divergence(count, 400 - count, n_draws, Fraction(1, 2))
+        assert logs.lower[place] <= single.upper
+        assert single.lower <= logs.upper[place]
+        assert logs.upper[place] - logs.lower[place] <= 1e-8
+        here, there = (binom(n_draws, h / 400) for h in (count, count - 1))
+        first = int(np.argmax(likelier(n_draws, count)))
+        literal = here.sf(first - 1) - math.exp(0.5) * there.sf(first - 1)
+        assert math.exp(logs.upper[place]) == pytest.approx(literal, abs=1e-8)

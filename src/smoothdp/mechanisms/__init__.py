@@ -7,6 +7,7 @@ from smoothdp.mechanisms.post_processed import PostProcessed
 from smoothdp.mechanisms.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling_winner import SamplingWinner
+from smoothdp.mechanisms.stratified import StratifiedHistogram
 
 __all__ = [
     "BernoulliHistogram",
@@ -16,4 +17,5 @@ __all__ = [
     "SamplingAverage",
     "SamplingHistogram",
     "SamplingWinner",
+    "StratifiedHistogram",
 ]

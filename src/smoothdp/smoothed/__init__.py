@@ -1,5 +1,6 @@
 """Smoothed DP: the expectation of delta(x) over a model of the data (Definition 3, paper 1)."""
 
+from smoothdp.smoothed.design import SampleDesign, largest_sample, smoothed_by_size
 from smoothdp.smoothed.interval import DeltaInterval, smoothed_delta_interval
 from smoothdp.smoothed.properties import (
     DistributionalDP,
@@ -10,16 +11,22 @@ from smoothdp.smoothed.properties import (
     smoothed_to_distributional,
 )
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
+from smoothdp.smoothed.strata import StrataDelta, smoothed_strata
 
 __all__ = [
     "DeltaInterval",
     "DistributionalDP",
+    "SampleDesign",
     "SmoothedDelta",
+    "StrataDelta",
     "compose_smoothed",
+    "largest_sample",
+    "smoothed_by_size",
     "smoothed_delta",
     "smoothed_delta_interval",
     "smoothed_distribution_reduction",
     "smoothed_post_processing",
     "smoothed_pre_processing",
+    "smoothed_strata",
     "smoothed_to_distributional",
 ]

@@ -123,7 +123,8 @@ def _without_a_value(
 ) -> Bracket | None:
     """Return the cap where it is reached: a value that nobody has, or nothing lost."""
     n = mechanism.n_records
-    whole = mechanism.inclusion() == 1
+    # inclusion() may be rounded up to 1; its logarithm is 0 only where nothing is lost.
+    whole = mechanism.cap.logs.lower == 0.0
     places = [place for place, vertex in enumerate(vertices) if whole or min(vertex) == 0]
     if not places:
         return None

@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.pmf_points import log_binomial_points
 from smoothdp.mechanisms.histogram.chernoff import chernoff_exponent
+from smoothdp.mechanisms.histogram.hockey_stick import multinomial_line_divergence
 from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, Start
 
 
@@ -51,6 +52,11 @@ class BinomialTable(LineTable):
         odds = chosen / (self.n_records - chosen).astype(np.float64)
         parts = np.array([self.n_draws - first, first + 1.0, odds])
         return Start(place, chosen, first, gain, error[inside], slope[inside], parts)
+
+    def one(self, count_a: int) -> LogBounds:
+        return multinomial_line_divergence(
+            count_a, self.n_records - count_a, self.n_draws, self.epsilon
+        )
 
     def log_first(self, start: Start) -> LogWindow:
         return log_binomial_points(start.first, self.n_draws, start.count_a, self.n_records)

@@ -17,10 +17,12 @@ from smoothdp.exact.double_double import (
     split_integers,
     split_rational,
 )
+from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.parameters import LogRatio, Real, float_of
 from smoothdp.exact.pmf_points import log_hypergeometric_points
 from smoothdp.mechanisms.histogram.chernoff import chernoff_exponent
+from smoothdp.mechanisms.histogram.hockey_stick import hypergeometric_line_divergence
 from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, Start
 
 _BITS = 160
@@ -81,6 +83,11 @@ class HypergeometricTable(LineTable):
         gain, low = exact_sum(whole, -product)
         error = np.where(np.abs(factor) > 0, np.abs(product) * 2.0**-98, 0.0)
         return gain + (low + (whole_low - product_low)), error
+
+    def one(self, count_a: int) -> LogBounds:
+        return hypergeometric_line_divergence(
+            count_a, self.n_records - count_a, self.n_draws, self.epsilon
+        )
 
     def log_first(self, start: Start) -> LogWindow:
         return log_hypergeometric_points(start.first, start.count_a, self.n_draws, self.n_records)

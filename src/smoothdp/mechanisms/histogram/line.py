@@ -31,6 +31,7 @@ from smoothdp.mechanisms.histogram.half_plane import (
 FloatArray = NDArray[np.float64]
 Weight = Callable[[FloatArray], FloatArray]
 _SHARP = 2e-13
+_RARE, _FAINT = -600.0, -150.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,18 +203,44 @@ def _sum_from(
     first: int,
     weight_from: Callable[[HalfPlane, int], tuple[Weight, int]],
 ) -> LogBounds:
-    weight, roundings = weight_from(half_line, first)
-    ratio = line.ratio_from(first)
-    n_terms = line.highest - first + 1
+    start = _start(line, first)
+    weight, roundings = weight_from(half_line, start)
+    n_terms = line.highest - start + 1
     length = 1
     if n_terms > 1:
-        length = expected_length(math.log(line.ratio(first)), line.curvature(first))
+        length = expected_length(math.log(line.ratio(start)), line.curvature(start))
     total = log_ratio_sum(
-        ratio,
+        line.ratio_from(start),
         weight,
         n_terms=n_terms,
         length=length,
         ratio_roundings=3,
         weight_roundings=roundings + 1,
     )
-    return line.anchor(first).shifted(total)
+    anchor = line.anchor(start)
+    bounds = anchor.shifted(total)
+    if start == first:
+        return bounds
+    # Weights do not fall, and below the mode P falls at least geometrically to the left.
+    ratio = line.ratio(start - 1) * (1 - 1e-14)
+    left_out = anchor.upper + math.log(float(weight(np.zeros(1))[0]) / (ratio - 1)) + 1e-9
+    return LogBounds(bounds.lower, float(np.logaddexp(bounds.upper, left_out)) + 1e-15)
+
+
+def _start(line: Line, first: int) -> int:
+    """Return where to begin the sum: at first, or nearer to a mode that lies far above it.
+
+    Products of ratios that climb to the mode would overflow. Below the point that is
+    returned, terms are less than e^-150 each.
+    """
+    if first == line.highest or line.ratio(first) <= 1 or line.loader(first)[0] > _RARE:
+        return first
+    mode = math.floor(line.n_draws * line.count_a / (line.count_a + line.count_b))
+    below, above = first, max(first, mode)
+    while above - below > 1:
+        middle = (below + above) // 2
+        if line.loader(middle)[0] < _FAINT:
+            below = middle
+        else:
+            above = middle
+    return above

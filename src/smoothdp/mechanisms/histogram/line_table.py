@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.parameters import Real
 
@@ -23,6 +23,7 @@ IntArray = NDArray[np.int64]
 _CHUNK = 1 << 14
 _CHECK_EVERY = 8
 _REMAINDER = 2.0**-44
+_RARE = -600.0
 
 
 class LogArrays(NamedTuple):
@@ -112,10 +113,22 @@ class LineTable(ABC):
             start = self.starts(count_a[part])
             if start.place.size:
                 logs = self.log_first(start)
+                # From an output this rare upwards, sums of ratios would overflow.
+                far = (logs.log_values < _RARE) & (self.ratio(start, 0) > 1)
+                for place in start.place[far].tolist():
+                    lower[begin + place], upper[begin + place] = self.one(
+                        int(count_a[begin + place])
+                    )
+                start, near = start.take(~far), logs.log_values[~far]
                 low, high = self._sums(start)
-                lower[part][start.place] = (logs.log_values - logs.error) + low
-                upper[part][start.place] = (logs.log_values + logs.error) + high
+                error = logs.error[~far]
+                lower[part][start.place] = (near - error) + low
+                upper[part][start.place] = (near + error) + high
         return LogArrays(_outwards(lower, -1), np.minimum(_outwards(upper, 1), 0.0))
+
+    @abstractmethod
+    def one(self, count_a: int) -> LogBounds:
+        """Bound ln D(A, n - A) of one database, by the route that starts anywhere."""
 
     def one_term_upper(self, count_a: IntArray) -> FloatArray:
         """Bound ln D(A, n - A) from above by its first term and a geometric series.

@@ -1,0 +1,99 @@
+"""Design answers against all sample sizes, one after the other."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import smoothdp as sd
+
+MODEL = sd.DataModel([("0.3", "0.7"), ("0.6", "0.4")])
+THREE = sd.DataModel([("0.3", "0.3", "0.4"), ("0.5", "0.25", "0.25")])
+
+
+def delta(model: sd.DataModel, n: int, n_draws: int, epsilon: str, sampling: Any) -> float:
+    mechanism = sd.SamplingHistogram(n, n_draws=n_draws, sampling=sampling)
+    return sd.smoothed_delta(mechanism, model, epsilon=epsilon).log_delta
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "epsilon", "target"),
+    [
+        (MODEL, 30, "1", "0.15"),
+        (MODEL, 30, "0.2", "0.2"),
+        (MODEL, 30, "2", "1e-2"),
+        (THREE, 14, "1", "0.4"),
+    ],
+)
+@pytest.mark.parametrize("sampling", ["without_replacement", "with_replacement"])
+def test_largest_sample_is_the_largest(
+    model: sd.DataModel, n: int, epsilon: str, target: str, sampling: Any
+) -> None:
+    design = sd.largest_sample(model, n_records=n, epsilon=epsilon, delta=target, sampling=sampling)
+    most = n - 1 if sampling == "without_replacement" else 8 * n
+    logs = [delta(model, n, k, epsilon, sampling) for k in range(1, most + 1)]
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(logs))
+    met = [k for k, value in enumerate(logs, 1) if value <= math.log(float(target))]
+    assert design.n_draws == max(met)
+    assert design.is_largest
+    assert design.smoothed.log_delta <= math.log(float(target))
+    assert design.n_lost == n - design.n_draws
+
+
+def test_deep_target_at_scale() -> None:
+    """The fewest lost ballots for delta = 1e-5000 among a million."""
+    design = sd.largest_sample(MODEL, n_records=10**6, epsilon=1, delta="1e-5000")
+    log_target = -5000 * math.log(10)
+    assert design.smoothed.log_delta <= log_target
+    assert design.is_largest
+    one_more = delta(MODEL, 10**6, design.n_draws + 1, "1", "without_replacement")
+    assert one_more > log_target
+
+
+def test_with_replacement_has_no_end() -> None:
+    """At a large epsilon any number of draws meets the target: the search ends and says so."""
+    model = sd.DataModel([("0.5", "0.5")])
+    design = sd.largest_sample(
+        model, n_records=400, epsilon=1000, delta="0.9", sampling="with_replacement"
+    )
+    assert not design.is_largest
+    assert design.n_draws == 64 * 400
+
+
+def test_by_size_is_one_after_the_other() -> None:
+    with pytest.warns(sd.PrivacyWarning, match="nothing is lost"):
+        curve = sd.smoothed_by_size(
+            MODEL, sizes=[10, 100, 1000], sampling_rate="0.95", epsilon="0.5"
+        )
+    assert curve[0].delta == 1.0
+    for n, result in zip((100, 1000), curve[1:], strict=True):
+        mechanism = sd.SamplingHistogram(n, sampling_rate="0.95")
+        assert result == sd.smoothed_delta(mechanism, MODEL, epsilon="0.5")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta": 0}, "0 < delta < 1"),
+        ({"delta": 1}, "0 < delta < 1"),
+        ({"delta": "1e-9"}, "drawing one of 50 records meets"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"n_records": 1}, "n_records"),
+        ({"sampling": "twice"}, "sampling"),
+        ({"model": "units.csv"}, "DataModel"),
+    ],
+)
+def test_bad_input(changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"model": MODEL, "n_records": 50, "epsilon": 1, "delta": "0.1"}
+    given |= changes
+    model = given.pop("model")
+    with pytest.raises(sd.InvalidParameter, match=message):
+        sd.largest_sample(model, **given)
+
+
+def test_no_size() -> None:
+    with pytest.raises(sd.InvalidParameter, match="at least one size"):
+        sd.smoothed_by_size(MODEL, sizes=[], sampling_rate="0.9", epsilon=1)
