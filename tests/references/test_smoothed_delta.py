@@ -39,6 +39,17 @@ def test_reference(case: dict[str, Any]) -> None:
     assert Fraction(result.lower) <= truth <= Fraction(result.delta)
     assert result.delta <= float(truth) * (1 + 5e-11)
     assert result.lower >= float(truth) * (1 - 5e-11)
+    worst = result.vertex_counts
+    if "argmax_composition" in case:
+        assert list(worst) == case["argmax_composition"]
+    if "argmax_count_of_first_vertex" in case:
+        assert worst[0] == case["argmax_count_of_first_vertex"]
+    if "argmax_count_of_larger_p_vertex" in case:
+        larger = inputs["Pi"].index(max(inputs["Pi"], key=lambda vertex: float(vertex[0])))
+        count = worst[larger]
+        # Ends of equal value: either may be named.
+        ties = {count, inputs["n"] - count} if len(set(case["endpoint_values"])) == 1 else {count}
+        assert case["argmax_count_of_larger_p_vertex"] in ties
 
 
 @pytest.mark.parametrize(("m", "n", "n_vertices"), [(2, 4, 2), (2, 5, 3), (3, 3, 2), (3, 4, 1)])

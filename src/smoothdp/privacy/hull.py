@@ -19,7 +19,7 @@ _FAR = 1e-9
 
 
 def hull_vertices(points: Sequence[Distribution]) -> tuple[Distribution, ...]:
-    """Return the points without those that are exactly mixtures of the others kept.
+    """Return the points, in order, without those that are exactly mixtures of the others kept.
 
     >>> third, half = Fraction(1, 3), Fraction(1, 2)
     >>> triangle = [(half, half, Fraction(0)), (half, Fraction(0), half), (Fraction(0), half, half)]
@@ -28,8 +28,9 @@ def hull_vertices(points: Sequence[Distribution]) -> tuple[Distribution, ...]:
     """
     kept = list(dict.fromkeys(points))
     if len(points[0]) == 2:
-        # Two values: the two ends.
-        return tuple(dict.fromkeys((max(kept), min(kept))))
+        # Two values: the two ends, in the order given.
+        ends = {max(kept), min(kept)}
+        return tuple(point for point in kept if point in ends)
     for point in tuple(kept):
         others = [other for other in kept if other != point]
         if others and is_mixture(point, others):

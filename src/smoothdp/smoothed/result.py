@@ -79,7 +79,7 @@ def smoothed_delta(
     >>> model = DataModel([("0.3", "0.7"), ("0.6", "0.4")])
     >>> result = smoothed_delta(SamplingHistogram(4, n_draws=2), model, epsilon="0.2")
     >>> round(result.delta, 9), result.vertex_counts
-    (0.446136138, (0, 4))
+    (0.446136138, (4, 0))
     """
     exact = read_epsilon(epsilon)
     if not isinstance(model, DataModel):
