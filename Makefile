@@ -50,6 +50,9 @@ demo: .venv/stamp-plot ## The main job on real input
 	@echo "==> elections of 1920-2024, 0.2% of the votes lost at random"
 	@mkdir -p build/demo
 	@$(BIN)/smoothdp papers figure smoothed-dp/1 --out build/demo/elections.png
+	@echo
+	@echo "==> the same, on average over what the 56 units of 2020 say about a voter"
+	@$(BIN)/smoothdp papers figure smoothed-dp/2 --out build/demo/smoothed.png
 
 test: check smoke ## All fast tests and checks
 	@echo "==> tests"

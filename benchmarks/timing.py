@@ -15,9 +15,12 @@ class Row(NamedTuple):
     reach: str
 
 
-def best_time(call: Callable[[], object], *, calls: int, batches: int = 7) -> float:
-    """Return processor seconds per call: the least of several batches."""
-    call()
+def best_time(
+    call: Callable[[], object], *, calls: int, batches: int = 7, warm: bool = True
+) -> float:
+    """Return processor seconds per call: the least of several batches, after one to warm up."""
+    if warm:
+        call()
     times = []
     for _ in range(batches):
         start = time.process_time()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -112,7 +113,53 @@ def test_measure_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "on average" in capsys.readouterr().out
 
 
+def test_measure_a_model_at_scale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ten million voters, far below floats: text and logarithm reach it."""
+    path = tmp_path / "units.csv"
+    path.write_text(MODEL)
+    arguments = ["measure", "--model", str(path), "--n", "10000000", "--sampling-rate", "0.998"]
+    main([*arguments, "--epsilon", "7"])
+    assert "e-494  (rounded up" in capsys.readouterr().out
+    main([*arguments, "--epsilon", "7", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    # Above the chance that no vote of the lesser candidate is lost, of 20,000 lost ones.
+    floor = 20_000 * math.log(0.9446)
+    assert floor < result["log_smoothed_delta"] < floor + 10
+    assert result["smoothed_delta"] == 5e-324
+
+
+def test_largest_sample_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "units.csv"
+    path.write_text(MODEL)
+    arguments = ["measure", "--model", str(path), "--n", "100000", "--epsilon", "7"]
+    main([*arguments, "--target-delta", "1e-6", "--json"])
+    result = json.loads(capsys.readouterr().out)
+    # .9446^243 is the first power below 1e-6.
+    assert result["n_lost"] == 243
+    assert result["is_largest"] is True
+    main([*arguments, "--target-delta", "1e-6"])
+    assert "fewest lost     243" in capsys.readouterr().out
+
+
+def test_databases_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "units.csv"
+    path.write_text("unit,a,b,c\nX,20,30,50\n")
+    arguments = ["measure", "--model", str(path), "--n", "60", "--n-draws", "40", "--epsilon", "1"]
+    main([*arguments, "--json"])
+    exact = json.loads(capsys.readouterr().out)
+    main([*arguments, "--databases", "200", "--json"])
+    output = capsys.readouterr()
+    result = json.loads(output.out)
+    assert result["interval"][0] <= exact["smoothed_delta"]
+    assert exact["smoothed_delta_lower"] <= result["interval"][1]
+    assert output.err == ""
+    main([*arguments, "--databases", "50"])
+    assert "An estimate, not a guarantee" in capsys.readouterr().out
+
+
 BAD_MODELS = [
+    (MODEL, ["--n", "10", "--epsilon", "1", "--databases", "1"], "n_databases"),
+    (MODEL, ["--n", "10", "--epsilon", "1", "--target-delta", "2"], "delta"),
     ("", ["--n", "10", "--epsilon", "1"], "a header"),
     ("unit,a,b\nX,1\n", ["--n", "10", "--epsilon", "1"], "'X,1'"),
     ("unit,a,b\nX,1,two\n", ["--n", "10", "--epsilon", "1"], "'X,1,two'"),
@@ -153,6 +200,10 @@ def test_papers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["papers", "figure", "smoothed-dp/1", "--out", str(out), "--json"])
     result = json.loads(capsys.readouterr().out)
     assert len(result["rows"]) == 27
+    assert out.exists()
+    out = tmp_path / "smoothed.png"
+    main(["papers", "figure", "smoothed-dp/2", "--out", str(out)])
+    assert "3.503e-16" in capsys.readouterr().out
     assert out.exists()
     with pytest.raises(SystemExit):
         main(["papers", "figure", "smoothed-dp/99"])

@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
+from smoothdp.cli.measure_design import describe_design
 from smoothdp.cli.measure_input import read_counts, read_mechanism
-from smoothdp.cli.measure_model import describe, read_model, to_dict
+from smoothdp.cli.measure_model import describe_exact, describe_interval
+from smoothdp.cli.model_file import read_model
 
 SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 
@@ -23,6 +25,9 @@ SAMPLING = click.Choice(["without_replacement", "with_replacement"])
     "--model", type=click.Path(path_type=Path), help="CSV of distributions: label, counts."
 )
 @click.option("--n", "n_records", type=int, help="Number of records, with --model.")
+@click.option("--sharpen", is_flag=True, help="With --model: all mixtures, up to 100,000 records.")
+@click.option("--databases", type=int, help="With --model: estimate by so many databases.")
+@click.option("--target-delta", help="With --model: the largest sample that meets it.")
 @click.option("--sampling-rate", help="Share of records drawn; T = ceil(rate * n), exactly.")
 @click.option("--n-draws", type=int, help="Number of records drawn, instead of a rate.")
 @click.option("--sampling", type=SAMPLING, default="without_replacement", show_default=True)
@@ -38,6 +43,9 @@ def measure(
     universe: str | None,
     model: Path | None,
     n_records: int | None,
+    sharpen: bool,
+    databases: int | None,
+    target_delta: str | None,
     sampling_rate: str | None,
     n_draws: int | None,
     sampling: str,
@@ -55,7 +63,8 @@ def measure(
     \b
     Examples:
       smoothdp measure --counts 81283501,74223975 --sampling-rate 0.998 --threshold 0.51
-      smoothdp measure --model units.csv --n 1000 --sampling-rate 0.998 --epsilon 7
+      smoothdp measure --model units.csv --n 10000 --sampling-rate 0.998 --epsilon 7
+      smoothdp measure --model units.csv --n 1000000 --epsilon 1 --target-delta 1e-9
       smoothdp measure votes.csv --column candidate --keep-probability 0.99 --epsilon 1
     """
     if model is not None:
@@ -65,10 +74,15 @@ def measure(
                 "Give the number of records and epsilon."
             )
         distributions = read_model(model)
-        chosen = read_mechanism(n_records, sampling_rate, n_draws, sampling, keep_probability)
-        smoothed = sd.smoothed_delta(chosen, distributions, epsilon=epsilon)
-        found = json.dumps(to_dict(smoothed, chosen), indent=2)
-        click.echo(found if as_json else describe(smoothed, chosen))
+        if target_delta is not None:
+            found = describe_design(distributions, n_records, epsilon, target_delta, sampling)
+        else:
+            chosen = read_mechanism(n_records, sampling_rate, n_draws, sampling, keep_probability)
+            if databases is not None:
+                found = describe_interval(chosen, distributions, epsilon, databases)
+            else:
+                found = describe_exact(chosen, distributions, epsilon, sharpen=sharpen)
+        click.echo(json.dumps(found[1], indent=2) if as_json else found[0])
         return
     categories = read_counts(counts, file, column, universe)
     mechanism = read_mechanism(

@@ -2,73 +2,82 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import click
+import math
 
 import smoothdp as sd
-from smoothdp.text import number_up
+from smoothdp.cli.progress import progress_bar
+from smoothdp.text import number_up, upper_text
+
+Mechanism = sd.SamplingHistogram | sd.BernoulliHistogram
 
 
-def read_model(path: Path) -> sd.DataModel:
-    """Return the model of a CSV file: a header, then a label and counts in every row."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(
-            f"Expected a readable CSV file {path}; got {type(error).__name__}. Check the path."
-        ) from None
-    lines = [line.split(",") for line in text.splitlines() if line]
-    if len(lines) < 2 or len(lines[0]) < 3:
-        raise click.UsageError(
-            f"Expected a header and rows of a label and at least two counts in {path}; got "
-            f"{len(lines)} lines. Check the file."
-        )
-    rows = []
-    for place, fields in enumerate(lines[1:], start=1):
-        try:
-            counts = [int(text) for text in fields[1:]]
-        except ValueError:
-            counts = []
-        if len(counts) != len(lines[0]) - 1 or min(counts) < 0:
-            raise click.UsageError(
-                f"Expected {len(lines[0]) - 1} counts after the label in row {place} of {path}; "
-                f"got {','.join(fields)!r}. Mend that row."
-            )
-        rows.append(counts)
-    return sd.DataModel.from_counts(rows)
-
-
-def describe(
-    result: sd.SmoothedDelta, mechanism: sd.SamplingHistogram | sd.BernoulliHistogram
-) -> str:
-    """Return a smoothed delta with ordinary DP beside it, and the sentence."""
+def describe_exact(
+    mechanism: Mechanism, model: sd.DataModel, epsilon: str, *, sharpen: bool
+) -> tuple[str, dict[str, object]]:
+    """Return smoothed delta with ordinary DP beside it, in words and for JSON."""
+    result = sd.smoothed_delta(mechanism, model, epsilon=epsilon, sharpen=sharpen)
     claim = result.guarantee
-    return (
+    gap = math.expm1(min(700.0, result.log_delta - result.log_lower))
+    if gap < 0.01:
+        truth = f"within {gap:.1e} of it"
+    elif result.log_lower == -math.inf:
+        truth = "no lower bound is known"
+    else:
+        truth = f"the truth is at least 1e{math.floor(result.log_lower / math.log(10))}"
+    text = (
         f"mechanism       {mechanism.describe()}\n"
         f"model           {claim.model.n_vertices} distributions over "
         f"{claim.model.n_atoms} values\n"
         f"epsilon         {claim.epsilon:.6g}\n"
-        f"smoothed delta  {number_up(result.delta, 8)}  (rounded up; lower bound "
-        f"{result.delta - result.lower:.1e} below; {result.method})\n"
+        f"smoothed delta  {upper_text(result.log_delta, 8)}  (rounded up; {truth}; "
+        f"{result.method})\n"
         f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{claim.sentence()}"
     )
-
-
-def to_dict(
-    result: sd.SmoothedDelta, mechanism: sd.SamplingHistogram | sd.BernoulliHistogram
-) -> dict[str, object]:
-    """Return a smoothed delta for JSON."""
-    return {
-        "mechanism": mechanism.describe(),
-        "n_records": mechanism.n_records,
-        "epsilon": result.guarantee.epsilon,
+    return text, {
+        **_setting(mechanism, claim.epsilon),
         "smoothed_delta": result.delta,
         "smoothed_delta_lower": result.lower,
         "log_smoothed_delta": result.log_delta,
         "vertex_counts": result.vertex_counts,
         "method": result.method,
+        "guarantee": claim.sentence(),
+    }
+
+
+def describe_interval(
+    mechanism: Mechanism, model: sd.DataModel, epsilon: str, n_databases: int
+) -> tuple[str, dict[str, object]]:
+    """Return an estimate of smoothed delta by sampled databases, in words and for JSON."""
+    with progress_bar("databases") as progress:
+        result = sd.smoothed_delta_interval(
+            mechanism, model, epsilon=epsilon, n_databases=n_databases, progress=progress
+        )
+    level = float(100 * result.confidence)
+    text = (
+        f"mechanism       {mechanism.describe()}\n"
+        f"smoothed delta  about {result.estimate:.4g}, between {result.lower:.4g} and "
+        f"{result.upper:.4g} with {level:g}% confidence\n"
+        f"databases       {result.n_databases} for each of {result.n_compositions} "
+        f"compositions, each all from one distribution ({result.method})\n"
+        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n"
+        "An estimate, not a guarantee: mixtures of the distributions were not looked at."
+    )
+    return text, {
+        **_setting(mechanism, float(sd.PureDP(epsilon).epsilon)),
+        "estimate": result.estimate,
+        "interval": [result.lower, result.upper],
+        "confidence": float(result.confidence),
+        "n_databases": result.n_databases,
+        "vertex_counts": result.vertex_counts,
+        "method": result.method,
+    }
+
+
+def _setting(mechanism: Mechanism, epsilon: float) -> dict[str, object]:
+    return {
+        "mechanism": mechanism.describe(),
+        "n_records": mechanism.n_records,
+        "epsilon": epsilon,
         "worst_case_delta": mechanism.worst_case_delta(epsilon=0),
-        "guarantee": result.guarantee.sentence(),
         "version": sd.__version__,
     }

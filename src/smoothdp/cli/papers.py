@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from smoothdp.cli.progress import progress_bar
 from smoothdp.papers import FIGURES
 
 
@@ -50,7 +51,8 @@ def figure(name: str, out: Path | None, as_json: bool) -> None:
         raise click.UsageError(
             f"Expected one of {', '.join(FIGURES)}; got {name!r}. See: smoothdp papers list"
         )
-    computed = FIGURES[name].compute()
+    with progress_bar(FIGURES[name].title) as progress:
+        computed = FIGURES[name].compute(progress=progress)
     if as_json:
         click.echo(json.dumps(computed.to_dict(), indent=2))
     else:

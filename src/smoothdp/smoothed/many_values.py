@@ -17,6 +17,7 @@ from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
 from smoothdp.smoothed.compositions import expectation, expectations, relative_error
+from smoothdp.smoothed.rarest_bound import LARGEST, LARGEST_SAMPLE, log_bound_by_rarest, merged
 from smoothdp.smoothed.table import LARGEST_FACTORS, delta_table
 
 Vertex = tuple[Fraction, ...]
@@ -86,24 +87,40 @@ def _table_seconds(mechanism: SampledMechanism[Any], m: int) -> float:
 def bounded(
     mechanism: SampledMechanism[Any], vertices: tuple[Vertex, ...], epsilon: Real
 ) -> Bracket:
-    """Bound the smoothed delta of a histogram by tails, at any size."""
-    n = mechanism.n_records
+    """Bound the smoothed delta of a histogram, at any size."""
+    n, m = mechanism.n_records, len(vertices[0])
     assert isinstance(mechanism, HistogramMechanism)
     cap = mechanism.cap.logs
-    place, lower = 0, -math.inf
     if isinstance(mechanism, SamplingHistogram) and mechanism.draws.replacing:
         upper = log_bound_of_drawn(n, vertices, epsilon, mechanism.n_draws)
     else:
-        share = 1 - mechanism.inclusion()
-        upper = log_bound_of_lost(n, vertices, epsilon, share)
+        upper = log_bound_of_lost(n, vertices, epsilon, 1 - mechanism.inclusion())
+    method = "proved upper bound by tails"
+    place, lower = 0, -math.inf
     if isinstance(mechanism, SamplingHistogram) and not mechanism.draws.replacing:
         place, lower = _all_of_a_value_lost(mechanism, vertices)
     counts = tuple(n if at == place else 0 for at in range(len(vertices)))
+    if m > 2 and isinstance(mechanism, SamplingHistogram):
+        below = merged(mechanism, vertices, epsilon)
+        if below is not None and below.logs.lower > lower:
+            lower, counts = below.logs.lower, below.vertex_counts
+    if m > 2 and n <= LARGEST and _sample_size(mechanism) <= LARGEST_SAMPLE:
+        near = lower if lower > -math.inf else upper
+        closer = log_bound_by_rarest(mechanism, vertices, epsilon, log_near=near)
+        if closer < upper:
+            upper, method = closer, "proved upper bound by the rarest value"
+    upper = max(lower, min(upper, cap.upper))
     return Bracket(
-        LogBounds(lower, min(upper, cap.upper)),
-        counts,
-        "proved upper bound by tails (too many compositions to evaluate all)",
+        LogBounds(lower, upper), counts, f"{method} (too many compositions to evaluate all)"
     )
+
+
+def _sample_size(mechanism: HistogramMechanism) -> float:
+    """Return the fewer of the records drawn and lost, on average."""
+    n, share = mechanism.n_records, float(mechanism.inclusion())
+    if isinstance(mechanism, SamplingHistogram) and mechanism.draws.replacing:
+        return mechanism.n_draws
+    return n * min(share, 1 - share)
 
 
 def _all_of_a_value_lost(

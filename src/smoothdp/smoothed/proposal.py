@@ -1,8 +1,8 @@
 """Where to draw databases whose delta(x) is large: importance sampling with bounded weights.
 
-Let a be the rarest value of the vertex. delta(x) is at most V(H_a), its value where a second
-category has only c records, as long as every other category has at least c (composition
-notes C(i): delta falls in the two smallest counts). Drawing H_a with probability
+Let a be the rarest value of the vertex, and every other category have at least c records.
+delta falls in both of the two smallest counts (composition notes C(i)), which are at least
+min(H_a, c) and c, so delta(x) <= V(H_a) = D(min(H_a, c), c). Drawing H_a with probability
 proportional to P(H_a) V(H_a) and the others given it,
 
     E delta(x) = Z E[delta(x) / V(H_a)] + (the part with some other count below c),
@@ -20,14 +20,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.parameters import Real
-from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.smoothed.falling import falling_steps
+from smoothdp.smoothed.two_smallest import least_count, log_any_below, two_smallest
 
 FloatArray = NDArray[np.float64]
 _LARGEST = 5_000_000
-_POINTS = 40
 _BESIDE = math.log(1e-4)
 
 
@@ -74,58 +73,31 @@ def propose(
         return None
     place = vertex.index(min(vertex))
     others = [p for at, p in enumerate(vertex) if at != place]
-    mean = float(n * vertex[place])
-    top = min(n, math.ceil(mean + 12 * math.sqrt(mean) + 80))
-    counts = np.arange(top + 1)
-    window = log_binomial_pmf(counts, n, vertex[place])
+    value = two_smallest(mechanism, epsilon)
     target = _BESIDE
     for _ in range(6):
-        least = _least_count(n, others, target)
+        least = least_count(n, others, target)
         if least < 2:
             return None
-        log_cap = _caps(mechanism, epsilon, least, top)
-        terms = window.log_values + window.error + log_cap
-        log_total = float(np.logaddexp.reduce(terms)) + 1e-12
-        beyond = log_binomial_tail(top + 1, n, vertex[place]).upper + float(log_cap[-1])
-        beside = _log_any_below(n, others, least) + mechanism.cap.logs.upper
-        beside = float(np.logaddexp(beside, beyond))
-        if beside <= log_total + _BESIDE:
+
+        def log_cap(h: int, least: int = least) -> float:
+            return value(min(h, least), least)
+
+        steps = falling_steps(log_cap, n, vertex[place])
+        beside = log_any_below(n, others, least) + mechanism.cap.logs.upper
+        beside = float(np.logaddexp(beside, steps.log_beyond))
+        if beside <= steps.log_total + _BESIDE:
+            terms = steps.log_mass + steps.log_values
             weights = np.cumsum(np.exp(terms - terms.max()))
             chances = np.array([float(p) for p in others])
             return Proposal(
-                n, place, least, chances / chances.sum(), weights, log_cap, (log_total, beside)
+                n,
+                place,
+                least,
+                chances / chances.sum(),
+                weights,
+                steps.log_values,
+                (steps.log_total, beside),
             )
-        target = log_total + _BESIDE - 3.0
+        target = steps.log_total + _BESIDE - 3.0
     return None
-
-
-def _least_count(n: int, others: list[Fraction], target: float) -> int:
-    """Return the largest c at which some other count is below c with probability e^target."""
-    low, high = 0, n
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _log_any_below(n, others, middle) <= target:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _log_any_below(n: int, others: list[Fraction], c: int) -> float:
-    """Bound ln of the probability that some other category has fewer than c records."""
-    tails = [log_binomial_tail(n - c + 1, n, 1 - p).upper for p in others]
-    return float(np.logaddexp.reduce(tails))
-
-
-def _caps(mechanism: HistogramMechanism, epsilon: Real, least: int, top: int) -> FloatArray:
-    """Return ln V(h) for h = 0..top, as steps: V falls, so its value where a step begins."""
-    starts = np.unique(np.linspace(0, top, _POINTS).astype(np.int64))
-    n = mechanism.n_records
-    values = []
-    for h in starts.tolist():
-        second = min(least, n - h)
-        counts = (h, second, n - h - second)
-        values.append(mechanism.profile_at(counts).log_delta_bounds(epsilon).upper)
-    falling = np.minimum.accumulate(np.array(values))
-    steps = np.searchsorted(starts, np.arange(top + 1), side="right") - 1
-    return np.asarray(falling[steps])

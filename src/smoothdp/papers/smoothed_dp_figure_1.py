@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -46,7 +47,13 @@ class ElectionFigure:
     rows: tuple[ElectionRow, ...]
 
     @classmethod
-    def compute(cls, *, lost: Parameter = "0.002", threshold: Parameter = "0.51") -> ElectionFigure:
+    def compute(
+        cls,
+        *,
+        lost: Parameter = "0.002",
+        threshold: Parameter = "0.51",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ElectionFigure:
         """Compute delta(x) and the adversary's utility, election by election.
 
         A share ``lost`` of the votes of the two leading candidates is lost at random,
@@ -55,8 +62,13 @@ class ElectionFigure:
         """
         share = exact_fraction(lost, name="lost")
         accuracy = exact_fraction(threshold, name="threshold")
-        rows = tuple(_row(election, share, accuracy) for election in elections())
-        return cls(share, accuracy, rows)
+        every = elections()
+        rows = []
+        for done, election in enumerate(every, 1):
+            rows.append(_row(election, share, accuracy))
+            if progress is not None:
+                progress(done, len(every))
+        return cls(share, accuracy, tuple(rows))
 
     def setting(self) -> str:
         """Return the setting in one line."""
