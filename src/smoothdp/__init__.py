@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smoothdp import paper_bounds
+    from smoothdp import paper_bounds, queries
     from smoothdp.data import count_column, read_column
     from smoothdp.errors import (
         IncompatibleClaims,
@@ -115,7 +115,7 @@ _HOMES = {
     "smoothed_to_distributional": "smoothdp.smoothed",
 }
 
-_ROOMS = {"paper_bounds"}
+_ROOMS = {"paper_bounds", "queries"}
 
 __all__ = [
     "ZCDP",
@@ -160,6 +160,7 @@ __all__ = [
     "largest_sample",
     "measure_histogram",
     "paper_bounds",
+    "queries",
     "read_column",
     "smoothed_by_size",
     "smoothed_delta",

@@ -1,0 +1,29 @@
+"""Statistics with their local and smooth sensitivity, one file for each.
+
+All are means of a window of order statistics; `query.py` has what they share, and
+`clamped_inputs.py` and `clamped_output.py` the sensitivities.
+"""
+
+from smoothdp.queries.curve import SensitivityCurve
+from smoothdp.queries.maximum import Maximum
+from smoothdp.queries.mean import Mean
+from smoothdp.queries.median import Median
+from smoothdp.queries.minimum import Minimum
+from smoothdp.queries.quantile import Quantile
+from smoothdp.queries.query import Query
+from smoothdp.queries.summary import SensitivitySummary
+from smoothdp.queries.trimmed_mean import TrimmedMean
+from smoothdp.queries.window_mean import WindowMean
+
+__all__ = [
+    "Maximum",
+    "Mean",
+    "Median",
+    "Minimum",
+    "Quantile",
+    "Query",
+    "SensitivityCurve",
+    "SensitivitySummary",
+    "TrimmedMean",
+    "WindowMean",
+]

@@ -1,0 +1,71 @@
+"""Sensitivities of the mean of a window of order statistics, inputs clamped to bounds."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+from smoothdp.exact.balls import log_bounds
+from smoothdp.queries.decays import Candidate, largest
+from smoothdp.queries.exact_pairs import exact_candidates, largest_within
+from smoothdp.queries.near_maxima import near_maxima
+from smoothdp.queries.reading import Bounds, Values
+from smoothdp.queries.selected import Selected, first_reach, needed_reach
+
+
+class ClampedInputs:
+    """The window statistic at one database: its value and its local sensitivities, exactly.
+
+    Local sensitivity at distance k: max over p + q = k + 1 of (u_q - v_p) / width (see
+    `smoothdp.queries.sides`), for every window. As private as the data.
+
+    Source: paper 2, Proposition 40; asymmetric windows: the notes, by the same proof.
+    """
+
+    def __init__(self, values: Values, drops: tuple[int, int], bounds: Bounds) -> None:
+        self._selected = Selected(values, drops, bounds)
+        self._whole = max(drops) + 1
+        self._log_range = log_bounds(bounds[1] - bounds[0]).upper
+        self._furthest = sum(drops) + 1
+        self._bounds = bounds
+
+    @property
+    def n_records(self) -> int:
+        """n."""
+        return self._selected.n_records
+
+    def value(self) -> Fraction:
+        """Return the statistic, exactly."""
+        return self._selected.mean()
+
+    def at(self, distance: int) -> Fraction:
+        """Return the local sensitivity at a distance, exactly."""
+        if distance >= self._furthest:
+            lower, upper = self._bounds
+            return (upper - lower) / self._selected.width
+        sides = self._selected.sides(min(distance + 1, self._whole))
+        return largest_within(sides, distance) / self._selected.width
+
+    def saturation(self) -> int:
+        """Return the least distance at which the local sensitivity is as large as it gets."""
+        low, high = self._selected.sides(self._whole)
+        return max(0, int(low.steps[-1] + high.steps[-1]) - 1)
+
+    def largest(self, rate: Fraction, *, within: int = sys.maxsize) -> Candidate:
+        """Return (k, LS_k) with the largest e^(-rate k) LS_k, exactly.
+
+        Args:
+            rate: the smoothing t > 0.
+            within: a distance beyond which the maximiser surely is not, if one is known.
+        """
+        whole = min(self._whole, within + 1)
+        reach = min(first_reach(self._selected.n_records, rate), whole)
+        while True:
+            sides = self._selected.sides(reach)
+            pairs = near_maxima(sides, float(rate))
+            needed = needed_reach(self._log_range, pairs.best, rate)
+            if min(needed, whole) <= reach:
+                break
+            reach = min(needed, whole)
+        k, difference = largest(exact_candidates(sides, pairs.low, pairs.high), rate)
+        return k, difference / self._selected.width

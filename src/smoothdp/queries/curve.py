@@ -1,0 +1,92 @@
+"""The smooth sensitivity at one database for all t at once: the upper hull of (k, ln LS_k).
+
+ln S(t) = max over k of ln LS_k - k t. Only the distances on the hull ever matter, a few to a few
+hundred. Each is found by asking for the exact maximiser at the crossing of two that are known,
+which is 2 h + 1 questions for h of them; LS_k for all k is never computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.exact.parameters import Parameter
+from smoothdp.queries.decays import Candidate, largest
+from smoothdp.queries.reading import read_smoothing
+from smoothdp.queries.summary import SensitivitySummary
+from smoothdp.sources import Source
+
+# Two distances whose sensitivities agree to this many bits cross too close to 0 to ask there.
+_LEAST_CROSSING = Fraction(1, 10**299)
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityCurve:
+    """Smooth sensitivities at one database for every smoothing.
+
+    As private as the data: for public data and studies. Choosing t by it on private data is a
+    leak.
+
+    A distance that is missing lies above the hull by no more than the rounding of a crossing:
+    ln S is never more than 1e-12 above what the curve says, and never below.
+
+    Source: paper 2, Definition 14; the notes, section 4.
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
+    n_records: int
+    value: Fraction
+    vertices: tuple[Candidate, ...]
+    """(k, LS_k) on the hull, k rising."""
+
+    def at(self, smoothing: Parameter) -> SensitivitySummary:
+        """Return the summary for one smoothing t > 0."""
+        rate = read_smoothing(smoothing)
+        return SensitivitySummary(self.n_records, self.value, rate, (largest(self.vertices, rate),))
+
+    def smooth_sensitivity(self, *, smoothing: Parameter) -> float:
+        """Return S(t), rounded up."""
+        return self.at(smoothing).smooth_sensitivity()
+
+    def log_smooth_sensitivity(self, *, smoothing: Parameter) -> float:
+        """Return ln S(t), rounded up."""
+        return self.at(smoothing).log_smooth_sensitivity()
+
+
+def hull(
+    nearest: Candidate, furthest: Candidate, maximiser: Callable[[Fraction, int], Candidate]
+) -> tuple[Candidate, ...]:
+    """Return the vertices from one distance to another, by exact maximisers at given rates.
+
+    The maximiser is told a distance that it cannot exceed at that rate: that of a vertex which
+    is the maximiser at a smaller one.
+    ``nearest`` is the least distance with a positive sensitivity, ``furthest`` the least with
+    the largest.
+    """
+    vertices = [nearest]
+    pending = [furthest]
+    while pending:
+        near, far = vertices[-1], pending[-1]
+        middle = None
+        if far[0] > near[0] + 1:
+            crossing = _crossing(near, far)
+            middle = maximiser(crossing, far[0]) if crossing >= _LEAST_CROSSING else None
+        if middle is not None and near[0] < middle[0] < far[0]:
+            pending.append(middle)
+        else:
+            vertices.append(pending.pop())
+    return tuple(dict.fromkeys(vertices))
+
+
+def _crossing(near: Candidate, far: Candidate) -> Fraction:
+    """Return the rate at which two candidates are equal, to 50 bits."""
+    ratio = far[1] / near[1]
+    log = math.log1p(float(ratio - 1)) if ratio < 2 else _log(ratio)
+    return Fraction(log) / (far[0] - near[0])
+
+
+def _log(ratio: Fraction) -> float:
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

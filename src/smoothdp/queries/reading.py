@@ -1,0 +1,211 @@
+"""Reading what the caller gives: one column of finite numbers, bounds, smoothing, counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
+
+Values: TypeAlias = NDArray[np.float64 | np.int64]
+"""Finite numbers, each exact: floats, or whole numbers of which some are no floats."""
+
+Bounds: TypeAlias = tuple[Fraction, Fraction]
+
+# Differences of two numbers up to here are finite floats.
+LARGEST_FLOAT = 2.0**1022
+# Differences of whole numbers below this fit 64 bits.
+LARGEST_WHOLE = 1 << 62
+_WHOLE_FLOATS = 1 << 53
+# Differences of data and bounds must be 0 or far above where floats lose digits.
+_CLOSEST = Fraction(1, 10**290)
+_SMALLEST_RATE, _LARGEST_RATE = Fraction(1, 10**300), Fraction(10**300)
+
+
+def read_values(data: object) -> Values:
+    """Return one column of numbers, without rounding any of them.
+
+    Floats count as the binary fractions that they are. Whole numbers stay exact: as floats
+    if all are within 2^53, else as int64. The data are not changed, and copied if need be.
+
+    Args:
+        data: an array, a list or tuple of numbers, or anything with the array protocol: a
+            column of pandas or polars, an array of pyarrow.
+
+    Raises:
+        InvalidData: another shape or type; no value; a missing, infinite or too large value.
+
+    >>> read_values([3, 1, 4])
+    array([3., 1., 4.])
+    """
+    kinds = set(map(type, data)) if isinstance(data, list | tuple) else set()
+    if bool in kinds or np.bool_ in kinds:
+        raise _refused("booleans", "Convert them to 0 and 1 if that is meant")
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise _refused("masked values", "Replace missing values by a public constant")
+    array = _array(data)
+    if array.ndim != 1:
+        shape = f"{array.ndim} dimensions" if array.ndim else f"a {type(data).__name__}"
+        raise _refused(shape, "Give one column: a list or an array of one dimension")
+    if not len(array):
+        raise InvalidData(explain("at least one value", "none", "Check the data"))
+    if array.dtype.kind in "iu":
+        return _whole(array)
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise _refused(f"values of type {_type_name(array)}", "Convert the column to numbers")
+    values = array.astype(np.float64, copy=False)
+    _check_finite(values)
+    mixed = any(issubclass(kind, int | np.integer) for kind in kinds)
+    if mixed and _magnitude(values) >= _WHOLE_FLOATS:
+        raise _refused(
+            "whole numbers beyond 2^53 among floats", "Give all as floats or all as whole numbers"
+        )
+    return values
+
+
+def _array(data: object) -> NDArray[np.generic]:
+    try:
+        return np.asarray(data)
+    except (ValueError, TypeError, OverflowError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise _refused(f"data that make no array ({reason})", "Give numbers") from None
+
+
+def _type_name(array: NDArray[np.generic]) -> str:
+    if array.dtype.kind == "O":
+        strange = (v for v in array if not isinstance(v, int | float) or isinstance(v, bool))
+        return type(next(strange, array[0])).__name__
+    return {"U": "str", "S": "bytes", "b": "bool"}.get(array.dtype.kind, str(array.dtype))
+
+
+def _refused(got: str, remedy: str) -> InvalidData:
+    return InvalidData(explain("one column of numbers", got, remedy))
+
+
+def _magnitude(values: NDArray[np.float64]) -> float:
+    return max(abs(float(values.max())), abs(float(values.min())))
+
+
+def _check_finite(values: NDArray[np.float64]) -> None:
+    largest = _magnitude(values)
+    if largest <= LARGEST_FLOAT:
+        return
+    wrong = ~(np.abs(values) <= LARGEST_FLOAT)
+    place = int(np.argmax(wrong))
+    value = float(values[place])
+    if math.isfinite(value):
+        expected, remedy = f"values of magnitude at most {LARGEST_FLOAT:.3g}", "Rescale the column"
+    else:
+        expected = "finite numbers"
+        remedy = "Replace missing or infinite values by a public constant inside the bounds"
+    raise InvalidData(explain(expected, f"{value} at position {place}", remedy))
+
+
+def _whole(array: NDArray[np.generic]) -> Values:
+    smallest, largest = int(array.min()), int(array.max())
+    extreme = max(largest, -smallest)
+    if extreme <= _WHOLE_FLOATS:
+        return array.astype(np.float64)
+    if extreme >= LARGEST_WHOLE:
+        got = largest if largest == extreme else smallest
+        raise InvalidData(
+            explain("whole numbers of magnitude below 2^62", f"{got}", "Rescale the column")
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def read_bounds(bounds: object) -> Bounds:
+    """Return (lower, upper), exactly; a float means its shortest decimal.
+
+    Raises InvalidParameter unless there are two finite numbers, lower < upper.
+
+    >>> read_bounds((0, 0.1))
+    (Fraction(0, 1), Fraction(1, 10))
+    """
+    ends = list(bounds) if isinstance(bounds, Iterable) and not isinstance(bounds, str) else []
+    if len(ends) != 2:
+        raise InvalidParameter(
+            explain("bounds as a pair (lower, upper)", f"bounds={bounds!r}", "Give two numbers")
+        )
+    lower = exact_fraction(ends[0], name="lower bound")
+    upper = exact_fraction(ends[1], name="upper bound")
+    if lower >= upper:
+        raise InvalidParameter(
+            explain(
+                "lower bound < upper bound",
+                f"bounds=({ends[0]}, {ends[1]})",
+                "Order them" if lower > upper else "Give an interval that is not a point",
+            )
+        )
+    if max(abs(lower), abs(upper)) > LARGEST_FLOAT:
+        raise InvalidParameter(
+            explain(
+                f"bounds of magnitude at most {LARGEST_FLOAT:.3g}",
+                f"bounds=({ends[0]}, {ends[1]})",
+                "Give tighter bounds",
+            )
+        )
+    for bound in (lower, upper):
+        near = (*map(Fraction, float_bounds(bound)), Fraction(math.floor(bound)))
+        if upper - lower < _CLOSEST or any(
+            0 < abs(bound - other) < _CLOSEST for other in (*near, near[-1] + 1)
+        ):
+            raise InvalidParameter(
+                explain(
+                    "bounds at least 1e-290 from each other, floats and whole numbers, or such",
+                    f"bounds=({ends[0]}, {ends[1]})",
+                    "Round them",
+                )
+            )
+    return lower, upper
+
+
+def read_smoothing(smoothing: Parameter) -> Fraction:
+    """Return t > 0, exactly; raises InvalidParameter otherwise."""
+    rate = exact_fraction(smoothing, name="smoothing")
+    if rate <= 0:
+        raise InvalidParameter(
+            explain("smoothing > 0", f"smoothing={smoothing}", "Give a positive number")
+        )
+    if not _SMALLEST_RATE <= rate <= _LARGEST_RATE:
+        raise InvalidParameter(
+            explain(
+                "smoothing between 1e-300 and 1e300",
+                f"smoothing={smoothing}",
+                "Give a less extreme number",
+            )
+        )
+    return rate
+
+
+def read_share(value: Parameter, *, name: str, below: Fraction) -> int | Fraction:
+    """Return how many values to drop: a whole number as a count, another as a share of n.
+
+    >>> read_share(3, name="trim", below=Fraction(1, 2))
+    3
+    >>> read_share("0.05", name="trim", below=Fraction(1, 2))
+    Fraction(1, 20)
+    """
+    number = exact_fraction(value, name=name)
+    if number >= 0 and number.denominator == 1:
+        return int(number)
+    if not 0 <= number < below:
+        raise InvalidParameter(
+            explain(
+                f"{name} as a count (0, 1, ...) or as a share below {below}",
+                f"{name}={value}",
+                "Give a count of values or a smaller share",
+            )
+        )
+    return number
+
+
+def count_of(share: int | Fraction, n_records: int) -> int:
+    """Return the count that `read_share` means for n records: floor(share * n)."""
+    return share if isinstance(share, int) else math.floor(share * n_records)

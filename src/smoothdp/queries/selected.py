@@ -1,0 +1,106 @@
+"""A window of order statistics on one column: exact sums, and its ends as far as needed."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+
+from smoothdp.queries.exact_sums import exact_sum
+from smoothdp.queries.order_statistics import OrderStatistics
+from smoothdp.queries.reading import Bounds, Values
+from smoothdp.queries.sides import Clamp, Sides, sides
+
+
+class Selected:
+    """The mean of x_(lo+1), ..., x_(n-hi) on one column, values clamped to bounds.
+
+    The column is ordered on demand, in place, in a private copy: ``reach`` ranks beyond each
+    end, and no more than the last call of `sides` asked for.
+    """
+
+    def __init__(self, values: Values, drops: tuple[int, int], bounds: Bounds) -> None:
+        self.n_records = len(values)
+        self.drops = drops
+        self.width = self.n_records - sum(drops)
+        self.clamp = Clamp.on(values, bounds)
+        self._ordered = OrderStatistics(values)
+        self._reach = -1
+        self._inward = -1
+
+    def arrange(self, reach: int, *, inward: int = 0) -> None:
+        """Sort ``reach`` ranks beyond each end of the window, and ``inward`` ranks inside."""
+        if reach <= self._reach and inward <= self._inward:
+            return
+        reach, inward = max(reach, self._reach), max(inward, self._inward)
+        n, (lo, hi) = self.n_records, self.drops
+        self._ordered.arrange(
+            [
+                (max(0, lo - reach), min(n, lo + inward + 1)),
+                (max(0, n - hi - 1 - inward), min(n, n - hi + reach)),
+            ]
+        )
+        self._reach, self._inward = reach, inward
+
+    def sides(self, reach: int) -> Sides:
+        """Return the values beyond both ends, out to ``reach`` ranks (and then the bounds)."""
+        self.arrange(reach)
+        n, (lo, hi) = self.n_records, self.drops
+        values = self._ordered.values
+        low = values[max(0, lo - reach) : lo + 1][::-1]
+        high = values[n - hi - 1 : n - hi + reach]
+        return sides(low, high, self.clamp, complete=(reach > lo, reach > hi))
+
+    def sum_between(self, start: int, stop: int) -> Fraction:
+        """Return the sum of the order statistics start+1, ..., stop, clamped, exactly.
+
+        Both ends of the range must lie in what was arranged.
+        """
+        part = self._ordered.values[start:stop]
+        if not len(part):
+            return Fraction(0)
+        if part.min() >= self.clamp.first and part.max() <= self.clamp.last:
+            return exact_sum(part)
+        below, above = part < self.clamp.first, part > self.clamp.last
+        lower, upper = self.clamp.bounds
+        total = exact_sum(part[~(below | above)])
+        return total + int(below.sum()) * lower + int(above.sum()) * upper
+
+    def mean(self) -> Fraction:
+        """Return the mean of the window, exactly."""
+        self.arrange(0)
+        lo, hi = self.drops
+        return self.sum_between(lo, self.n_records - hi) / self.width
+
+
+def first_reach(n_records: int, rate: Fraction) -> int:
+    """Return a reach that will nearly always do: bounds e^20 times n gaps apart."""
+    return math.ceil(min(n_records + 1.0, (20 + math.log(n_records)) / float(rate))) + 2
+
+
+def needed_reach(log_range: float, log_best: float, rate: Fraction) -> int:
+    """Return a reach beyond which no pair can matter.
+
+    A pair beyond reach K counts at a distance of at least K, and its difference is at most the
+    range: nothing is lost if ln(range) - rate K is below the best so far, with a unit to spare.
+    """
+    if log_best == -math.inf:
+        return sys.maxsize
+    return math.ceil(max(0.0, log_range - log_best + 1.0) / float(rate)) + 2
+
+
+def first_true(holds: Callable[[int], bool], stop: int) -> int:
+    """Return the least k < stop at which a monotone statement holds, or stop.
+
+    >>> first_true(lambda k: k * k >= 10, 100)
+    4
+    """
+    start = 0
+    while start < stop:
+        middle = (start + stop) // 2
+        if holds(middle):
+            stop = middle
+        else:
+            start = middle + 1
+    return start
