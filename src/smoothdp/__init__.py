@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smoothdp import paper_bounds, queries
+    from smoothdp import paper_bounds, queries, shuffle
     from smoothdp.data import count_column, read_column
     from smoothdp.errors import (
         IncompatibleClaims,
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from smoothdp.mechanisms import (
         BernoulliHistogram,
         Composed,
+        GaussianMechanism,
+        LaplaceMechanism,
         NoisySamplingHistogram,
         PostProcessed,
         SamplingAverage,
         SamplingHistogram,
         SamplingWinner,
         StratifiedHistogram,
+        SubsampledGaussian,
     )
     from smoothdp.privacy import (
         ZCDP,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         TruncatedCDP,
         guarantee_from_json,
     )
+    from smoothdp.privacy.composition import ComposedProfile, compose
     from smoothdp.report import Measurement, measure_histogram
     from smoothdp.smoothed import (
         DeltaInterval,
@@ -70,13 +74,16 @@ _HOMES = {
     "ApproxDP": "smoothdp.privacy",
     "BernoulliHistogram": "smoothdp.mechanisms",
     "Composed": "smoothdp.mechanisms",
+    "ComposedProfile": "smoothdp.privacy.composition",
     "DataModel": "smoothdp.privacy",
     "DeltaInterval": "smoothdp.smoothed",
     "DistributionalDP": "smoothdp.smoothed",
     "GaussianDP": "smoothdp.privacy",
+    "GaussianMechanism": "smoothdp.mechanisms",
     "IncompatibleClaims": "smoothdp.errors",
     "InvalidData": "smoothdp.errors",
     "InvalidParameter": "smoothdp.errors",
+    "LaplaceMechanism": "smoothdp.mechanisms",
     "Measurement": "smoothdp.report",
     "MissingExtra": "smoothdp.errors",
     "Neighbours": "smoothdp.privacy",
@@ -98,10 +105,12 @@ _HOMES = {
     "SmoothedDelta": "smoothdp.smoothed",
     "StrataDelta": "smoothdp.smoothed",
     "StratifiedHistogram": "smoothdp.mechanisms",
+    "SubsampledGaussian": "smoothdp.mechanisms",
     "SystemRandom": "smoothdp.exact.entropy",
     "TradeoffFunction": "smoothdp.privacy",
     "TruncatedCDP": "smoothdp.privacy",
     "ZCDP": "smoothdp.privacy",
+    "compose": "smoothdp.privacy.composition",
     "compose_smoothed": "smoothdp.smoothed",
     "count_column": "smoothdp.data",
     "guarantee_from_json": "smoothdp.privacy",
@@ -115,20 +124,23 @@ _HOMES = {
     "smoothed_to_distributional": "smoothdp.smoothed",
 }
 
-_ROOMS = {"paper_bounds", "queries"}
+_ROOMS = {"paper_bounds", "queries", "shuffle"}
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
     "BernoulliHistogram",
     "Composed",
+    "ComposedProfile",
     "DataModel",
     "DeltaInterval",
     "DistributionalDP",
     "GaussianDP",
+    "GaussianMechanism",
     "IncompatibleClaims",
     "InvalidData",
     "InvalidParameter",
+    "LaplaceMechanism",
     "Measurement",
     "MissingExtra",
     "Neighbours",
@@ -150,10 +162,12 @@ __all__ = [
     "SmoothedDelta",
     "StrataDelta",
     "StratifiedHistogram",
+    "SubsampledGaussian",
     "SystemRandom",
     "TradeoffFunction",
     "TruncatedCDP",
     "__version__",
+    "compose",
     "compose_smoothed",
     "count_column",
     "guarantee_from_json",
@@ -162,6 +176,7 @@ __all__ = [
     "paper_bounds",
     "queries",
     "read_column",
+    "shuffle",
     "smoothed_by_size",
     "smoothed_delta",
     "smoothed_delta_interval",

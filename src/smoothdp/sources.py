@@ -64,6 +64,13 @@ _BIBLIOGRAPHY = {
         "International Conference on Machine Learning",
         "2018",
     ),
+    "balle-barthe-gaboardi": (
+        "inproceedings",
+        "Privacy Amplification by Subsampling: Tight Analyses via Couplings and Divergences",
+        "Borja Balle and Gilles Barthe and Marco Gaboardi",
+        "Advances in Neural Information Processing Systems",
+        "2018",
+    ),
     "canonne-kamath-steinke": (
         "inproceedings",
         "The Discrete Gaussian for Differential Privacy",

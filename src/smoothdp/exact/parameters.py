@@ -223,6 +223,20 @@ def exact_int(value: object, *, name: str, minimum: int) -> int:
     return number
 
 
+def exact_positive(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
+    """Return the rational number that the caller meant, in [1e-300, 1e300].
+
+    >>> exact_positive("0.5", name="sigma")
+    Fraction(1, 2)
+    """
+    number = exact_fraction(value, name=name)
+    if not Fraction(1, 10**300) <= number <= 10**300:
+        raise InvalidParameter(
+            explain(f"1e-300 <= {name} <= 1e300", f"{name}={value}", f"Give a positive {name}")
+        )
+    return number
+
+
 def float_of(value: Real) -> float:
     """Return an exact number as a float, roughly; at most 1e9.
 

@@ -2,20 +2,26 @@
 
 from smoothdp.mechanisms.bernoulli_histogram import BernoulliHistogram
 from smoothdp.mechanisms.composed import Composed
+from smoothdp.mechanisms.gaussian_mechanism import GaussianMechanism
+from smoothdp.mechanisms.laplace_mechanism import LaplaceMechanism
 from smoothdp.mechanisms.noisy_histogram import NoisySamplingHistogram
 from smoothdp.mechanisms.post_processed import PostProcessed
 from smoothdp.mechanisms.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling_winner import SamplingWinner
 from smoothdp.mechanisms.stratified import StratifiedHistogram
+from smoothdp.mechanisms.subsampled_gaussian import SubsampledGaussian
 
 __all__ = [
     "BernoulliHistogram",
     "Composed",
+    "GaussianMechanism",
+    "LaplaceMechanism",
     "NoisySamplingHistogram",
     "PostProcessed",
     "SamplingAverage",
     "SamplingHistogram",
     "SamplingWinner",
     "StratifiedHistogram",
+    "SubsampledGaussian",
 ]

@@ -5,6 +5,32 @@ others are proved, and rounded so that they stay true as floats. A ``log_`` sibl
 the natural logarithm, rounded the same way, where the value may underflow.
 """
 
+from smoothdp.paper_bounds.balcer_cheu import (
+    balcer_cheu_error,
+    balcer_cheu_omission,
+    balcer_cheu_omission_all_epsilon,
+    balcer_cheu_smooth,
+    balcer_cheu_users,
+)
+from smoothdp.paper_bounds.chen_long import (
+    chen_long_delta,
+    chen_long_mu,
+    chen_long_random_users,
+    chen_long_tradeoff,
+)
+from smoothdp.paper_bounds.cheu import (
+    cheu_choice,
+    cheu_delta,
+    cheu_epsilon,
+    cheu_fixed_set_epsilon,
+    cheu_random_users,
+)
+from smoothdp.paper_bounds.clones import (
+    blanket_delta,
+    clones_2021_delta,
+    clones_delta,
+    clones_random_users,
+)
 from smoothdp.paper_bounds.liu_all_epsilon import (
     liu_all_epsilon_smoothed_upper,
     liu_all_epsilon_upper,
@@ -51,6 +77,24 @@ from smoothdp.paper_bounds.liu_utility import (
 )
 
 __all__ = [
+    "balcer_cheu_error",
+    "balcer_cheu_omission",
+    "balcer_cheu_omission_all_epsilon",
+    "balcer_cheu_smooth",
+    "balcer_cheu_users",
+    "blanket_delta",
+    "chen_long_delta",
+    "chen_long_mu",
+    "chen_long_random_users",
+    "chen_long_tradeoff",
+    "cheu_choice",
+    "cheu_delta",
+    "cheu_epsilon",
+    "cheu_fixed_set_epsilon",
+    "cheu_random_users",
+    "clones_2021_delta",
+    "clones_delta",
+    "clones_random_users",
     "liu_all_epsilon_smoothed_upper",
     "liu_all_epsilon_upper",
     "liu_corollary_3",

@@ -1,0 +1,124 @@
+"""Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, which paper 5 compares with: recalled formulas.
+
+The formulas are recalled, not re-derived (notes: shuffle.md section 5); both branches of the
+choice of lambda meet at lambda = n / 3, as they should. The exact profile is far below them.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import ball, precision, round_up
+from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.parameters import LogRatio, Parameter, exact_int
+from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
+from smoothdp.privacy.profile import read_epsilon
+
+_BITS = 128
+
+
+def cheu_epsilon(*, n_users: int, expected_random_users: Parameter, delta: Parameter) -> float:
+    """Return sqrt(32 ln(4/delta) / L) (1 - L/n), L = lambda - sqrt(2 lambda ln(2/delta)), up.
+
+    The Boolean sum is (epsilon, delta)-DP for lambda >= 14 ln(4/delta). Verdict: recalled;
+    never below the exact epsilon where compared, and several times as large.
+
+    Args:
+        n_users: n; expected_random_users: lambda in (0, n); delta: in (0, 1).
+
+    Returns:
+        inf where the condition on lambda does not hold.
+
+    >>> round(cheu_epsilon(n_users=1000, expected_random_users=400, delta="1e-6"), 6)
+    0.913073
+    """
+    setting = read_setting(n_users, expected_random_users)
+    part = read_open_delta(delta)
+    return _epsilon(setting.n_users, setting.random_users, part)
+
+
+def _epsilon(n: int, users: Fraction, part: Fraction) -> float:
+    with precision(_BITS):
+        log_four, log_two = (ball(LogRatio(c / part)) for c in (Fraction(4), Fraction(2)))
+        size = ball(users)
+        if not size >= 14 * log_four:
+            return math.inf
+        least = size - (2 * size * log_two).sqrt()
+        return round_up((32 * log_four / least).sqrt() * (1 - least / n))
+
+
+def cheu_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> float:
+    """Return the smallest delta, rounded up, with `cheu_epsilon` <= epsilon; 1 if there is none.
+
+    >>> round(cheu_delta(n_users=100, expected_random_users=58, epsilon="0.9"), 3)
+    0.188
+    """
+    setting = read_setting(n_users, expected_random_users)
+    goal = float(read_epsilon(epsilon))
+
+    def holds(delta: float) -> bool:
+        if delta >= 1.0:
+            return True
+        return _epsilon(setting.n_users, setting.random_users, Fraction(delta)) <= goal
+
+    return smallest_true(holds, low=1e-300)
+
+
+def cheu_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
+    """Return the smallest lambda, rounded up, with `cheu_epsilon` <= epsilon; inf if none.
+
+    >>> round(cheu_random_users(n_users=1000, epsilon=1, delta="1e-6"), 1)
+    366.9
+    """
+    n = exact_int(n_users, name="n_users", minimum=1)
+    goal, part = float(read_epsilon(epsilon)), read_open_delta(delta)
+
+    def holds(users: float) -> bool:
+        return users < n and _epsilon(n, Fraction(users), part) <= goal
+
+    # The bound falls with lambda: with 1/L and with 1 - L/n.
+    if not holds(math.nextafter(float(n), 0.0)):
+        return math.inf
+    return smallest_true(lambda users: users >= n or holds(users))
+
+
+def cheu_fixed_set_epsilon(*, n_random_users: int, delta: Parameter) -> float:
+    """Return ln(1 + sqrt(32 ln(4/delta) / h)), rounded up: Claim C.1 of paper 5 for |H| = h.
+
+    The sum in which the users of H are random is (epsilon, delta/2)-DP for h > 8 ln(4/delta);
+    paper 5 prints (epsilon, delta/2) as a trade-off function and no more.
+
+    Returns:
+        inf where the condition on h does not hold.
+
+    >>> round(cheu_fixed_set_epsilon(n_random_users=50, delta="0.05"), 6)
+    0.983823
+    """
+    size = exact_int(n_random_users, name="n_random_users", minimum=1)
+    part = read_open_delta(delta)
+    with precision(_BITS):
+        log_four = ball(LogRatio(4 / part))
+        if not size > 8 * log_four:
+            return math.inf
+        return round_up((1 + (32 * log_four / size).sqrt()).log())
+
+
+def cheu_choice(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
+    """Return the lambda that they choose: 64 ln(4/delta) / epsilon^2, or its large-n branch.
+
+    64 l / epsilon^2 if epsilon >= sqrt(192 l / n), else n - epsilon n^(3/2) / sqrt(432 l), with
+    l = ln(4/delta). Larger than `cheu_random_users`.
+
+    >>> round(cheu_choice(n_users=10**6, epsilon=1, delta="1e-6"), 2)
+    972.92
+    """
+    n = exact_int(n_users, name="n_users", minimum=1)
+    goal, part = float(read_epsilon(epsilon)), read_open_delta(delta)
+    if goal == 0.0:
+        raise InvalidParameter(explain("epsilon > 0", "epsilon=0", "Raise epsilon"))
+    log_four = math.log(4 / part)
+    if goal >= math.sqrt(192 * log_four / n):
+        return 64 * log_four / goal**2
+    return float(n - goal * n**1.5 / math.sqrt(432 * log_four))

@@ -1,0 +1,181 @@
+"""Amplification by clones (Feldman, McMillan, Talwar) and the privacy blanket, numerically.
+
+Every user sends a bit that is random with some probability, whatever the datum. If those who
+did are revealed, C ~ Bin(n - 1, p) fair coins hide the protected user's bit, flipped with
+probability q; the analyser sees both counts. This is data processing the wrong way round, so it
+bounds delta for all data of the others at once: valid, and loose by about sqrt(2 (1 - q)) in mu.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from smoothdp.exact.balls import ball, enclose, log_bounds, precision
+from smoothdp.exact.curves import at_most
+from smoothdp.exact.logspace import (
+    LOG_ZERO,
+    LogBounds,
+    exp_upper,
+    log_difference_lower,
+    log_difference_upper,
+)
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
+from smoothdp.exact.points import binomial_point
+from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
+from smoothdp.privacy.profile import read_epsilon
+
+_NATS = 50.0
+
+
+def clones_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> float:
+    """Return delta by clones as of 2023, clone probability lambda / n, rounded up.
+
+    Verdict: holds (proved above); equal to `blanket_delta` for one bit a user.
+
+    >>> round(clones_delta(n_users=100, expected_random_users=58, epsilon="0.3"), 9)
+    0.000132833
+    """
+    setting = read_setting(n_users, expected_random_users)
+    logs = _log_delta(setting.n_users, setting.flip, 2 * setting.flip, read_epsilon(epsilon))
+    return min(1.0, exp_upper(logs.upper))
+
+
+def clones_2021_delta(
+    *, n_users: int, expected_random_users: Parameter, epsilon: Parameter
+) -> float:
+    """Return delta by clones as of 2021, clone probability e^-e0 = q / (1 - q), rounded up.
+
+    Verdict: holds, by the same argument: fewer clones are revealed than there are.
+
+    >>> round(clones_2021_delta(n_users=100, expected_random_users=58, epsilon="0.3"), 5)
+    0.00062
+    """
+    setting = read_setting(n_users, expected_random_users)
+    clone = setting.flip / (1 - setting.flip)
+    logs = _log_delta(setting.n_users, setting.flip, clone, read_epsilon(epsilon))
+    return min(1.0, exp_upper(logs.upper))
+
+
+def blanket_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> float:
+    """Return the privacy blanket's expectation (Balle, Bell, Gascon, Nissim 2019), rounded up.
+
+    E[(L_1 + ... + L_M)_+] / (p n) with M ~ Bin(n, p), p = lambda / n, and L the difference
+    P(w) - e^epsilon P'(w) of the reports of 0 and 1 at a uniform bit w, over the uniform law.
+    With b of m bits equal to 1 the sum is 2 ((m - b) g - b h), and (m - b) Bin(m, 1/2)(b) =
+    (m / 2) Bin(m - 1, 1/2)(b) turns it into `clones_delta`: they are the same number.
+
+    >>> setting = {"n_users": 100, "expected_random_users": 58, "epsilon": "0.3"}
+    >>> blanket_delta(**setting) == clones_delta(**setting)
+    True
+    """
+    return clones_delta(
+        n_users=n_users, expected_random_users=expected_random_users, epsilon=epsilon
+    )
+
+
+def clones_random_users(
+    *, n_users: int, epsilon: Parameter, delta: Parameter, year: int = 2023
+) -> float:
+    """Return the smallest lambda, rounded up, with delta by clones at most delta.
+
+    Args:
+        n_users: n; epsilon: > 0; delta: in (0, 1); year: 2021 or 2023.
+    """
+    n = exact_int(n_users, name="n_users", minimum=1)
+    target, part = read_epsilon(epsilon), read_open_delta(delta)
+    goal = log_bounds(part).lower
+
+    def holds(users: float) -> bool:
+        if users >= n:
+            return True
+        flip = Fraction(users) / (2 * n)
+        clone = 2 * flip if year == 2023 else flip / (1 - flip)
+        return _log_delta(n, flip, clone, target).upper <= goal
+
+    # Coarse steps, from below because few clones are fast: a lambda to compare designs.
+    low, high = 0.0, 1.0
+    while not holds(high):
+        low, high = high, 2 * high
+    high = min(high, float(n))
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _log_delta(n: int, flip: Fraction, clone: Fraction, epsilon: Real) -> LogBounds:
+    """Bound ln of the mean of delta_C over the number of clones C ~ Bin(n - 1, clone)."""
+    if at_most(LogRatio((1 - flip) / flip), epsilon):
+        return LOG_ZERO
+    mean = float((n - 1) * clone)
+    reach = _NATS + math.sqrt(2 * _NATS * (mean + 1)) * 1.1
+    low, high = max(0, math.floor(mean - reach)), min(n - 1, math.ceil(mean + reach))
+    hit, miss = clone.numerator, clone.denominator - clone.numerator
+    test = _Test.at(flip, epsilon)
+    parts = [
+        binomial_point(c, n - 1, hit, miss).shifted(test.log_delta(c)) for c in range(low, high + 1)
+    ]
+    outside = [
+        log_binomial_tail(high + 1, n - 1, clone).upper,
+        log_binomial_tail(n - low, n - 1, 1 - clone).upper,
+    ]
+    return LogBounds(
+        _log_total([part.lower for part in parts]) - 1e-12,
+        _log_total([*(part.upper for part in parts), *outside]) + 1e-12,
+    )
+
+
+class _Test(NamedTuple):
+    """The best test for c fair coins and one bit flipped with probability q.
+
+    Reject where y of the c + 1 bits are 1 and y <= tau (c + 1); then delta is
+    g P(A = y) - (E - 1) P(A < y), A ~ Bin(c, 1/2), g = 1 - q - E q.
+    """
+
+    tau: float
+    log_g: LogBounds
+    log_growth_less_one: LogBounds
+
+    @classmethod
+    def at(cls, flip: Fraction, epsilon: Real) -> _Test:
+        with precision(192):
+            q, growth = ball(flip), ball(epsilon).exp()
+            g = 1 - q - growth * q
+            tau = float(g / ((1 - 2 * q) * (1 + growth)))
+            less_one = (growth - 1).log() if epsilon else None
+            return cls(
+                tau,
+                enclose(g.log()),
+                LogBounds(-math.inf, -math.inf) if less_one is None else enclose(less_one),
+            )
+
+    def log_delta(self, c: int) -> LogBounds:
+        place = self.tau * (c + 1)
+        t = math.floor(place)
+        # A wrong threshold only lowers the value: where rounding may matter, both are tried.
+        near = abs(place - round(place)) < 1e-6
+        tries = {t, round(place) - 1, round(place)} if near else {t}
+        values = [self._at(c, t) for t in tries if 0 <= t <= c]
+        if not values:
+            return LOG_ZERO
+        return LogBounds(max(v.lower for v in values), max(v.upper for v in values))
+
+    def _at(self, c: int, t: int) -> LogBounds:
+        gain = self.log_g.shifted(binomial_point(t, c, 1, 1) if c else LogBounds(0.0, 0.0))
+        # P(A <= t - 1) = P(A >= c - t + 1).
+        loss = self.log_growth_less_one.shifted(log_binomial_tail(c - t + 1, c, Fraction(1, 2)))
+        return LogBounds(
+            log_difference_lower(gain.lower, loss.upper) if gain.lower > loss.upper else -math.inf,
+            log_difference_upper(gain.upper, loss.lower) if gain.upper > loss.lower else -math.inf,
+        )
+
+
+def _log_total(logs: list[float]) -> float:
+    """Return ln of the sum of exponentials, right to a few units at the largest."""
+    top = max(logs)
+    if top == -math.inf:
+        return -math.inf
+    return top + math.log(math.fsum(math.exp(value - top) for value in logs))

@@ -1,0 +1,176 @@
+"""Bounds of delta at one epsilon by the tilted inversion integral: planning and aliases."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from smoothdp.exact.logspace import (
+    LIBM_ERROR,
+    LOG_ZERO,
+    LogBounds,
+    log_difference_lower,
+    log_sum_upper,
+)
+from smoothdp.privacy.composition.contour import Contour, Plan, Progress, truncation
+from smoothdp.privacy.composition.product import Product
+
+_MOST_NODES = 1 << 20
+# Nodes times atoms: about two seconds.
+_MOST_WORK = 4e9
+_QUICK_WORK = 2e7
+_SOON_WORK = 4e8
+_SHARPEST = 1e-16
+_SHARP = 1e-11
+_CONTOURS = 12
+# The first smoothing is for this relative gap; then finer as far as it is asked for.
+_FIRST_GAP = 1e-4
+
+
+@dataclass(eq=False)
+class Inversion:
+    """Bounds of ln delta of the finite losses of a product, as sharp as ``tolerance``.
+
+    ``patient``: refine until the tolerance is met or out of reach; else stop at what is quick.
+    """
+
+    product: Product
+    tolerance: float
+    progress: Progress | None = None
+    patient: bool = True
+    contours: OrderedDict[float, Contour] = field(default_factory=OrderedDict)
+    finest: set[float] = field(default_factory=set)
+    start: float = 1.0
+
+    def log_bounds(self, epsilon: float) -> LogBounds:
+        """Return bounds at an epsilon of any sign; a tighter tolerance may not be met."""
+        if epsilon >= self.product.largest:
+            return LOG_ZERO
+        tilt = self.product.saddle(epsilon, start=self.start)
+        self.start = tilt
+        contour = self.contours.get(tilt)
+        if contour is not None:
+            found = self._bounds(contour, epsilon)
+            if self._sharp(found) or not self.patient or tilt in self.finest:
+                self.contours.move_to_end(tilt)
+                return found
+        return self._build(epsilon, tilt)
+
+    def _sharp(self, found: LogBounds) -> bool:
+        return found.upper - found.lower <= self.tolerance
+
+    def _build(self, epsilon: float, tilt: float) -> LogBounds:
+        """Plan, sum, and refine the smoothing until the bracket is narrow enough."""
+        fallback = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
+        best = fallback
+        gap, target = 0.0, _SHARPEST
+        while True:
+            plan = self.plan(epsilon, tilt, gap, target)
+            if plan is None and gap == 0.0:
+                # Too many nodes for all digits: aim at ten, then smooth.
+                if target == _SHARPEST:
+                    target = max(_SHARPEST, min(_SHARP, 0.01 * self.tolerance))
+                else:
+                    gap = self._first_gap(tilt)
+                    target = max(_SHARPEST, 0.01 * self.tolerance)
+                continue
+            if plan is None:
+                self.finest.add(tilt)
+                return best
+            contour = Contour(self.product, plan, budget=target, progress=self.progress)
+            found = self._bounds(contour, epsilon)
+            best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
+            self._keep(tilt, contour)
+            if gap == 0.0:
+                self.finest.add(tilt)
+            if gap == 0.0 or self._sharp(found) or not self.patient:
+                return best
+            # Beside an atom the width falls only with the square root of the gap.
+            gap *= min(0.25, max(1e-3, 0.5 * self.tolerance / (found.upper - found.lower)))
+
+    def _first_gap(self, tilt: float) -> float:
+        """Return the tolerance, or a coarser gap to begin with if that takes long."""
+        if self.tolerance >= _FIRST_GAP:
+            return self.tolerance
+        last = 8.0 / _spread(tilt, self.tolerance)
+        size = self.product.cost(tilt, last=last, budget=0.01 * self.tolerance)
+        nodes = last * math.sqrt(self.product.moments(tilt).variance)
+        return self.tolerance if nodes * size < _SOON_WORK else _FIRST_GAP
+
+    def _keep(self, tilt: float, contour: Contour) -> None:
+        self.contours[tilt] = contour
+        self.contours.move_to_end(tilt)
+        while len(self.contours) > _CONTOURS:
+            self.contours.popitem(last=False)
+
+    def plan(self, epsilon: float, tilt: float, gap: float, target: float) -> Plan | None:
+        """Return a plan whose aliases and truncation are below the tolerance, if there is one
+        of reasonable size."""
+        moments = self.product.moments(tilt)
+        curve = moments.variance + tilt**-2 + (tilt + 1) ** -2
+        share = 1 / (tilt * (tilt + 1) * math.sqrt(2 * math.pi * curve))
+        log_delta = moments.log_mgf - tilt * epsilon + math.log(share)
+        room = -math.log(target)
+        period = max((room - min(log_delta, 0.0)) / tilt, math.sqrt(2.2 * room * curve))
+        for _ in range(40):
+            if self.log_aliases(epsilon, tilt, period) <= log_delta - room + 0.7:
+                break
+            period *= 1.25
+        else:
+            return None
+        spread = _spread(tilt, gap) if gap else 0.0
+        decays = self.product.decays(tilt)
+        work = _QUICK_WORK if target == _SHARPEST and gap == 0.0 else _MOST_WORK
+        last = 3 / math.sqrt(curve)
+        while truncation(self.product, tilt, last, spread, decays) > target * share:
+            last *= 1.15
+            if last * period > 2 * math.pi * _MOST_NODES:
+                return None
+        nodes = last * period / (2 * math.pi)
+        if nodes * self.product.cost(tilt, last=last, budget=target) > work:
+            return None
+        # The last node is at most one step short.
+        return Plan(tilt, period, last + 2 * math.pi / period, spread)
+
+    def log_aliases(self, epsilon: float, tilt: float, period: float) -> float:
+        """Return a float not below ln of all aliases: sum of e^(cmB) delta(e + mB), m != 0.
+
+        Those of m < 0 are at most e^(-c|m|B). For m > 0, any c' > c gives
+        delta(x) <= kappa(c') e^(K(c') - c' x); beyond the largest loss they vanish.
+        """
+        left = _log_geometric(tilt * period)
+        if epsilon + period >= self.product.largest:
+            return left
+        right = math.inf
+        variance = self.product.moments(tilt).variance
+        for factor in (1.0, 0.5, 0.25, 0.1, 2.0):
+            other = tilt + min(factor * period / max(variance, 1e-300), 8 * tilt + 8)
+            other = min(other, max(self.product.largest_tilt, 1.001 * tilt))
+            value = self.product.log_chernoff(epsilon, other)
+            value += _log_geometric((other - tilt) * period) + 4 * LIBM_ERROR * abs(value)
+            right = min(right, value)
+            if right < left:
+                break
+        return log_sum_upper(left, right)
+
+    def _bounds(self, contour: Contour, epsilon: float) -> LogBounds:
+        found = contour.log_bounds(epsilon)
+        if found.lower == -math.inf:
+            return found
+        plan = contour.plan
+        # The step is a short float, so the period is a little longer than planned.
+        aliases = self.log_aliases(epsilon, plan.tilt, plan.period)
+        return LogBounds(log_difference_lower(found.lower, aliases), found.upper)
+
+
+def _spread(tilt: float, gap: float) -> float:
+    """Return the smoothing that costs about a relative gap: s^2 c (c + 1)."""
+    return math.sqrt(0.5 * gap / (tilt * (tilt + 1)))
+
+
+def _log_geometric(x: float) -> float:
+    """Return a float not below ln of e^-x + e^-2x + ..., x > 0."""
+    if x < 1e-9:
+        return math.inf
+    return -x - math.log(-math.expm1(-x)) + 4 * LIBM_ERROR * (1 + abs(x))

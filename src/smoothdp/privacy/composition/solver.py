@@ -1,0 +1,84 @@
+"""Bounds of ln delta of one product of laws, by the route that suits it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from smoothdp.exact.balls import real_bounds
+from smoothdp.exact.gaussian_square import log_gaussian_square_excess
+from smoothdp.exact.logspace import LOG_ZERO, LogBounds, log_sum_lower, log_sum_upper
+from smoothdp.exact.parameters import Real
+from smoothdp.privacy.atoms import Atoms
+from smoothdp.privacy.composition.ball_route import ball_bounds
+from smoothdp.privacy.composition.contour import Progress
+from smoothdp.privacy.composition.grouping import grouped
+from smoothdp.privacy.composition.inversion import Inversion
+from smoothdp.privacy.composition.product import Product
+
+
+@dataclass(eq=False)
+class Solver:
+    """delta of a product: finite losses, infinite ones, and the slack of the laws."""
+
+    product: Product
+    tolerance: float
+    progress: Progress | None = None
+    patient: bool = True
+    handed_over: bool = False
+
+    @cached_property
+    def atoms(self) -> Atoms | None:
+        """All joint atoms, if they are few."""
+        return grouped(self.product)
+
+    @cached_property
+    def inversion(self) -> Inversion:
+        """The contour, for everything else."""
+        return Inversion(self.product, self.tolerance, self.progress, self.patient)
+
+    @property
+    def route(self) -> str:
+        """The name of the method."""
+        if not self.product.parts:
+            return "closed form"
+        if self.handed_over:
+            return "contour in balls"
+        if self.product.gaussian or self.atoms is None:
+            return "contour"
+        return "exact grouping"
+
+    def log_bounds(self, epsilon: Real) -> LogBounds:
+        """Bound ln delta at an exact epsilon >= 0."""
+        product = self.product
+        slack = product.slack
+        if not product.parts:
+            if not product.gaussian:
+                return LOG_ZERO
+            return log_gaussian_square_excess(product.gaussian, epsilon)
+        low, high = real_bounds(epsilon)
+        upper = self._finite(math.nextafter(low - slack.loss, -math.inf) if slack.loss else low)
+        lower = self._finite(math.nextafter(high + slack.loss, math.inf) if slack.loss else high)
+        infinite = product.log_infinite
+        total = LogBounds(
+            log_sum_lower(lower.lower, infinite.lower), log_sum_upper(upper.upper, infinite.upper)
+        )
+        if slack.mass:
+            total = total.shifted(LogBounds(-slack.mass, slack.mass))
+        found = LogBounds(total.lower, min(0.0, total.upper))
+        if self.patient and found.upper - found.lower > self.tolerance:
+            sharper = ball_bounds(product, epsilon)
+            if sharper is not None:
+                self.handed_over = True
+                return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
+        return found
+
+    def _finite(self, epsilon: float) -> LogBounds:
+        if epsilon >= self.product.largest:
+            return LOG_ZERO
+        if self.route == "exact grouping":
+            assert self.atoms is not None
+            return self.atoms.log_excess(Fraction(epsilon))
+        return self.inversion.log_bounds(epsilon)

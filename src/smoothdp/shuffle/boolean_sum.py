@@ -1,0 +1,146 @@
+"""BooleanSum: how many users hold a 1 (Algorithm 1 of paper 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidData, explain
+from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.words import random_words
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.shuffle.calibration import calibrated_random_users
+from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
+from smoothdp.shuffle.protocol import read_users
+from smoothdp.shuffle.user_data import read_bits, require_n_users
+from smoothdp.sources import Source
+
+BitArray = NDArray[np.uint8]
+_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, init=False)
+class BooleanSum(FlippedSum[int]):
+    """Count the users who hold a 1: each sends the bit, or with probability lambda/n a coin.
+
+    Estimate (total - lambda/2) n / (n - lambda), unbiased; its error does not depend on the
+    data. Privacy is exact: `profile` is the worst over the other users' data.
+
+    Source: paper 5, Algorithm 1 (Cheu et al. 2019). Its Theorem 2 is false as printed, and
+    nothing here rests on it.
+
+    Args:
+        n_users: n >= 1.
+        expected_random_users: lambda in (0, n).
+        promise: the guarantee that releases state, kept by `calibrate`.
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+
+    >>> protocol = BooleanSum(100, expected_random_users=58)
+    >>> round(protocol.profile().delta("0.3"), 10)
+    5.32237e-05
+    """
+
+    source: ClassVar[Source] = Source("chen-long", "Algorithm 1")
+
+    def __init__(
+        self,
+        n_users: int,
+        *,
+        expected_random_users: Parameter,
+        promise: Guarantee | None = None,
+    ) -> None:
+        self._set(read_users(n_users), expected_random_users, 1, promise)
+
+    @classmethod
+    def calibrate(
+        cls,
+        n_users: int,
+        *,
+        guarantee: Guarantee,
+        method: Literal["exact", "paper"] = "exact",
+    ) -> BooleanSum:
+        """Return the protocol with the fewest random users that meets a guarantee.
+
+        Args:
+            n_users: n >= 1.
+            guarantee: PureDP, ApproxDP or GaussianDP, replacing one record.
+            method: "exact", or "paper": lambda of Cheu et al. 2019, which paper 5 starts from
+                (its own theorem is false); checked against the exact profile.
+
+        Raises:
+            InvalidParameter: another guarantee, or none can meet it with so few users: the
+                error says the smallest n.
+
+        >>> from smoothdp.privacy.standard import ApproxDP
+        >>> protocol = BooleanSum.calibrate(1000, guarantee=ApproxDP(1, delta="1e-6"))
+        >>> round(float(protocol.expected_random_users), 2)
+        61.48
+        """
+        n = read_users(n_users)
+        users = calibrated_random_users(n, n_bits=1, guarantee=guarantee, method=method)
+        return cls(n, expected_random_users=users, promise=guarantee)
+
+    def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
+        """Return the one message of a user, a bit, with exact random bits."""
+        bit = int(read_bits([datum])[0])
+        return (self._flip(bit, SystemRandom() if rng is None else rng),)
+
+    def randomize_all(self, data: Iterable[int], *, rng: Entropy | None = None) -> BitArray:
+        """Return the bit of every user, an array: the same law as `randomize` one by one."""
+        source = SystemRandom() if rng is None else rng
+        bits = self.check_data(data)
+        parts = [
+            self._flip_array(bits[start : start + _AT_ONCE], source)
+            for start in range(0, bits.size, _AT_ONCE)
+        ]
+        return np.concatenate(parts)
+
+    def check_data(self, data: Iterable[int]) -> BitArray:
+        """Return one bit per user, or raise InvalidData."""
+        bits = read_bits(data)
+        require_n_users(bits.size, self.n_users)
+        return bits
+
+    def check_counts(self, counts: Any) -> int:
+        """Return the number of ones from it, or from (zeros, ones); or raise InvalidData."""
+        if isinstance(counts, Sequence | np.ndarray):
+            if isinstance(counts, str) or len(counts) != 2:
+                raise InvalidData(
+                    explain("counts as (zeros, ones)", f"{counts!r}", "Give two counts")
+                )
+            zeros, ones = (exact_int(count, name="count", minimum=0) for count in counts)
+            require_n_users(zeros + ones, self.n_users)
+            return ones
+        ones = exact_int(counts, name="number of ones", minimum=0)
+        if ones > self.n_users:
+            raise InvalidData(
+                explain(f"at most n_users={self.n_users} ones", f"{ones}", "Count the users' ones")
+            )
+        return ones
+
+    def _run_users(self, data: BitArray, rng: Entropy) -> float:
+        total = 0
+        for start in range(0, data.size, _AT_ONCE):
+            part = data[start : start + _AT_ONCE]
+            total += int(np.count_nonzero(self._flip_array(part, rng)))
+        return self.estimate_from_total(total)
+
+    def _flip_array(self, bits: BitArray, rng: Entropy) -> BitArray:
+        flips = random_words(bits.size, rng) < np.uint64(self.threshold)
+        return np.bitwise_xor(bits, flips.view(np.uint8))
+
+    def _run_counts(self, counts: int, rng: Entropy) -> float:
+        return self.estimate_from_total(self._draw_total(counts, rng))
+
+    def mse(self, values: Any = None) -> float:
+        """Return the mean squared error, rounded up; it is the same for all true values."""
+        if values is not None:
+            read_bits(values)
+        return float_up(self.noise_mse())

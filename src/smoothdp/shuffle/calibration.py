@@ -1,0 +1,227 @@
+"""The fewest random users that meet a guarantee: exactly, or by the formula of the literature.
+
+The profile falls as lambda grows: flipping every shuffled bit once more, with the right
+probability, turns the protocol of a smaller lambda into that of a larger one, whatever the data
+(notes: composition.md C(iii)). So a bisection is safe, and lambda may be rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Literal
+
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.exact.balls import exp_bounds, log_bounds
+from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.flipped_bits import log_flip_delta
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Real, float_of
+from smoothdp.privacy.gaussian import GaussianDP
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.standard import ApproxDP, PureDP
+from smoothdp.shuffle.flip_mu import exact_mu, mu_at
+from smoothdp.shuffle.flip_profile import FlipProfile
+
+_LEAST_SHARE = 1e-18
+_DIGITS = Context(prec=10, rounding=ROUND_CEILING)
+
+
+def calibrated_random_users(
+    n_users: int,
+    *,
+    n_bits: int,
+    guarantee: Guarantee,
+    method: Literal["exact", "paper"] = "exact",
+    certified: bool = True,
+) -> Fraction:
+    """Return lambda for (n, r, guarantee); see `BooleanSum.calibrate`.
+
+    ``certified=False`` solves for others that hold zeros only: about right, to compare designs,
+    and no guarantee.
+    """
+    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
+        raise IncompatibleClaims(
+            explain(
+                "a guarantee about replacing one record (n is public)",
+                guarantee.neighbours.value,
+                'Use neighbours="replace_one"',
+            )
+        )
+    if method not in ("exact", "paper"):
+        raise InvalidParameter(
+            explain('method "exact" or "paper"', f"method={method!r}", "Use one of the two")
+        )
+    if method == "paper":
+        return _by_the_paper(n_users, n_bits, guarantee)
+    if isinstance(guarantee, GaussianDP):
+        share = _gaussian_share(n_users, n_bits, guarantee.exact_mu, certified)
+    elif isinstance(guarantee, PureDP):
+        share = _pure_share(n_bits, guarantee.exact_epsilon)
+    elif isinstance(guarantee, ApproxDP):
+        epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
+        share = _pure_share(n_bits, epsilon)
+        if delta > 0:
+            goal = log_bounds(delta)
+            share = min(share, _approximate_share(n_users, n_bits, epsilon, goal, certified))
+    else:
+        raise InvalidParameter(
+            explain(
+                "PureDP, ApproxDP or GaussianDP",
+                type(guarantee).__name__,
+                "Calibrate for one of these",
+            )
+        )
+    users = _rounded_up(share * n_users)
+    if users >= n_users:
+        users = share * n_users
+    if not users < n_users:
+        raise InvalidParameter(
+            explain(
+                "a guarantee that some expected_random_users below n_users meets",
+                f"{guarantee!r}",
+                "Raise epsilon, delta or mu: it must not demand that nothing is learnt",
+            )
+        )
+    return users
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    return Fraction(_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _pure_share(n_bits: int, epsilon: Real) -> Fraction:
+    """Return a lambda / n at which r ln((1 - q) / q) <= epsilon: 2 / (1 + e^(epsilon / r))."""
+    if isinstance(epsilon, Fraction):
+        growth = exp_bounds(epsilon / n_bits).lower
+    else:
+        growth = math.exp(float_of(epsilon) / n_bits) * (1 - 1e-13)
+    return min(Fraction(1), 2 / (1 + Fraction(min(growth, 1e300))))
+
+
+def _approximate_share(
+    n_users: int, n_bits: int, epsilon: Real, goal: LogBounds, certified: bool
+) -> Fraction:
+    """Return the least lambda / n with delta(epsilon) <= e^goal for all data of the others.
+
+    Solved for one data set at a time, then certified for all just above the largest.
+    """
+    n_others = (n_users - 1) * n_bits
+
+    def solved(n_ones: int) -> float:
+        def holds(share: float) -> bool:
+            if share >= 1.0:
+                return True
+            bounds = log_flip_delta(n_others - n_ones, n_ones, Fraction(share) / 2, n_bits, epsilon)
+            return bounds.upper <= goal.lower
+
+        return smallest_true(holds, low=_LEAST_SHARE)
+
+    slack = 1e-11 if FlipProfile(Fraction(1, 4), n_bits, n_others).tolerance == 0 else 2e-5
+    candidate = solved(0) * (1 + slack)
+    while certified and candidate < 1.0:
+        profile = FlipProfile(Fraction(candidate) / 2, n_bits, n_others)
+        found = profile.violation(epsilon, goal.lower)
+        if found is None:
+            return Fraction(candidate)
+        if not found[1]:
+            slack *= 4
+        candidate = max(candidate, solved(found[0])) * (1 + slack)
+    return min(Fraction(1), Fraction(candidate))
+
+
+def _gaussian_share(n_users: int, n_bits: int, mu: Fraction, certified: bool) -> Fraction:
+    n_others = (n_users - 1) * n_bits
+
+    def holds(share: float) -> bool:
+        if share >= 1.0:
+            return True
+        flip = Fraction(share) / 2
+        return Fraction(mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=1e-6).upper) <= mu
+
+    if mu == 0:
+        return Fraction(1)
+    low, high = _LEAST_SHARE, 1.0
+    while high > low * (1 + 1e-6):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    step = 1e-6
+    while certified and high < 1.0:
+        if Fraction(exact_mu(Fraction(high) / 2, n_bits, n_others)[1]) <= mu:
+            return Fraction(high)
+        high *= 1 + step
+        step *= 2
+    return min(Fraction(1), Fraction(high))
+
+
+# ---- by the paper --------------------------------------------------------------------
+
+
+def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
+    """Return lambda of Cheu et al. 2019 (recalled), or raise with the smallest n."""
+    if not isinstance(guarantee, ApproxDP) or guarantee.exact_delta == 0 or n_bits > 1:
+        raise InvalidParameter(
+            explain(
+                'ApproxDP with delta > 0 and one bit a user for method="paper"',
+                f"{guarantee!r}, n_bits={n_bits}",
+                'Use method="exact"',
+            )
+        )
+    epsilon = float_of(guarantee.exact_epsilon)
+    log_term = math.log(4) - log_bounds(guarantee.exact_delta).lower
+    users = cheu_random_users(n_users, epsilon, log_term)
+    if not 0 < users < n_users:
+        raise InvalidParameter(
+            explain(
+                "n_users large enough for the formula of Cheu et al.",
+                f"n_users={n_users}",
+                f"The smallest is {smallest_n_of_cheu(epsilon, log_term)}; or use "
+                'method="exact", which needs fewer users',
+            )
+        )
+    chosen = _rounded_up(Fraction(users))
+    profile = FlipProfile(chosen / (2 * n_users), 1, n_users - 1)
+    if not profile.holds(guarantee.exact_epsilon, log_bounds(guarantee.exact_delta)):
+        raise InvalidParameter(
+            explain(
+                "a lambda of Cheu et al. that the exact profile confirms",
+                f"lambda={float(chosen)}",
+                'Use method="exact"',
+            )
+        )
+    return chosen
+
+
+def cheu_random_users(n_users: int, epsilon: float, log_term: float) -> float:
+    """Return lambda of Cheu et al. 2019 with log_term = ln(4 / delta); inf where it has none.
+
+    64 log_term / epsilon^2 if epsilon >= sqrt(192 log_term / n), else
+    n - epsilon n^(3/2) / sqrt(432 log_term); at least 14 log_term.
+    """
+    if epsilon <= 0.0:
+        return math.inf
+    if epsilon >= math.sqrt(192 * log_term / n_users):
+        users = max(64 * log_term / epsilon**2, 14 * log_term)
+    else:
+        users = n_users - epsilon * n_users**1.5 / math.sqrt(432 * log_term)
+        if users < 14 * log_term:
+            return math.inf
+    return users if users < n_users else math.inf
+
+
+def smallest_n_of_cheu(epsilon: float, log_term: float) -> int:
+    """Return the smallest n for which `cheu_random_users` has an answer; it has one beyond."""
+    if epsilon <= 0.0:
+        return 0
+    low, high = 1, 2
+    while cheu_random_users(high, epsilon, log_term) == math.inf:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if cheu_random_users(middle, epsilon, log_term) == math.inf:
+            low = middle
+        else:
+            high = middle
+    return high

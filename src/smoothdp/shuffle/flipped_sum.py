@@ -1,0 +1,223 @@
+"""What the Boolean and the real sum share: bits flipped with one probability, and their total."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
+from smoothdp.exact.samplers import binomial
+from smoothdp.exact.words import WORD_BITS
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.profile import read_delta
+from smoothdp.privacy.standard import ApproxDP
+from smoothdp.shuffle.flip_curve import type_two_errors
+from smoothdp.shuffle.flip_error import deviation
+from smoothdp.shuffle.flip_mu import exact_mu
+from smoothdp.shuffle.flip_profile import FlipProfile
+from smoothdp.shuffle.messages import ReadMessages, read_messages
+from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+
+Datum = TypeVar("Datum")
+FloatArray = NDArray[np.float64]
+DEFAULT_DELTA = Fraction(1, 10**6)
+MOST_BITS = 1 << 16
+
+
+@dataclass(frozen=True, init=False)
+class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
+    """Each user sends ``n_bits`` bits; each is flipped with probability q, on its own.
+
+    The analyser sees the shuffled bits, so their total only. "Random with probability
+    lambda / n" and "flipped with probability lambda / 2n" are the same law; q is lambda / 2n
+    rounded up to a multiple of 2^-64, everywhere: in what is sent, in the accounting, and in
+    the estimate.
+    """
+
+    n_users: int
+    expected_random_users: Fraction
+    n_bits: int
+    promise: Guarantee | None
+
+    def _set(
+        self, n_users: int, expected_random_users: Parameter, n_bits: int, promise: Guarantee | None
+    ) -> None:
+        """Fill the fields, or raise InvalidParameter."""
+        random_users = exact_fraction(expected_random_users, name="expected_random_users")
+        bits = exact_int(n_bits, name="n_bits", minimum=1)
+        if bits > MOST_BITS:
+            raise InvalidParameter(
+                explain(f"n_bits up to {MOST_BITS}", f"n_bits={bits}", "Lower n_bits")
+            )
+        if not 0 < random_users < n_users or flip_word(random_users, n_users) >= 1 << 63:
+            raise InvalidParameter(
+                explain(
+                    f"0 < expected_random_users < n_users={n_users}",
+                    f"expected_random_users={expected_random_users}",
+                    "Give the expected number of users whose bit is random",
+                )
+            )
+        object.__setattr__(self, "n_users", n_users)
+        object.__setattr__(self, "expected_random_users", random_users)
+        object.__setattr__(self, "n_bits", bits)
+        object.__setattr__(self, "promise", promise)
+
+    # ---- the law --------------------------------------------------------------------
+
+    @cached_property
+    def threshold(self) -> int:
+        """A bit is flipped if a uniform 64-bit word is below this."""
+        return flip_word(self.expected_random_users, self.n_users)
+
+    @cached_property
+    def flip_probability(self) -> Fraction:
+        """The probability q that a bit is flipped: lambda / 2n, rounded up to 64 bits."""
+        return Fraction(self.threshold, 1 << WORD_BITS)
+
+    def _flip(self, bit: int, rng: Entropy) -> int:
+        return bit ^ (rng.bits(WORD_BITS) < self.threshold)
+
+    def read(self, messages: Iterable[object]) -> ReadMessages:
+        """Return the bits among the messages; the others are counted by reason."""
+        expected = self.n_users * self.n_bits
+        return read_messages(
+            messages,
+            protocol=type(self).__name__,
+            n_values=2,
+            at_most=expected,
+            expected=expected,
+        )
+
+    def estimate(self, read: ReadMessages) -> float:
+        """Return (total - m q) / (r (1 - 2q)) from m bits: unbiased for those who answered."""
+        return self.estimate_from_total(int(read.values.sum()), n_messages=read.values.size)
+
+    def estimate_from_total(self, total: int, *, n_messages: int | None = None) -> float:
+        """Return the estimate from the number of ones among the messages."""
+        q = self.flip_probability
+        m = self.n_users * self.n_bits if n_messages is None else n_messages
+        return float((total - m * q) / (self.n_bits * (1 - 2 * q)))
+
+    def _draw_total(self, n_ones: int, rng: Entropy) -> int:
+        """Return the number of reported ones, n_ones of all bits being ones, exactly in law."""
+        q = self.flip_probability
+        rest = self.n_users * self.n_bits - n_ones
+        return n_ones - binomial(n_ones, q, rng) + binomial(rest, q, rng)
+
+    # ---- privacy --------------------------------------------------------------------
+
+    def profile(self, *, n_honest: int | None = None) -> FlipProfile:
+        """Return the exact profile of the total, the worst over the other users' data.
+
+        Args:
+            n_honest: users who follow the protocol, the protected one included. What the
+                others send is known to the analyser, or missing, and hides nothing.
+        """
+        return self._profile(self._honest(n_honest))
+
+    def replayed_profile(self, copies: int, *, n_honest: int | None = None) -> FlipProfile:
+        """Return the profile if each message of the protected user is counted ``copies`` times.
+
+        Replaying other users' messages instead is no worse than leaving those users out:
+        ``profile(n_honest=n_honest - replayed)``.
+        """
+        times = exact_int(copies, name="copies", minimum=1)
+        return self._profile(self._honest(n_honest), copies=times)
+
+    def _profile(self, honest: int, copies: int = 1) -> FlipProfile:
+        return FlipProfile(
+            self.flip_probability, self.n_bits, (honest - 1) * self.n_bits, copies=copies
+        )
+
+    def honest_curve(
+        self, *, epsilon: Parameter, shares: Sequence[Parameter]
+    ) -> list[tuple[int, float]]:
+        """Return (n_honest, delta(epsilon)) for shares of honest users in (0, 1]."""
+        result = []
+        for share in shares:
+            part = exact_fraction(share, name="share")
+            if not 0 < part <= 1:
+                raise InvalidParameter(
+                    explain("shares in (0, 1]", f"share={share}", "Give shares of the users")
+                )
+            honest = max(1, math.floor(part * self.n_users))
+            result.append((honest, self.profile(n_honest=honest).delta(epsilon)))
+        return result
+
+    def type_two_error(self, alpha: ArrayLike, *, n_honest: int | None = None) -> FloatArray:
+        """Return the least type II error at each alpha over all data, never above the truth.
+
+        Exact up to 2,000 bits of the others. It is not convex in alpha; ``tradeoff`` is the
+        convex curve below it.
+        """
+        alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+        if not ((alphas >= 0) & (alphas <= 1)).all():
+            raise InvalidParameter(explain("alphas in [0, 1]", f"{alpha!r}", "Give probabilities"))
+        others = (self._honest(n_honest) - 1) * self.n_bits
+        return type_two_errors(alphas, self.flip_probability, self.n_bits, others)
+
+    def gaussian_mu(self, delta: Parameter = 0) -> float:
+        """Return the smallest mu of Gaussian DP, rounded up.
+
+        With delta > 0: the smallest mu with delta(e) <= max(delta_mu(e), delta) for all e. It
+        is finite at delta = 0 as well, unlike that of the claimed curve (Corollary 3.2).
+        """
+        if read_delta(delta) == 0:
+            return self.gaussian_mu_bounds()[1]
+        return self.tradeoff().gaussian_mu(delta)
+
+    def gaussian_mu_bounds(self) -> tuple[float, float]:
+        """Return floats (lower, upper) around the smallest mu of Gaussian DP."""
+        return exact_mu(self.flip_probability, self.n_bits, (self.n_users - 1) * self.n_bits)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What it was calibrated for; else (epsilon, 1e-6)-DP with the exact epsilon."""
+        if self.promise is not None:
+            return self.promise
+        return ApproxDP(self.profile().epsilon(DEFAULT_DELTA), delta=DEFAULT_DELTA)
+
+    # ---- error ----------------------------------------------------------------------
+
+    def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:  # noqa: ARG002
+        """Return a bound that |estimate - truth| exceeds with at most this probability.
+
+        For every data set, rounded up: exact for one bit a user and up to 300 users, Chernoff's
+        bound otherwise. ``simultaneous`` changes nothing: there is one estimate.
+        """
+        failure = read_failure_probability(failure_probability)
+        reach = deviation(failure, self.flip_probability, self.n_users, self.n_bits)
+        gain = float_bounds(self.n_bits * (1 - 2 * self.flip_probability))[0]
+        return math.nextafter(reach / gain * (1 + 1e-15), math.inf)
+
+    def noise_mse(self) -> Fraction:
+        """Return n q (1 - q) / (r (1 - 2q)^2), the part of the error that hides the users."""
+        q = self.flip_probability
+        return self.n_users * q * (1 - q) / (self.n_bits * (1 - 2 * q) ** 2)
+
+    def describe(self) -> str:
+        """Return the protocol and its public parameters in words."""
+        bits = "one bit" if self.n_bits == 1 else f"{self.n_bits} bits"
+        return (
+            f"{type(self).__name__}: {bits} from each of {self.n_users} users, each flipped with "
+            f"probability {float(self.flip_probability):.6g}, shuffled"
+        )
+
+
+def flip_word(expected_random_users: Fraction, n_users: int) -> int:
+    """Return ceil(2^64 lambda / 2n): more flips than asked for, never fewer."""
+    return math.ceil(expected_random_users / (2 * n_users) * (1 << WORD_BITS))
+
+
+def float_up(value: Fraction) -> float:
+    """Return a float not below a rational number."""
+    return float_bounds(value)[1]

@@ -1,0 +1,189 @@
+"""The smallest noise that meets a guarantee: exactly, or as paper 3 has it.
+
+Delta at the returned omission probability is evaluated and meets the guarantee. That it is the
+smallest one rests on delta falling as the probability grows, which was so in every test for the
+histogram and is unproved; for a single count delta oscillates by a few percent, so there it is
+one of the smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal
+
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.exact.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, sign
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.privacy.standard import ApproxDP
+from smoothdp.shuffle.histogram.accuracy import least_integer
+from smoothdp.shuffle.protocol import LARGEST_USERS
+
+Method = Literal["exact", "paper"]
+LogDelta = Callable[[int, Fraction, Real], LogBounds]
+"""From (n_honest, omission probability, epsilon) to bounds of ln delta."""
+
+_HALF = Fraction(1, 2)
+_BELOW_FLOATS = -700.0
+
+
+def read_goal(guarantee: Guarantee, method: str) -> ApproxDP:
+    """Return the guarantee if noise of this kind can meet it, or raise.
+
+    Raises:
+        InvalidParameter: not an ApproxDP with 0 < delta < 1; an unknown method.
+        IncompatibleClaims: neighbours other than replace_one.
+    """
+    if method not in ("exact", "paper"):
+        raise InvalidParameter(explain('method "exact" or "paper"', f"{method!r}", "Use one"))
+    if not isinstance(guarantee, ApproxDP) or not 0 < guarantee.exact_delta < 1:
+        raise InvalidParameter(
+            explain(
+                "ApproxDP(epsilon, delta=) with 0 < delta < 1",
+                f"{guarantee!r}",
+                "With a positive probability nothing hides a user here, so no pure, Gaussian or "
+                "concentrated guarantee holds: give a delta",
+            )
+        )
+    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
+        raise IncompatibleClaims(
+            explain(
+                'neighbours="replace_one"',
+                guarantee.neighbours.value,
+                "The number of users is public here: state the claim for replaced records",
+            )
+        )
+    return guarantee
+
+
+def smallest_omission(
+    log_delta: LogDelta, n_users: int, goal: ApproxDP, *, share: int, method: Method
+) -> Fraction:
+    """Return the omission probability gamma in (0, 1/2] for a goal, or raise.
+
+    ``share``: in how many parts the paper splits epsilon and delta (2 for a histogram).
+
+    Raises:
+        InvalidParameter: too few users; with "paper", epsilon / share above 1.
+    """
+    if method == "paper":
+        gamma = paper_omission(n_users, goal, share=share)
+    else:
+        gamma = _exact_omission(log_delta, n_users, goal)
+    if gamma is None:
+        needed = smallest_users(log_delta, goal, share=share, method=method)
+        raise InvalidParameter(
+            explain(
+                f"n_users of at least {needed} for this guarantee",
+                f"n_users={n_users}",
+                "Add users, or raise epsilon or delta"
+                + (', or use method="exact"' if method == "paper" else ""),
+            )
+        )
+    return gamma
+
+
+def _exact_omission(log_delta: LogDelta, n_users: int, goal: ApproxDP) -> Fraction | None:
+    def meets(gamma: float) -> bool:
+        exact = exact_fraction(gamma, name="omission_probability")
+        return exact > 0 and _certain(log_delta(n_users, exact, goal.exact_epsilon), goal)
+
+    # Four times the noise at a time: delta at 1/2 may be far below the goal, and slow.
+    found = min(0.5, 1.0 / n_users)
+    while not meets(found):
+        if found == 0.5:
+            return None
+        found = min(0.5, 4.0 * found)
+    smallest = smallest_true(lambda gamma: gamma >= found or meets(gamma))
+    return exact_fraction(min(found, smallest), name="omission_probability")
+
+
+def read_promise(promise: Guarantee | None, profile: PrivacyProfile) -> ApproxDP | None:
+    """Return a promise that the exact profile keeps, or raise InvalidParameter."""
+    if promise is None:
+        return None
+    goal = read_goal(promise, "exact")
+    if not _certain(profile.log_delta_bounds(goal.exact_epsilon), goal):
+        raise InvalidParameter(
+            explain(
+                f"a promise with delta of at least {profile.delta(goal.exact_epsilon)} there",
+                f"{goal!r}",
+                "Raise the omission probability: calibrate() finds it",
+            )
+        )
+    return goal
+
+
+def _certain(bounds: LogBounds, goal: ApproxDP) -> bool:
+    """Whether delta is at most the goal's, as a logarithm and as the float that is printed."""
+    if bounds.upper > log_bounds(goal.exact_delta).lower:
+        return False
+    return bounds.upper < _BELOW_FLOATS or Fraction(bounds.linear()[1]) <= goal.exact_delta
+
+
+def paper_omission(n_users: int, goal: ApproxDP, *, share: int) -> Fraction | None:
+    """Return 50 ln(2/delta') / (epsilon'^2 n), rounded up, with epsilon' = epsilon / share.
+
+    delta' likewise. None above 1/2: then the paper has no protocol.
+
+    Raises:
+        InvalidParameter: epsilon' outside (0, 1].
+    """
+    _check_paper_epsilon(goal, share)
+    with precision(128):
+        log_inverse = ball(LogRatio(2 * share / goal.exact_delta))
+        gamma = round_up(
+            50 * log_inverse * share * share / (ball(goal.exact_epsilon) ** 2 * n_users)
+        )
+    return Fraction(gamma) if gamma <= 0.5 else None
+
+
+def _check_paper_epsilon(goal: ApproxDP, share: int) -> None:
+    epsilon = goal.exact_epsilon
+    with precision(128):
+        inside = sign(epsilon) > 0 and bool(ball(epsilon) <= share)
+    if not inside:
+        raise InvalidParameter(
+            explain(
+                f"0 < epsilon <= {share}, as paper 3 assumes",
+                f"epsilon={goal.epsilon}",
+                'Use method="exact", which takes any epsilon > 0',
+            )
+        )
+
+
+def smallest_users(log_delta: LogDelta, goal: ApproxDP, *, share: int, method: Method) -> int:
+    """Return the least number of users for which a guarantee can be met.
+
+    "exact": the least n with delta <= goal at gamma = 1/2, where more users are proved to
+    lower delta. "paper": the least n >= 100 ln(2/delta') / epsilon'^2.
+
+    Raises:
+        InvalidParameter: more than 2^30 users would be needed; with "paper", epsilon' above 1.
+    """
+    if method == "paper":
+        _check_paper_epsilon(goal, share)
+
+    def holds(n: int) -> bool:
+        if method == "paper":
+            return paper_omission(n, goal, share=share) is not None
+        return _certain(log_delta(n, _HALF, goal.exact_epsilon), goal)
+
+    top = 1
+    most = LARGEST_USERS if method == "paper" else 1 << 30
+    while not holds(top):
+        if top >= most:
+            raise InvalidParameter(
+                explain(
+                    f"a guarantee that {most} users can meet",
+                    f"epsilon={goal.epsilon}, delta={goal.delta}",
+                    "Raise epsilon or delta",
+                )
+            )
+        top = min(most, 4 * top)
+    return least_integer(holds, max(1, top // 4), top) if top > 1 else 1

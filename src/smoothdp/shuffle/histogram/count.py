@@ -1,0 +1,209 @@
+"""Counting users with a bit so that no user with it gives exactly 0: paper 3, section 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.parameters import Parameter, Real, exact_int, exact_text
+from smoothdp.exact.samplers import bernoulli, binomial
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.profile import PrivacyProfile, read_delta
+from smoothdp.shuffle.histogram import zero_preserving as zp
+from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
+from smoothdp.shuffle.histogram.calibration import (
+    Method,
+    read_goal,
+    read_promise,
+    smallest_omission,
+    smallest_users,
+)
+from smoothdp.shuffle.histogram.profiles import CountProfile, slack_mu, stated_guarantee
+from smoothdp.shuffle.histogram.reading import tally_data
+from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
+from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.sources import Source
+
+_NAME = "ZeroPreservingCount"
+
+
+@dataclass(frozen=True, init=False)
+class ZeroPreservingCount(ShuffleProtocol[int, float]):
+    """Count the users whose bit is 1; if there are none the result is exactly 0.
+
+    A user with bit x sends x + z messages, all equal, z = 1 except with the omission
+    probability gamma. From M messages the estimate is M - n (1 - gamma) if M > n, else 0.
+    It is a count; paper 3 has it divided by n.
+
+    Source: Balcer, Cheu, Separating Local and Shuffled Differential Privacy via Histograms,
+    section 3.1.
+
+    Args:
+        n_users: n, public; 1 <= n <= 2^31 - 2.
+        omission_probability: gamma = 1 - p of the paper, in (0, 1/2].
+        promise: the guarantee that releases state; checked, and kept by `calibrate`.
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+
+    >>> from smoothdp.privacy import ApproxDP
+    >>> p = ZeroPreservingCount.calibrate(10_000, guarantee=ApproxDP(1, delta="1e-6"))
+    >>> round(float(10_000 * p.omission_probability), 1)
+    34.1
+    >>> p.release(counts=0).value
+    0.0
+    """
+
+    source: ClassVar[Source] = Source("balcer-cheu", "Section 3.1, Theorem 3.1")
+    n_users: int
+    omission_probability: Fraction
+    promise: Guarantee | None
+
+    def __init__(
+        self, n_users: int, *, omission_probability: Parameter, promise: Guarantee | None = None
+    ) -> None:
+        object.__setattr__(self, "n_users", zp.read_zero_preserving_users(n_users))
+        object.__setattr__(self, "omission_probability", zp.read_omission(omission_probability))
+        object.__setattr__(self, "promise", read_promise(promise, self.profile()))
+
+    @classmethod
+    def calibrate(
+        cls, n_users: int, *, guarantee: Guarantee, method: Method = "exact"
+    ) -> ZeroPreservingCount:
+        """Return the protocol with the least noise found for (epsilon, delta)-DP.
+
+        Args:
+            guarantee: ApproxDP with 0 < delta < 1.
+            method: "exact" for any epsilon >= 0, or "paper": 50 ln(2/delta) / (epsilon^2 n).
+
+        Raises:
+            InvalidParameter: too few users (the error says how many are needed), a guarantee
+                of another kind; with "paper", epsilon above 1.
+        """
+        goal = read_goal(guarantee, method)
+        n = zp.read_zero_preserving_users(n_users)
+        gamma = smallest_omission(_log_delta, n, goal, share=1, method=method)
+        return cls(n, omission_probability=gamma, promise=goal)
+
+    @staticmethod
+    def smallest_n_users(*, guarantee: Guarantee, method: Method = "exact") -> int:
+        """Return the least number of users with which a guarantee can be met."""
+        return smallest_users(_log_delta, read_goal(guarantee, method), share=1, method=method)
+
+    # ---- privacy ----------------------------------------------------------------------
+
+    def profile(self, *, n_honest: int | None = None) -> PrivacyProfile:
+        """Return the exact privacy profile, the same for all data of the other users."""
+        return CountProfile(self._honest(n_honest), self.omission_probability)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What was promised; else (epsilon, 1e-6)-DP with the exact epsilon if there is one."""
+        return stated_guarantee(self.profile(), self.promise)
+
+    def gaussian_mu(self, delta: Parameter = 0) -> float:
+        """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.
+
+        inf at delta = 0: with a positive probability nothing hides a user.
+        """
+        return slack_mu(self.profile(), read_delta(delta))
+
+    def collusion_sentence(self) -> str:
+        """Return what is left if the shuffler and the analyser work together."""
+        return zp.collusion_sentence(self.local_profile().log_delta(10**6))
+
+    @property
+    def most_messages(self) -> int:
+        """Messages that one user sends at most: by as much can a malicious one move the count."""
+        return 2
+
+    # ---- accuracy ---------------------------------------------------------------------
+
+    def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:
+        """Return the exact worst-case error of the count, a whole number of users.
+
+        The least A >= n gamma that the error exceeds with at most the failure probability,
+        whatever the data. There is one count, so ``simultaneous`` changes nothing.
+        """
+        del simultaneous
+        failure = read_failure_probability(failure_probability)
+        return float(worst_case_error(self.n_users, self.omission_probability, failure))
+
+    def mse(self, values: Any = None) -> float:
+        """Return the mean squared error at a true count, or its largest, rounded up."""
+        count = None if values is None else self.check_counts(values)
+        return mean_squared_error(self.n_users, self.omission_probability, count)
+
+    def describe(self) -> str:
+        """Return the protocol and its public parameters in words."""
+        return (
+            f"zero-preserving count of {self.n_users} users through a shuffler, noise bits "
+            f"omitted with probability {exact_text(self.omission_probability)}"
+        )
+
+    # ---- run --------------------------------------------------------------------------
+
+    def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
+        """Return x + z messages 1."""
+        source = SystemRandom() if rng is None else rng
+        bit = self._read_bit(datum)
+        return (1,) * (bit + (not bernoulli(self.omission_probability, source)))
+
+    def read(self, messages: Iterable[object]) -> ReadMessages:
+        """Return the messages 1, at most two a user; the others are counted."""
+        read = read_messages(messages, protocol=_NAME, n_values=2, at_most=2 * self.n_users)
+        zeros = int(np.count_nonzero(read.values == 0))
+        if not zeros:
+            return read
+        rejected = dict(read.rejected)
+        rejected[OUT_OF_ALPHABET] = rejected.get(OUT_OF_ALPHABET, 0) + zeros
+        return ReadMessages(read.values[read.values == 1], rejected, read.n_missing)
+
+    def estimate(self, read: ReadMessages) -> float:
+        """Return M - n (1 - gamma) if M > n, else 0."""
+        return self._estimate(int(read.values.size) - self.n_users)
+
+    def check_data(self, data: Iterable[int]) -> int:
+        """Return how many of the bits, one per user, are 1."""
+        return tally_data(data, n_users=self.n_users, n_bins=2).get(1, 0)
+
+    def check_counts(self, counts: Any) -> int:
+        """Return a true count in 0..n."""
+        try:
+            count = exact_int(counts, name="the true count", minimum=0)
+        except InvalidParameter as error:
+            raise InvalidData(str(error)) from None
+        if count > self.n_users:
+            raise InvalidData(
+                explain(f"a count of at most n_users={self.n_users}", f"{count}", "Mend it")
+            )
+        return count
+
+    def _run_users(self, data: Any, rng: Entropy) -> float:
+        missing = int(zp.bernoulli_array(self.omission_probability, self.n_users, rng).sum())
+        return self._estimate(int(data) - missing)
+
+    def _run_counts(self, counts: Any, rng: Entropy) -> float:
+        return self._estimate(counts - binomial(self.n_users, self.omission_probability, rng))
+
+    def _estimate(self, excess: int) -> float:
+        if excess <= 0:
+            return 0.0
+        return float(excess + self.n_users * self.omission_probability)
+
+    @staticmethod
+    def _read_bit(datum: object) -> int:
+        if isinstance(datum, bool | np.bool_) or datum in (0, 1):
+            return int(datum)
+        raise InvalidData(explain("a bit, 0 or 1", f"{datum!r}", "Code the answer as 0 or 1"))
+
+
+def _log_delta(n: int, gamma: Fraction, epsilon: Real) -> Any:
+    return CountProfile(n, gamma).log_delta_bounds(epsilon)

@@ -1,0 +1,283 @@
+"""Histograms over domains of any size whose empty bins are exactly 0: paper 3, section 3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.exact.binomial_table import binomial_draws
+from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.parameters import Parameter, Real, exact_text
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.profile import read_delta
+from smoothdp.shuffle.histogram import zero_preserving as zp
+from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
+from smoothdp.shuffle.histogram.calibration import (
+    Method,
+    read_goal,
+    read_promise,
+    smallest_omission,
+    smallest_users,
+)
+from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
+from smoothdp.shuffle.histogram.profiles import HistogramProfile, slack_mu, stated_guarantee
+from smoothdp.shuffle.histogram.reading import Tally, tally_counts, tally_data
+from smoothdp.shuffle.messages import ReadMessages, read_messages
+from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.sources import Source
+
+IntArray = NDArray[np.int64]
+_BITS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, init=False)
+class Histogram(ShuffleProtocol[int, HistogramEstimate]):
+    """Count the users in each of d bins; a bin that nobody is in is exactly 0.
+
+    A user in bin j sends the message j, and for every bin one message more except with the
+    omission probability gamma. A bin with M messages is estimated as M - n (1 - gamma) if
+    M > n, else 0. The error does not depend on the size of the domain, and empty bins cost
+    nothing to compute: `release` and `simulate` work for domains of any size. Estimates are
+    counts; paper 3 has them divided by n.
+
+    Source: Balcer, Cheu, Separating Local and Shuffled Differential Privacy via Histograms,
+    section 3.2; accounting exact, not by composition of two bins.
+
+    Args:
+        n_users: n, public; 1 <= n <= 2^31 - 2.
+        n_bins: d >= 1; values are 0..d-1.
+        omission_probability: gamma = 1 - p of the paper, in (0, 1/2].
+        promise: the guarantee that releases state; checked, and kept by `calibrate`.
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+
+    >>> from smoothdp.privacy import ApproxDP
+    >>> p = Histogram.calibrate(10_000, n_bins=10**18, guarantee=ApproxDP(1, delta="1e-6"))
+    >>> round(float(10_000 * p.omission_probability), 4)
+    42.7468
+    >>> p.error("0.05", simultaneous=True)
+    67.0
+    >>> sorted(p.release(counts={5: 4000, 10**17: 6000}).value.support)
+    [5, 100000000000000000]
+    """
+
+    source: ClassVar[Source] = Source("balcer-cheu", "Section 3.2, Theorem 3.2")
+    n_users: int
+    n_bins: int
+    omission_probability: Fraction
+    promise: Guarantee | None
+
+    def __init__(
+        self,
+        n_users: int,
+        *,
+        n_bins: int,
+        omission_probability: Parameter,
+        promise: Guarantee | None = None,
+    ) -> None:
+        object.__setattr__(self, "n_users", zp.read_zero_preserving_users(n_users))
+        object.__setattr__(self, "n_bins", zp.read_bins(n_bins))
+        object.__setattr__(self, "omission_probability", zp.read_omission(omission_probability))
+        object.__setattr__(self, "promise", read_promise(promise, self.profile()))
+
+    @classmethod
+    def calibrate(
+        cls, n_users: int, *, n_bins: int, guarantee: Guarantee, method: Method = "exact"
+    ) -> Histogram:
+        """Return the protocol with the least noise found for (epsilon, delta)-DP.
+
+        Args:
+            n_bins: the size of the domain.
+            guarantee: ApproxDP with 0 < delta < 1, of the whole histogram.
+            method: "exact" for any epsilon >= 0; or "paper", half of epsilon and delta for
+                each of the two bins that change: 50 ln(4/delta) / ((epsilon/2)^2 n).
+
+        Raises:
+            InvalidParameter: too few users (the error says how many are needed), a guarantee
+                of another kind; with "paper", epsilon above 2.
+        """
+        goal = read_goal(guarantee, method)
+        n, bins = zp.read_zero_preserving_users(n_users), zp.read_bins(n_bins)
+        gamma = smallest_omission(log_exchange_delta, n, goal, share=2, method=method)
+        return cls(n, n_bins=bins, omission_probability=gamma, promise=goal)
+
+    @staticmethod
+    def smallest_n_users(*, guarantee: Guarantee, method: Method = "exact") -> int:
+        """Return the least number of users with which a guarantee can be met.
+
+        >>> from smoothdp.privacy import ApproxDP
+        >>> Histogram.smallest_n_users(guarantee=ApproxDP(1, delta="1e-6"))
+        148
+        """
+        goal = read_goal(guarantee, method)
+        return smallest_users(log_exchange_delta, goal, share=2, method=method)
+
+    # ---- privacy ----------------------------------------------------------------------
+
+    def profile(self, *, n_honest: int | None = None) -> HistogramProfile:
+        """Return the exact privacy profile, the same for all data of the other users."""
+        return HistogramProfile(self._honest(n_honest), self.omission_probability, self.n_bins)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What was promised; else (epsilon, 1e-6)-DP with the exact epsilon if there is one."""
+        return stated_guarantee(self.profile(), self.promise)
+
+    def gaussian_mu(self, delta: Parameter = 0) -> float:
+        """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.
+
+        inf at delta = 0: with a positive probability nothing hides a user.
+        """
+        return slack_mu(self.profile(), read_delta(delta))
+
+    def collusion_sentence(self) -> str:
+        """Return what is left if the shuffler and the analyser work together."""
+        return zp.collusion_sentence(self.local_profile().log_delta(10**6))
+
+    @property
+    def most_messages(self) -> int:
+        """d + 1: messages that one user sends at most.
+
+        A malicious user may send them all for one bin, and so move it by d + 1.
+        """
+        return self.n_bins + 1
+
+    @property
+    def mean_messages(self) -> float:
+        """Messages that a user sends on average: 1 + d (1 - gamma)."""
+        return float(1 + self.n_bins * (1 - self.omission_probability))
+
+    # ---- accuracy ---------------------------------------------------------------------
+
+    def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:
+        """Return the exact worst-case error of a bin's count, a whole number of users.
+
+        The least A >= n gamma that the error of a given bin exceeds with at most the failure
+        probability, whatever the data: attained. With ``simultaneous`` for the largest error
+        of all bins: proved, and attained unless all d bins can fail.
+        """
+        failure = read_failure_probability(failure_probability)
+        bins = self.n_bins if simultaneous else 1
+        return float(
+            worst_case_error(self.n_users, self.omission_probability, failure, n_bins=bins)
+        )
+
+    def mse(self, values: Any = None) -> float:
+        """Return the mean squared error of a bin, rounded up.
+
+        Args:
+            values: true counts of one or more bins, over which the mean is taken; None for
+                the largest over all counts. Counts near n gamma are worst: they are reported
+                as 0 half of the time.
+        """
+        n, gamma = self.n_users, self.omission_probability
+        if values is None:
+            return mean_squared_error(n, gamma, None)
+        counts = [require_bin(count, n + 1) for count in np.atleast_1d(values).tolist()]
+        known = {count: mean_squared_error(n, gamma, count) for count in set(counts)}
+        return sum(known[count] for count in counts) / max(1, len(counts))
+
+    def describe(self) -> str:
+        """Return the protocol and its public parameters in words."""
+        return (
+            f"zero-preserving histogram of {self.n_users} users over {self.n_bins} bins through "
+            f"a shuffler, noise bits omitted with probability "
+            f"{exact_text(self.omission_probability)}"
+        )
+
+    # ---- run --------------------------------------------------------------------------
+
+    def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
+        """Return the user's bin, and every bin whose noise bit is not omitted."""
+        source = SystemRandom() if rng is None else rng
+        place = require_bin(datum, self.n_bins)
+        zp.require_explicit(self.n_bins, "the messages of a user")
+        omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
+        return (place, *np.flatnonzero(~omitted).tolist())
+
+    def read(self, messages: Iterable[object]) -> ReadMessages:
+        """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
+        zp.require_explicit(self.n_bins, "messages")
+        most = self.most_messages * self.n_users
+        return read_messages(messages, protocol="Histogram", n_values=self.n_bins, at_most=most)
+
+    def estimate(self, read: ReadMessages) -> HistogramEstimate:
+        """Return the estimate from messages that were read."""
+        return self.estimate_counts(np.bincount(read.values, minlength=self.n_bins))
+
+    def estimate_counts(self, message_counts: IntArray) -> HistogramEstimate:
+        """Return the estimate from the number of messages of each bin, an array of d."""
+        seen = np.flatnonzero(message_counts > self.n_users)
+        return self._listed(seen, message_counts[seen] - self.n_users)
+
+    def check_data(self, data: Iterable[int]) -> Tally:
+        """Return the true counts of one value per user."""
+        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins)
+
+    def check_counts(self, counts: Any) -> Tally:
+        """Return true counts given over all bins, or as bin -> count."""
+        return tally_counts(counts, n_users=self.n_users, n_bins=self.n_bins)
+
+    def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
+        """Draw what the analyser sees, the messages of each bin, without a draw per user.
+
+        For all d bins, the empty ones too; an array of d whole numbers, at most 1e7 bins.
+        """
+        tally = self.check_counts(counts)
+        zp.require_explicit(self.n_bins, "the shuffled counts")
+        source = SystemRandom() if rng is None else rng
+        seen = self.n_users - binomial_draws(
+            self.n_users, self.omission_probability, self.n_bins, source
+        )
+        if tally:
+            seen[np.array(list(tally))] += np.array(list(tally.values()))
+        return seen
+
+    def count_messages(self, data: Iterable[int], *, rng: Entropy | None = None) -> IntArray:
+        """Randomise all users at once and return the messages of each bin, an array of d.
+
+        A noise bit is drawn for every user and bin: the same law as `shuffled_counts`.
+        """
+        tally = self.check_data(data)
+        zp.require_explicit(self.n_bins, "a noise bit of every user")
+        source = SystemRandom() if rng is None else rng
+        seen = np.full(self.n_bins, self.n_users)
+        if tally:
+            seen[np.array(list(tally))] += np.array(list(tally.values()))
+        step = max(1, _BITS_AT_ONCE // self.n_bins)
+        for start in range(0, self.n_users, step):
+            users = min(step, self.n_users - start)
+            omitted = zp.bernoulli_array(self.omission_probability, users * self.n_bins, source)
+            seen -= np.count_nonzero(omitted.reshape(users, self.n_bins), axis=0)
+        return seen
+
+    def _run_users(self, data: Tally, rng: Entropy) -> HistogramEstimate:
+        # The sum of the users' noise bits is binomial; bins without users stay 0 anyway.
+        return self._run_counts(data, rng)
+
+    def _run_counts(self, counts: Tally, rng: Entropy) -> HistogramEstimate:
+        # Bin numbers may exceed 64 bits.
+        kind = np.int64 if self.n_bins < 1 << 62 else object
+        bins = np.array(list(counts), dtype=kind)
+        true = np.array(list(counts.values()), dtype=np.int64)
+        missing = binomial_draws(self.n_users, self.omission_probability, true.size, rng)
+        kept = true > missing
+        return self._listed(bins[kept], (true - missing)[kept])
+
+    def _listed(self, bins: NDArray[Any], excess: IntArray) -> HistogramEstimate:
+        values = excess + float(self.n_users * self.omission_probability)
+        return HistogramEstimate(
+            self.n_bins, dict(zip(bins.tolist(), values.tolist(), strict=True))
+        )
+
+
+def log_exchange_delta(n: int, gamma: Fraction, epsilon: Real) -> Any:
+    """Bound ln delta of a histogram of two or more bins."""
+    return HistogramProfile(n, gamma, 2).log_delta_bounds(epsilon)

@@ -1,0 +1,111 @@
+"""Data and true counts as users hand them over, checked before anything is drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidData, explain
+from smoothdp.shuffle.histogram.estimate import require_bin
+
+Tally = dict[int, int]
+"""Bin -> true count, only bins that are not empty."""
+
+
+def tally_data(data: Iterable[object], *, n_users: int, n_bins: int) -> Tally:
+    """Return the true counts of one value per user.
+
+    Raises:
+        InvalidData: a value outside the domain, or another number of users.
+    """
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InvalidData(
+            explain("one value per user", f"{type(data).__name__}", "Give a list or an array")
+        )
+    if isinstance(data, np.ndarray):
+        if data.ndim != 1 or data.dtype.kind not in "iu":
+            raise InvalidData(
+                explain(
+                    "a one-dimensional array of whole numbers",
+                    f"{data.ndim} dimensions of {data.dtype}",
+                    "Number the domain from 0",
+                )
+            )
+        bins, counts = np.unique(data, return_counts=True)
+        tally = dict(zip(bins.tolist(), counts.tolist(), strict=True))
+    else:
+        values = list(data)
+        if set(map(type, values)) - {int}:
+            # Equal values of other types would be counted as one: True as 1.
+            values = [require_bin(value, n_bins) for value in values]
+        tally = Counter(values)
+    checked: Tally = {}
+    for value, count in tally.items():
+        place = require_bin(value, n_bins)
+        checked[place] = checked.get(place, 0) + count
+    _require_total(sum(checked.values()), n_users)
+    return checked
+
+
+def tally_counts(counts: object, *, n_users: int, n_bins: int) -> Tally:
+    """Return true counts given as a sequence over all bins, or as bin -> count.
+
+    Raises:
+        InvalidData: counts that are negative or fractional, bins outside the domain, another
+            number of bins, or counts that do not add up to the number of users.
+    """
+    if isinstance(counts, np.ndarray) and counts.shape == (n_bins,) and counts.dtype.kind in "iu":
+        return _tally_array(counts, n_users)
+    if isinstance(counts, Mapping):
+        items = list(counts.items())
+    elif isinstance(counts, Iterable) and not isinstance(counts, str | bytes):
+        listed = counts.tolist() if isinstance(counts, np.ndarray) else list(counts)
+        if len(listed) != n_bins:
+            raise InvalidData(
+                explain(
+                    f"one count for each of the {n_bins} bins",
+                    f"{len(listed)}",
+                    "Give empty bins as 0, or a mapping from bin to count",
+                )
+            )
+        items = list(enumerate(listed))
+    else:
+        raise InvalidData(
+            explain("counts as a sequence or a mapping", f"{counts!r}", "Give one count per bin")
+        )
+    tally: Tally = {}
+    for value, count in items:
+        place = require_bin(value, n_bins)
+        whole = isinstance(count, Integral) or (isinstance(count, float) and count.is_integer())
+        if not whole or isinstance(count, bool) or count < 0:
+            raise InvalidData(
+                explain("counts as whole numbers >= 0", f"{count!r} at bin {place}", "Mend it")
+            )
+        if count:
+            tally[place] = int(count)
+    _require_total(sum(tally.values()), n_users)
+    return tally
+
+
+def _tally_array(counts: NDArray[np.integer[Any]], n_users: int) -> Tally:
+    if (counts < 0).any():
+        raise InvalidData(explain("counts >= 0", f"{counts.min()}", "Mend the counts"))
+    places = np.flatnonzero(counts)
+    _require_total(int(counts.sum(dtype=np.int64)), n_users)
+    return dict(zip(places.tolist(), counts[places].tolist(), strict=True))
+
+
+def _require_total(total: int, n_users: int) -> None:
+    if total != n_users:
+        raise InvalidData(
+            explain(
+                f"the data of n_users={n_users} users",
+                f"{total}",
+                "Build the protocol for the number of users there are",
+            )
+        )

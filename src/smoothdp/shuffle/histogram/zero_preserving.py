@@ -1,0 +1,83 @@
+"""What the protocols with omitted noise bits share: parameters, noise, sentences."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.exchange_sum import LARGEST_TRIALS
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.samplers import bernoulli
+from smoothdp.exact.words import WORD_BITS, random_words
+from smoothdp.shuffle.protocol import read_users
+from smoothdp.text import upper_text
+
+LARGEST_EXPLICIT = 10**7
+"""Bins for which messages, or the shuffled counts of all bins, are formed."""
+
+
+def read_zero_preserving_users(n_users: object) -> int:
+    """Return the number of users, at most 2^31 - 2, or raise InvalidParameter."""
+    n = read_users(n_users)
+    if n > LARGEST_TRIALS:
+        raise InvalidParameter(
+            explain(f"n_users up to {LARGEST_TRIALS}", f"n_users={n}", "Split the users")
+        )
+    return n
+
+
+def read_omission(value: Parameter, *, name: str = "omission_probability") -> Fraction:
+    """Return gamma in (0, 1/2], exactly, or raise InvalidParameter."""
+    gamma = exact_fraction(value, name=name)
+    if not 0 < gamma <= Fraction(1, 2):
+        raise InvalidParameter(
+            explain(
+                f"0 < {name} <= 1/2",
+                f"{name}={exact_text(gamma)}",
+                "It is 1 - p of paper 3; calibrate() finds it for a guarantee",
+            )
+        )
+    return gamma
+
+
+def read_bins(n_bins: object) -> int:
+    """Return the size of the domain, of any magnitude, or raise InvalidParameter."""
+    return exact_int(n_bins, name="n_bins", minimum=1)
+
+
+def require_explicit(n_bins: int, what: str) -> None:
+    """Raise OutOfReach if something would be formed for each of too many bins."""
+    if n_bins > LARGEST_EXPLICIT:
+        raise OutOfReach(
+            explain(
+                f"at most {LARGEST_EXPLICIT} bins for {what}",
+                f"n_bins={n_bins}",
+                "Use release or simulate: their result costs nothing for empty bins",
+            )
+        )
+
+
+def bernoulli_array(probability: Fraction, count: int, rng: Entropy) -> NDArray[np.bool_]:
+    """Return independent bits that are True with a rational probability, exactly."""
+    scaled = probability * (1 << WORD_BITS)
+    threshold = int(scaled)
+    if threshold >= 1 << WORD_BITS:
+        return np.ones(count, dtype=np.bool_)
+    words = random_words(count, rng)
+    bits: NDArray[np.bool_] = words < np.uint64(threshold)
+    for place in np.flatnonzero(words == np.uint64(threshold)).tolist():
+        bits[place] = bernoulli(scaled - threshold, rng)
+    return bits
+
+
+def collusion_sentence(log_delta: float) -> str:
+    """Return what is left if the shuffler and the analyser work together."""
+    return (
+        "If the shuffler and the analyser collude, nothing remains: they see each user's own "
+        f"messages, whose delta is {upper_text(log_delta)} at every epsilon. The guarantee needs "
+        "a shuffler that keeps who sent what to itself."
+    )

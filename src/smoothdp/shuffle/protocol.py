@@ -1,0 +1,250 @@
+"""What the protocols of the shuffle model share: local randomiser, shuffler, analyser.
+
+Users randomise their own datum and send messages; the shuffler forgets who sent which; the
+analyser sees the shuffled messages only. The guarantee is about what the analyser sees.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning, explain
+from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.profile import PrivacyProfile, read_delta
+from smoothdp.privacy.release import Release, library_version
+from smoothdp.privacy.tradeoff import TradeoffFunction
+from smoothdp.shuffle.messages import ReadMessages
+from smoothdp.shuffle.shuffler import UniformShuffler
+from smoothdp.sources import Source
+
+Datum_contra = TypeVar("Datum_contra", contravariant=True)
+Estimate_co = TypeVar("Estimate_co", covariant=True)
+Datum = TypeVar("Datum")
+Estimate = TypeVar("Estimate")
+
+LARGEST_USERS = 1 << 40
+"""More users than any protocol here is asked to account for."""
+
+
+class LocalRandomizer(Protocol[Datum_contra]):
+    """The role of a user: from one datum to messages."""
+
+    def randomize(self, datum: Datum_contra, *, rng: Entropy | None = None) -> tuple[int, ...]:
+        """Return the messages of one user."""
+
+
+class Shuffler(Protocol):
+    """The role between users and analyser: a uniform permutation of all messages."""
+
+    def shuffle(self, messages: Sequence[int], *, rng: Entropy | None = None) -> list[int]:
+        """Return the messages in a uniform order."""
+
+
+class Analyzer(Protocol[Estimate_co]):
+    """The role of whoever sees the shuffled messages."""
+
+    def analyze(self, messages: Iterable[object]) -> Estimate_co:
+        """Return the estimate."""
+
+
+class ShuffleProtocol(ABC, Generic[Datum, Estimate]):
+    """A protocol of the shuffle model: it is its own local randomiser and analyser.
+
+    A subclass gives the law (`randomize`, `read`, `estimate`), the privacy of what the
+    analyser sees (`profile`), and the error. It runs three ways with the same law: message
+    by message (`run_messages`), over all users at once (`release` of data), and from true
+    counts (`release` of counts; `simulate`).
+    """
+
+    source: ClassVar[Source]
+    n_users: int
+
+    # ---- what each protocol provides ------------------------------------------------
+
+    @abstractmethod
+    def randomize(self, datum: Datum, *, rng: Entropy | None = None) -> tuple[int, ...]:
+        """Return the messages of one user, with exact random bits.
+
+        Raises:
+            InvalidData: a datum outside the protocol's domain; nothing is sent then.
+        """
+
+    @abstractmethod
+    def read(self, messages: Iterable[object]) -> ReadMessages:
+        """Return the messages that belong to the protocol; the others are counted."""
+
+    @abstractmethod
+    def estimate(self, read: ReadMessages) -> Estimate:
+        """Return the estimate from messages that were read."""
+
+    @abstractmethod
+    def check_data(self, data: Iterable[Datum]) -> Any:
+        """Return one datum per user in the form `_run_users` takes, or raise InvalidData."""
+
+    @abstractmethod
+    def check_counts(self, counts: Any) -> Any:
+        """Return true counts in the form `_run_counts` takes, or raise InvalidData."""
+
+    @abstractmethod
+    def _run_users(self, data: Any, rng: Entropy) -> Estimate:
+        """Run the protocol on checked data, all users at once."""
+
+    @abstractmethod
+    def _run_counts(self, counts: Any, rng: Entropy) -> Estimate:
+        """Draw the estimate from checked true counts, without a draw per user."""
+
+    @abstractmethod
+    def profile(self, *, n_honest: int | None = None) -> PrivacyProfile:
+        """Return the exact privacy profile of what the analyser sees.
+
+        Args:
+            n_honest: users who follow the protocol, the protected one included; the others
+                may send anything, or nothing, and tell the analyser. None: all of them.
+        """
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What a release promises, known before any data."""
+
+    @abstractmethod
+    def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:
+        """Return a bound that the error exceeds with at most this probability, rounded up."""
+
+    @abstractmethod
+    def mse(self, values: Any = None) -> float:
+        """Return the mean squared error, at given true values or in the worst case."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the protocol and its public parameters in words."""
+
+    # ---- privacy --------------------------------------------------------------------
+
+    def tradeoff(self, *, n_honest: int | None = None) -> TradeoffFunction:
+        """Return a trade-off function that never overstates the type II error."""
+        return self.profile(n_honest=n_honest).tradeoff()
+
+    def gaussian_mu(self, delta: Parameter = 0) -> float:
+        """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it."""
+        return self.tradeoff().gaussian_mu(read_delta(delta))
+
+    def local_profile(self) -> PrivacyProfile:
+        """Return what is left if shuffler and analyser collude: the local randomiser's own."""
+        return self.profile(n_honest=1)
+
+    # ---- run ------------------------------------------------------------------------
+
+    def analyze(self, messages: Iterable[object]) -> Estimate:
+        """Return the estimate from shuffled messages.
+
+        Messages that are malformed, of another protocol, or too many are left out.
+
+        Warns:
+            PrivacyWarning: some were left out or are missing: how many, and what follows.
+        """
+        read = self.read(messages)
+        if read.sentence():
+            warnings.warn(read.sentence(), PrivacyWarning, stacklevel=2)
+        return self.estimate(read)
+
+    def run_messages(
+        self, data: Sequence[Datum], *, shuffler: Shuffler | None = None, rng: Entropy | None = None
+    ) -> Estimate:
+        """Run the protocol message by message: randomise, shuffle, analyse."""
+        source = SystemRandom() if rng is None else rng
+        self.check_data(data)
+        sent = [message for datum in data for message in self.randomize(datum, rng=source)]
+        used = UniformShuffler() if shuffler is None else shuffler
+        return self.analyze(used.shuffle(sent, rng=source))
+
+    def release(
+        self, data: Iterable[Datum] | None = None, *, counts: Any = None, rng: Entropy | None = None
+    ) -> Release[Estimate]:
+        """Run the protocol and return the estimate with its guarantee.
+
+        Args:
+            data: one datum per user; or
+            counts: the true counts (see `simulate`): the same law without a draw per user,
+                for a trusted holder of the counts.
+            rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not
+                private.
+
+        Raises:
+            InvalidData: neither or both; data outside the domain; another number of users.
+                Nothing is released then.
+        """
+        if (data is None) == (counts is None):
+            raise InvalidData(
+                explain("either data or counts", "both or neither", "Give exactly one of them")
+            )
+        source = SystemRandom() if rng is None else rng
+        if data is not None:
+            checked = self.check_data(data)
+            value = self._run_users(checked, source)
+        else:
+            value = self._run_counts(self.check_counts(counts), source)
+        return self._release(value, is_private=source.is_private)
+
+    def simulate(self, true_counts: Any, *, rng: Entropy | None = None) -> Release[Estimate]:
+        """Draw an estimate for made-up counts, for studies: always marked not private."""
+        checked = self.check_counts(true_counts)
+        value = self._run_counts(checked, SystemRandom() if rng is None else rng)
+        return self._release(value, is_private=False)
+
+    def _release(self, value: Estimate, *, is_private: bool) -> Release[Estimate]:
+        return Release(
+            value=value,
+            guarantee=self.guarantee,
+            mechanism=self.describe(),
+            is_private=is_private,
+            library_version=library_version(),
+            sources=(self.source,),
+        )
+
+    # ---- reading --------------------------------------------------------------------
+
+    def _honest(self, n_honest: int | None) -> int:
+        """Return the number of honest users, or raise InvalidParameter."""
+        if n_honest is None:
+            return self.n_users
+        honest = exact_int(n_honest, name="n_honest", minimum=1)
+        if honest > self.n_users:
+            raise InvalidParameter(
+                explain(
+                    f"n_honest of at most n_users={self.n_users}",
+                    f"n_honest={honest}",
+                    "Count honest users, the protected one included",
+                )
+            )
+        return honest
+
+
+def read_users(n_users: object, *, minimum: int = 1) -> int:
+    """Return the number of users, or raise InvalidParameter."""
+    n = exact_int(n_users, name="n_users", minimum=minimum)
+    if n > LARGEST_USERS:
+        raise InvalidParameter(
+            explain(f"n_users up to {LARGEST_USERS}", f"n_users={n}", "Split the users")
+        )
+    return n
+
+
+def read_failure_probability(value: Parameter) -> Fraction:
+    """Return a failure probability in (0, 1), or raise InvalidParameter."""
+    failure = exact_fraction(value, name="failure_probability")
+    if not 0 < failure < 1:
+        raise InvalidParameter(
+            explain(
+                "0 < failure_probability < 1",
+                f"failure_probability={value}",
+                "Give the share of runs in which the error may be larger",
+            )
+        )
+    return failure

@@ -1,0 +1,124 @@
+"""Reading the data of users: bits, and numbers in [0, 1] as multiples of 2^-62."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidData, explain
+
+IntArray = NDArray[np.int64]
+UNIT = 1 << 62
+"""One, in the integers that numbers in [0, 1] are read as."""
+_LOW = 0xFFFFFFFF
+
+
+def read_bits(data: Iterable[object]) -> NDArray[np.uint8]:
+    """Return bits from whole numbers, floats or Booleans that are 0 or 1, or raise InvalidData.
+
+    >>> read_bits([0, 1, True, 1.0])
+    array([0, 1, 1, 1], dtype=uint8)
+    """
+    array = _array(data)
+    if array.dtype == np.uint8 or array.dtype == np.bool_:
+        bits: NDArray[np.uint8] = array.view(np.uint8)
+        if bits.size and bits.max() > 1:
+            raise _no_bit(bits[bits > 1][0])
+        return bits
+    if array.dtype.kind in "iuf":
+        good = (array == 0) | (array == 1)
+        if not good.all():
+            raise _no_bit(array[~good][0])
+        return array.astype(np.uint8)
+    for value in array:
+        if not isinstance(value, Real | np.bool_) or value not in (0, 1):
+            raise _no_bit(value)
+    return np.array([int(value) for value in array], dtype=np.uint8)
+
+
+def read_units(data: Iterable[object]) -> IntArray:
+    """Return numbers in [0, 1] as whole multiples of 2^-62, to the nearest; or raise InvalidData.
+
+    A float means its exact binary value.
+
+    >>> read_units([0, 0.5, Fraction(1, 4)]) // 2**60
+    array([0, 2, 1])
+    """
+    array = _array(data)
+    if array.dtype.kind in "iuf":
+        values = array.astype(np.float64)
+        good = (values >= 0) & (values <= 1)
+        if not good.all():
+            raise _outside(array[~good][0])
+        # The product is exact: a power of two.
+        units: IntArray = np.rint(values * float(UNIT)).astype(np.int64)
+        return units
+    result = []
+    for value in array:
+        is_number = isinstance(value, Rational | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
+            raise _outside(value)
+        exact = Fraction(value)
+        if not 0 <= exact <= 1:
+            raise _outside(value)
+        result.append(round(exact * UNIT))
+    return np.array(result, dtype=np.int64)
+
+
+def whole_and_rest(units: IntArray, n_bits: int) -> tuple[IntArray, IntArray]:
+    """Return floor(r x) and the rest of r x in multiples of 2^-62, exactly, for r < 2^20."""
+    high, low = n_bits * (units >> 32), n_bits * (units & _LOW)
+    high = high + (low >> 32)
+    return high >> 30, ((high & 0x3FFFFFFF) << 32) | (low & _LOW)
+
+
+def require_n_users(found: int, n_users: int) -> None:
+    """Raise InvalidData unless there is one datum per user."""
+    if found != n_users:
+        raise InvalidData(
+            explain(
+                f"data of n_users={n_users} users",
+                f"{found}",
+                "Give one datum per user, or build the protocol for this number",
+            )
+        )
+
+
+def _array(data: Iterable[object]) -> NDArray[Any]:
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InvalidData(
+            explain("data as a list or array", f"{type(data).__name__}", "Give one datum per user")
+        )
+    array = np.asarray(data) if hasattr(data, "__array__") else _from_items(list(data))
+    if array.ndim != 1:
+        raise InvalidData(
+            explain("one datum per user", f"an array of shape {array.shape}", "Give one column")
+        )
+    return array
+
+
+def _from_items(items: list[object]) -> NDArray[Any]:
+    if all(type(item) is float for item in items) or all(type(item) is int for item in items):
+        try:
+            return np.array(items)
+        except (OverflowError, ValueError):
+            pass
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def _no_bit(value: object) -> InvalidData:
+    return InvalidData(explain("data in {0, 1}", f"{value}", "Code the answer as 0 or 1"))
+
+
+def _outside(value: object) -> InvalidData:
+    return InvalidData(
+        explain("data in [0, 1]", f"{value}", "Clip to public bounds and scale to [0, 1]")
+    )

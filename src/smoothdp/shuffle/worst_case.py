@@ -1,0 +1,77 @@
+"""The worst case over the other users' data, certified by branch and bound.
+
+The others hold N bits, k of them ones. What an observer learns with k1 ones and N - k2 zeros is
+never less than with k ones and N - k zeros for any k in [k1, k2], because adding flipped bits to
+the total is data processing. The flip probability stays that of the protocol: recomputing it for
+fewer users breaks the bound (notes: shuffle.md section 6, attacked.md C1).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from smoothdp.exact.logspace import LogBounds
+
+Value = Callable[[int, int], LogBounds]
+"""From (zeros, ones) of the others to bounds of a figure that data processing lowers."""
+
+MOST_PARTS = 20_000
+
+
+def worst_case(
+    value: Value, n_others: int, *, tolerance: float, most_parts: int = MOST_PARTS
+) -> LogBounds:
+    """Bound the largest value(N - k, k) over k = 0 .. N.
+
+    Stops where the bounds are within ``tolerance`` of each other, at one k alone, or after
+    ``most_parts``; the upper bound holds in every case.
+
+    >>> import math
+    >>> from fractions import Fraction
+    >>> from smoothdp.exact.flipped_bits import log_flip_delta
+    >>> def log_delta(zeros, ones):
+    ...     return log_flip_delta(zeros, ones, Fraction(29, 100), 1, Fraction("0.2778"))
+    >>> round(math.exp(worst_case(log_delta, 99, tolerance=0).upper), 10)
+    0.000102343
+    """
+    lower = max(value(n_others, 0).lower, value(0, n_others).lower)
+    parts = [(-value(0, 0).upper, 0, n_others)]
+    for _ in range(most_parts):
+        upper, first, last = parts[0]
+        if first == last or -upper - lower <= tolerance:
+            break
+        heapq.heappop(parts)
+        middle = (first + last) // 2
+        for least, most in ((first, middle), (middle + 1, last)):
+            bounds = value(n_others - most, least)
+            if least == most:
+                lower = max(lower, bounds.lower)
+            heapq.heappush(parts, (-min(bounds.upper, -upper), least, most))
+    return LogBounds(lower, max(lower, -parts[0][0]))
+
+
+def violation(
+    value: Value, n_others: int, *, limit: float, most_parts: int = MOST_PARTS
+) -> tuple[int, bool] | None:
+    """Return a k with value(N - k, k) not certainly at most ``limit``; None if there is none.
+
+    The flag says whether the value at k is certainly above the limit; it is False as well where
+    ``most_parts`` did not decide.
+    """
+    parts = [(0, n_others)]
+    n_parts = 0
+    while parts:
+        first, last = parts.pop()
+        bounds = value(n_others - last, first)
+        if bounds.upper <= limit:
+            continue
+        if first == last:
+            return first, bounds.lower > limit
+        n_parts += 1
+        if n_parts > most_parts:
+            return first, False
+        middle = (first + last) // 2
+        # The low end, where the worst case most often is, comes off the stack first.
+        parts.extend([(middle + 1, last), (first, middle)])
+    return None

@@ -1,0 +1,223 @@
+"""The rounding constants of the double-precision contour, against ball arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from flint import acb, arb
+
+from smoothdp.exact.balls import precision
+from smoothdp.exact.contour_balls import (
+    BallTransform,
+    atoms_transform,
+    ball_sums,
+    laplace_transform,
+)
+from smoothdp.exact.gauss_legendre import gauss_legendre
+from smoothdp.exact.oscillation import TRIG_ERROR, oscillating_sums, short_step, unit_circle
+from smoothdp.privacy.composition.atoms_law import AtomsLaw
+from smoothdp.privacy.composition.contour import Contour, Plan, truncation
+from smoothdp.privacy.composition.inversion import Inversion
+from smoothdp.privacy.composition.kernels import kernel_error, lower_kernel, upper_kernel
+from smoothdp.privacy.composition.laplace_law import LaplaceLaw
+from smoothdp.privacy.composition.laws import GaussianLaw, LossLaw
+from smoothdp.privacy.composition.product import Product
+from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
+
+F = Fraction
+
+
+def random_atoms(rng: np.random.Generator, n: int, spread: float) -> AtomsLaw:
+    masses = rng.dirichlet(np.ones(n) * rng.choice([0.1, 1.0, 10.0]))
+    masses = np.maximum(masses, 1e-280)
+    return AtomsLaw(np.log(masses), rng.normal(0.0, spread, n))
+
+
+def test_cosine_and_sine() -> None:
+    """The assumption TRIG_ERROR, on 20,000 angles of all sizes below 1e8."""
+    rng = np.random.default_rng(1)
+    angles = np.exp(rng.uniform(-30, math.log(1e8), 20_000)) * rng.choice([-1, 1], 20_000)
+    points = unit_circle(angles)
+    with precision(128):
+        for angle, point in zip(angles.tolist(), points.tolist(), strict=True):
+            exact = (arb(angle).cos(), arb(angle).sin())
+            assert abs(arb(point.real) - exact[0]) < TRIG_ERROR
+            assert abs(arb(point.imag) - exact[1]) < TRIG_ERROR
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_oscillating_sums(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 3000))
+    weights, positions = rng.dirichlet(np.ones(n)), rng.normal(0.0, 2.0, n)
+    step = short_step(float(rng.uniform(0.001, 3.0)))
+    found = oscillating_sums(weights, positions, step=step, count=500)
+    with precision(120):
+        for m in (0, 1, 7, 63, 64, 255, 499):
+            t = arb(step) * m
+            total = acb(0)
+            for w, x in zip(weights.tolist(), positions.tolist(), strict=True):
+                total += arb(w) * acb(0, t * arb(x)).exp()
+            gap = abs(total - acb(complex(found.values[m])))
+            assert gap < found.constant + found.slope * step * m
+
+
+def psi_in_balls(transform: BallTransform, tilt: float, t: float, centre: float) -> acb:
+    turn = acb(0, -arb(t) * arb(centre)).exp()
+    value: acb = transform(acb(arb(tilt), arb(t))) / transform(acb(arb(tilt))).real * turn
+    return value
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_transform_and_moments_of_laws(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    law: LossLaw
+    if seed % 3 == 2:
+        ratio = F(int(rng.integers(1, 4000)), 1000)
+        law, transform = LaplaceLaw(float(ratio)), laplace_transform(F(float(ratio)))
+    else:
+        atoms = random_atoms(rng, int(rng.integers(1, 300)), float(rng.choice([0.01, 1.0, 20.0])))
+        law, transform = atoms, atoms_transform(atoms.log_masses, atoms.losses)
+    for tilt in (0.0078125, 0.5, 3.0, 25.0):
+        moments = law.moments(tilt)
+        step = short_step(float(rng.uniform(0.01, 2.0)))
+        sums, centre = law.transform(tilt, step=step, count=40, budget=1e-12)
+        with precision(160):
+            log_mgf = transform(acb(arb(tilt))).real.log()
+            assert abs(log_mgf - arb(moments.log_mgf)) < moments.error
+            for m in (0, 1, 13, 39):
+                truth = psi_in_balls(transform, tilt, step * m, centre)
+                gap = abs(truth - acb(complex(sums.values[m])))
+                assert gap < sums.constant + sums.slope * step * m
+                share, variation = law.decay(tilt)
+                if m:
+                    assert not abs(truth) > share + variation / (step * m)
+
+
+@pytest.mark.parametrize("view", ["mixture", "base", "symmetric"])
+@pytest.mark.parametrize(
+    ("rate", "mu"),
+    [
+        ("1/100", "1"),
+        pytest.param("3/10", "1/2", marks=pytest.mark.slow),
+        pytest.param("9/10", "2", marks=pytest.mark.slow),
+    ],
+)
+def test_quadrature_of_the_subsampled_gaussian(view: str, rate: str, mu: str) -> None:
+    q, m = F(rate), F(mu)
+    law = SubsampledGaussianLaw(q, m, view)  # type: ignore[arg-type]
+    with mpmath.workdps(18):
+        share, shift = (
+            mpmath.mpf(q.numerator) / q.denominator,
+            mpmath.mpf(m.numerator) / m.denominator,
+        )
+
+        def ratio(y: mpmath.mpf) -> mpmath.mpf:
+            return 1 - share + share * mpmath.exp(shift * y - shift**2 / 2)
+
+        def integral(power: mpmath.mpc, low: mpmath.mpf) -> mpmath.mpc:
+            edges = [low + k for k in range(0, 60, 2) if low + k < 40]
+            return mpmath.quad(lambda y: mpmath.npdf(y) * ratio(y) ** power, edges)
+
+        def truth(z: mpmath.mpc) -> mpmath.mpc:
+            if view == "mixture":
+                return integral(z + 1, mpmath.mpf(-14))
+            if view == "base":
+                return integral(-z, mpmath.mpf(-14))
+            half = integral(z + 1, shift / 2) + integral(-z, shift / 2)
+            at_zero = 1 - (2 - share) * mpmath.ncdf(-shift / 2) - share * mpmath.ncdf(shift / 2)
+            return half + at_zero
+
+        for tilt, t in ((0.5, 3.0), (4.0, 20.0)):
+            here = truth(mpmath.mpc(tilt, 0)).real
+            moments = law.moments(tilt)
+            assert abs(mpmath.log(here) - moments.log_mgf) < moments.error
+            step = short_step(max(t, 1.0))
+            sums, centre = law.transform(tilt, step=step, count=2, budget=1e-14)
+            exact = truth(mpmath.mpc(tilt, step)) / here * mpmath.expj(-step * centre)
+            gap = abs(exact - mpmath.mpmathify(complex(sums.values[1])))
+            assert gap < sums.constant + sums.slope * step
+            assert sums.constant + sums.slope * step < 1e-10
+            share_of_atoms, variation = law.decay(tilt)
+            assert abs(exact) < share_of_atoms + variation / step
+
+
+def plans(product: Product, epsilon: float) -> list[Plan]:
+    inversion = Inversion(product, 1e-6)
+    tilt = product.saddle(epsilon)
+    found = []
+    for gap in (0.0, 1e-2):
+        plan = inversion.plan(epsilon, tilt, gap, 1e-8)
+        if plan is not None and plan.count < 600:
+            found.append(plan)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_whole_sum(seed: int) -> None:
+    """Value and stated rounding of the double sums against the ball sums of the same nodes."""
+    rng = np.random.default_rng(1000 + seed)
+    parts: list[tuple[LossLaw | GaussianLaw, int]] = []
+    transforms = []
+    for _ in range(int(rng.integers(1, 4))):
+        atoms = random_atoms(rng, int(rng.integers(2, 9)), float(rng.choice([0.05, 0.3])))
+        count = int(rng.integers(1, 60))
+        parts.append((atoms, count))
+        transforms.append((atoms_transform(atoms.log_masses, atoms.losses), count))
+    variance = F(int(rng.integers(1, 100)), 20) if seed % 2 else F(0)
+    if variance:
+        parts.append((GaussianLaw(variance), 1))
+    product = Product.of(parts)
+    moments = product.moments(2.0**-10)
+    epsilon = float(moments.mean + rng.choice([0.0, 2.0, 8.0]) * math.sqrt(moments.variance))
+    tried = 0
+    for plan in plans(product, epsilon):
+        tried += 1
+        contour = Contour(product, plan, budget=1e-9)
+        bounds = contour.log_bounds(epsilon)
+        balls = ball_sums(
+            transforms,
+            variance,
+            F(epsilon),
+            tilt=plan.tilt,
+            step=plan.step,
+            count=plan.count,
+            spread=plan.spread,
+        )
+        # The bounds allow for rounding and truncation; balls have neither.
+        assert bounds.upper >= balls[0].lower
+        assert bounds.lower <= balls[-1].upper
+        cut = math.log(truncation(product, plan.tilt, plan.step * (plan.count - 1), plan.spread))
+        exponent = contour.log_mgf - plan.tilt * epsilon
+        if balls[0].upper > exponent + cut + 25:
+            assert bounds.upper - balls[0].upper < 1e-6
+    assert tried or not variance
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_kernels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tilt = float(rng.choice([0.01, 0.5, 5.0, 40.0]))
+    spread = float(rng.choice([0.001, 0.02, 0.3])) / max(1.0, tilt)
+    t = np.linspace(0.0, 9.0 / spread, 50)
+    bound = kernel_error(tilt, t, spread)
+    up, down = upper_kernel(tilt, t, spread), lower_kernel(tilt, t, spread)
+    with precision(160):
+        v = arb(spread) * arb(spread)
+        for place, at in enumerate(t.tolist()):
+            z = acb(arb(tilt), arb(at))
+            above = (v * (z * z + z) / 2).exp()
+            below = (1 + z) * (v * z * z / 2).exp() - z * (v * (z + 1) * (z + 1) / 2).exp()
+            assert abs(above - acb(complex(up[place]))) < bound[place]
+            assert abs(below - acb(complex(down[place]))) < bound[place]
+
+
+def test_gauss_legendre_is_exact_for_polynomials() -> None:
+    nodes, weights = gauss_legendre(7)
+    for power in range(14):
+        exact = 0.0 if power % 2 else 2 / (power + 1)
+        assert math.isclose(float(weights @ nodes**power), exact, abs_tol=1e-15)

@@ -1,0 +1,138 @@
+"""Paper 3 (Balcer, Cheu), section 3.3: support identification and the pointer problems."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from smoothdp.errors import InvalidData
+from smoothdp.exact.entropy import SeededRandom
+from smoothdp.privacy import ApproxDP
+from smoothdp.shuffle.applications.pointers import MultiPartyPointerJumping, PointerChasing
+from smoothdp.shuffle.applications.support import (
+    identify_support,
+    samples_needed,
+    support_success,
+)
+from smoothdp.shuffle.histogram.histogram import Histogram
+
+GOAL = ApproxDP(1, delta="1e-6")
+
+
+def test_definition_3_3_support_identification() -> None:
+    """Nothing outside the support is ever returned; all of it is with probability >= .99."""
+    n, rng = samples_needed(support_size=3, guarantee=GOAL), SeededRandom(1)
+    protocol = Histogram.calibrate(n, n_bins=10**15, guarantee=GOAL)
+    support = [5, 10**9, 10**15 - 1]
+    full = 0
+    for _ in range(100):
+        found = identify_support(protocol, [support[rng.below(3)] for _ in range(n)], rng=rng).value
+        assert found <= set(support)
+        full += found == set(support)
+    # Below 90 of 100 has probability below 1e-7 at .99.
+    assert full >= 90
+
+
+@pytest.mark.parametrize(("h", "n"), [(1, 148), (2, 163), (3, 228), (8, 610)])
+def test_claim_3_4_samples(h: int, n: int) -> None:
+    """The exact number of samples at (1, 1e-6), which the universe does not enter; within the
+    claimed order h log h log(1/delta) / epsilon^2, and below the paper's calibration."""
+    assert samples_needed(support_size=h, guarantee=GOAL) == n
+    assert n <= 20 * h * math.log(h + 1) * math.log(1e6)
+    gamma = Histogram.calibrate(n, n_bins=2, guarantee=GOAL).omission_probability
+    assert support_success(n, support_size=h, omission_probability=gamma).lower >= 0.99
+    if h > 1:
+        gamma = Histogram.calibrate(n - 1, n_bins=2, guarantee=GOAL).omission_probability
+        assert support_success(n - 1, support_size=h, omission_probability=gamma).upper < 0.99
+
+
+def test_claim_3_4_the_paper_s_calibration_needs_forty_times_as_many() -> None:
+    assert samples_needed(support_size=1, guarantee=GOAL, method="paper") == 6081
+    assert samples_needed(support_size=2, guarantee=GOAL, method="paper") == 6373
+
+
+def test_claim_3_4_one_value_is_limited_by_privacy_alone() -> None:
+    assert samples_needed(support_size=1, guarantee=GOAL) == Histogram.smallest_n_users(
+        guarantee=GOAL
+    )
+
+
+def test_definition_3_5_pointer_chasing() -> None:
+    problem = PointerChasing(3, length=4)
+    assert problem.universe_size == 2 * math.factorial(4)
+    records = set()
+    for side in (1, 2):
+        for permutation in itertools.permutations(range(1, 5)):
+            record = problem.encode(side, permutation)
+            assert problem.decode(record) == (side, permutation)
+            records.add(record)
+    assert records == set(range(problem.universe_size))
+    # a(1) = 3, b(3) = 4, a(4) = 2.
+    a, b = (3, 1, 4, 2), (2, 1, 4, 3)
+    chase = [PointerChasing(k, length=4).answer(a, b) for k in (1, 2, 3, 4)]
+    assert chase == [3, 4, 2, 1]
+    assert problem.solve([problem.encode(1, a), problem.encode(2, b)]) == 2
+    assert problem.solve([problem.encode(1, a)]) is None
+    for bad in ((1, 1, 2, 3), (1, 2, 3), (0, 1, 2, 3)):
+        with pytest.raises(InvalidData, match="permutation"):
+            problem.encode(1, bad)
+    with pytest.raises(InvalidData, match="side"):
+        problem.encode(3, a)
+
+
+@pytest.mark.parametrize("length", [3, 7, 12, 20])
+def test_theorem_1_2_samples_do_not_depend_on_the_universe(length: int) -> None:
+    """163 samples for every l (universe 12 to 4.9e18), where local protocols need Omega(l)."""
+    problem = PointerChasing(2, length=length)
+    protocol, rng = problem.protocol(163, guarantee=GOAL), SeededRandom(length)
+    solved = 0
+    for _ in range(60):
+        instance = problem.random_instance(rng=rng)
+        data = problem.sample(*instance, 163, rng=rng)
+        answer = problem.solve(identify_support(protocol, data, rng=rng).value)
+        assert answer in (None, problem.answer(*instance))
+        solved += answer is not None
+    # Below 52 of 60 has probability below 1e-7 at .99.
+    assert solved >= 52
+    chance = support_success(
+        163, support_size=2, omission_probability=protocol.omission_probability
+    )
+    assert chance.lower >= 0.99
+
+
+def test_definition_3_6_pointer_jumping() -> None:
+    sizes = {(2, 2): 6, (2, 3): 22, (2, 4): 278, (3, 3): 19713}
+    for (s, h), size in sizes.items():
+        problem = MultiPartyPointerJumping(s, height=h)
+        assert problem.universe_size == size
+        assert problem.support_size == h
+        step = max(1, size // 50)
+        for record in range(0, size, step):
+            assert problem.encode(*problem.decode(record)) == record
+    problem = MultiPartyPointerJumping(3, height=3)
+    instance = ((2,), (0, 1, 1), (0, 0, 0, 0, 0, 0, 0, 2, 0))
+    # Root label 2, its third child (node 2) has label 1, then node 3 * 2 + 1 = 7 has label 2.
+    assert problem.answer(instance) == (2, 1, 2)
+    records = [problem.encode(i + 1, labels) for i, labels in enumerate(instance)]
+    assert problem.solve(records) == (2, 1, 2)
+    assert problem.solve(records[:2]) is None
+    with pytest.raises(InvalidData, match="labels"):
+        problem.encode(2, (0, 3, 1))
+    with pytest.raises(InvalidData, match="tree"):
+        MultiPartyPointerJumping(100, height=9)
+
+
+@pytest.mark.parametrize(("s", "h", "n"), [(2, 2, 163), (2, 3, 228), (2, 4, 301), (3, 3, 228)])
+def test_section_3_3_pointer_jumping_is_solved(s: int, h: int, n: int) -> None:
+    problem = MultiPartyPointerJumping(s, height=h)
+    protocol, rng = problem.protocol(n, guarantee=GOAL), SeededRandom(s * h)
+    solved = 0
+    for _ in range(60):
+        instance = problem.random_instance(rng=rng)
+        data = problem.sample(instance, n, rng=rng)
+        answer = problem.solve(identify_support(protocol, data, rng=rng).value)
+        assert answer in (None, problem.answer(instance))
+        solved += answer is not None
+    assert solved >= 52
