@@ -52,7 +52,14 @@ if TYPE_CHECKING:
         guarantee_from_json,
     )
     from smoothdp.privacy.composition import ComposedProfile, compose
-    from smoothdp.report import Measurement, measure_histogram
+    from smoothdp.report import (
+        Collection,
+        Measurement,
+        collect_histogram,
+        collect_mean,
+        collect_share,
+        measure_histogram,
+    )
     from smoothdp.smoothed import (
         DeltaInterval,
         DistributionalDP,
@@ -73,6 +80,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ApproxDP": "smoothdp.privacy",
     "BernoulliHistogram": "smoothdp.mechanisms",
+    "Collection": "smoothdp.report",
     "Composed": "smoothdp.mechanisms",
     "ComposedProfile": "smoothdp.privacy.composition",
     "DataModel": "smoothdp.privacy",
@@ -110,6 +118,9 @@ _HOMES = {
     "TradeoffFunction": "smoothdp.privacy",
     "TruncatedCDP": "smoothdp.privacy",
     "ZCDP": "smoothdp.privacy",
+    "collect_histogram": "smoothdp.report",
+    "collect_mean": "smoothdp.report",
+    "collect_share": "smoothdp.report",
     "compose": "smoothdp.privacy.composition",
     "compose_smoothed": "smoothdp.smoothed",
     "count_column": "smoothdp.data",
@@ -130,6 +141,7 @@ __all__ = [
     "ZCDP",
     "ApproxDP",
     "BernoulliHistogram",
+    "Collection",
     "Composed",
     "ComposedProfile",
     "DataModel",
@@ -167,6 +179,9 @@ __all__ = [
     "TradeoffFunction",
     "TruncatedCDP",
     "__version__",
+    "collect_histogram",
+    "collect_mean",
+    "collect_share",
     "compose",
     "compose_smoothed",
     "count_column",

@@ -189,3 +189,37 @@ def test_ten_million_rows(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert counts == {"a": 3333334, "b": 6666666}
     assert peak < 100e6
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_missing_values(tmp_path: Path, ending: str) -> None:
+    """Refused, replaced by a public constant with n kept, or dropped by declaration."""
+    path = tmp_path / f"delays.{ending}"
+    if ending == "csv":
+        path.write_text("delay,to\n1.5,A\n,B\n3,\n")
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(
+            pyarrow.table({"delay": [1.5, None, 3.0], "to": ["A", "B", None]}), path
+        )
+    with pytest.raises(InvalidData, match="none in row 2"):
+        read_column(path, "delay")
+    with pytest.raises(InvalidData, match=r"none in row 3.*public-drop"):
+        count_column(path, "to")
+    assert list(read_column(path, "delay", missing="0")) == [1.5, 0.0, 3.0]
+    assert list(read_column(path, "delay", missing="public-drop")) == [1.5, 3.0]
+    assert read_column(path, "to", kind="category", missing="none") == ["A", "B", "none"]
+    assert count_column(path, "to", missing="public-drop") == {"A": 1, "B": 1}
+    with pytest.raises(InvalidData, match="finite numbers"):
+        read_column(path, "delay", missing="unknown")
+
+
+def test_nothing_left_after_dropping(tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("delay,to\n,\n,\n")
+    with pytest.raises(InvalidData, match="rows in"):
+        read_column(path, "delay", missing="public-drop")
+    with pytest.raises(InvalidData, match="rows in"):
+        count_column(path, "to", missing="public-drop")

@@ -7,6 +7,7 @@ import warnings
 
 import click
 
+from smoothdp.cli.collect import collect
 from smoothdp.cli.measure import measure
 from smoothdp.cli.papers import papers
 from smoothdp.errors import PrivacyWarning, SmoothdpError
@@ -27,6 +28,7 @@ def commands(context: click.Context) -> None:
 
 
 commands.add_command(measure)
+commands.add_command(collect)
 commands.add_command(papers)
 
 

@@ -6,20 +6,29 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.data.csv_file import csv_values
 from smoothdp.data.parquet_file import parquet_numbers, parquet_texts
+from smoothdp.data.refusals import no_rows
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 
 Kind = Literal["number", "category"]
 
 
+@overload
 def read_column(
-    path: str | Path, column: str, *, kind: Kind = "number"
+    path: str | Path, column: str, *, kind: Literal["number"] = ..., missing: str | None = ...
+) -> NDArray[np.float64]: ...
+@overload
+def read_column(
+    path: str | Path, column: str, *, kind: Literal["category"], missing: str | None = ...
+) -> list[str]: ...
+def read_column(
+    path: str | Path, column: str, *, kind: Kind = "number", missing: str | None = None
 ) -> NDArray[np.float64] | list[str]:
     """Return one column of a CSV or Parquet file; nothing else is kept in memory.
 
@@ -27,10 +36,13 @@ def read_column(
         path: a file whose name ends in .csv, .tsv or .parquet.
         column: the name of the column in the header.
         kind: "number" (an array of floats) or "category" (a list of texts).
+        missing: None refuses missing values; another text is a public constant that takes
+            their place, so that the number of records stays; "public-drop" leaves those
+            rows out: the caller declares as public who has no value.
 
     Raises:
         InvalidData: the file or column is missing, empty or malformed; a value is missing,
-            or is not a finite number where numbers are read.
+            or is not a finite number where numbers are read; no row is left.
         MissingExtra: Parquet without the ``data`` extra.
 
     >>> import tempfile
@@ -41,20 +53,30 @@ def read_column(
     [-3.  12.5]
     """
     if kind == "category":
-        return [value for chunk in _texts(path, column) for value in chunk]
+        found = [value for chunk in _texts(path, column, missing) for value in chunk]
+        if not found:
+            raise no_rows(Path(path))
+        return found
     if kind != "number":
         raise InvalidParameter(
             explain('kind "number" or "category"', f"kind={kind!r}", "Use one of the two")
         )
     parts, row = [], 1
-    for chunk in _values(path, column):
+    for chunk in _values(path, column, missing):
         parts.append(_numbers(chunk, row, column))
         row += len(chunk)
-    return np.concatenate(parts)
+    numbers = np.concatenate(parts)
+    if numbers.size == 0:
+        raise no_rows(Path(path))
+    return numbers
 
 
 def count_column(
-    path: str | Path, column: str, *, universe: Sequence[str] | None = None
+    path: str | Path,
+    column: str,
+    *,
+    universe: Sequence[str] | None = None,
+    missing: str | None = None,
 ) -> dict[str, int]:
     """Return the number of records per category of a column, in bounded memory.
 
@@ -62,6 +84,7 @@ def count_column(
         path, column: as for `read_column`.
         universe: all categories, in order; those that nobody is in count 0. Without it the
             categories are those seen, sorted, and an unseen category is not protected.
+        missing: as for `read_column`.
 
     Raises:
         InvalidData: as for `read_column`, or a value outside the universe.
@@ -80,8 +103,10 @@ def count_column(
             explain("distinct categories in universe", f"{twice[0]!r} twice", "Name it once")
         )
     tally: Counter[str] = Counter()
-    for chunk in _texts(path, column):
+    for chunk in _texts(path, column, missing):
         tally.update(chunk)
+    if not tally:
+        raise no_rows(Path(path))
     if universe is None:
         return dict(sorted(tally.items()))
     known = frozenset(universe)
@@ -97,16 +122,20 @@ def count_column(
     return {category: tally[category] for category in universe}
 
 
-def _texts(path: str | Path, column: str) -> Iterator[list[str]]:
+def _texts(path: str | Path, column: str, missing: str | None) -> Iterator[list[str]]:
     file, ending = _existing(path)
     if ending == ".parquet":
-        return parquet_texts(file, column)
-    return csv_values(file, column, "\t" if ending == ".tsv" else ",")
+        return parquet_texts(file, column, missing)
+    return csv_values(file, column, "\t" if ending == ".tsv" else ",", missing)
 
 
-def _values(path: str | Path, column: str) -> Iterator[list[str] | NDArray[np.float64]]:
+def _values(
+    path: str | Path, column: str, missing: str | None
+) -> Iterator[list[str] | NDArray[np.float64]]:
     file, ending = _existing(path)
-    return parquet_numbers(file, column) if ending == ".parquet" else _texts(file, column)
+    if ending == ".parquet":
+        return parquet_numbers(file, column, missing)
+    return _texts(file, column, missing)
 
 
 def _existing(path: str | Path) -> tuple[Path, str]:

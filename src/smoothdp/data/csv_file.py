@@ -8,14 +8,15 @@ from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 
-from smoothdp.data.refusals import column_place, missing_value, no_rows, unreadable
+from smoothdp.data.missing import without_missing
+from smoothdp.data.refusals import column_place, no_rows, unreadable
 from smoothdp.errors import InvalidData, explain
 
 _ROWS_AT_ONCE = 65536
 
 
-def csv_values(path: Path, column: str, delimiter: str) -> Iterator[list[str]]:
-    """Yield the texts of a column, in chunks; a missing value is an error."""
+def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> Iterator[list[str]]:
+    """Yield the texts of a column, in chunks; see `smoothdp.data.missing`."""
     row = 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -25,10 +26,7 @@ def csv_values(path: Path, column: str, delimiter: str) -> Iterator[list[str]]:
             while rows := list(islice(reader, _ROWS_AT_ONCE)):
                 if set(map(len, rows)) != {len(header)}:
                     raise _ragged(path, rows, row, len(header))
-                values = list(map(pick, rows))
-                if "" in values:
-                    raise missing_value(column, row + values.index(""))
-                yield values
+                yield without_missing(list(map(pick, rows)), missing, column, row)
                 row += len(rows)
     except UnicodeDecodeError:
         raise InvalidData(

@@ -9,24 +9,44 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.data.refusals import column_place, missing_value, no_rows, unreadable
+from smoothdp.data.missing import without_missing
+from smoothdp.data.refusals import column_place, no_rows, unreadable
 from smoothdp.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pyarrow
 
-
-def parquet_texts(path: Path, column: str) -> Iterator[list[str]]:
-    """Yield the values of a column as texts, in chunks; a missing value is an error."""
-    return (_texts(values) for values in _arrays(path, column))
+FloatArray = NDArray[np.float64]
 
 
-def parquet_numbers(path: Path, column: str) -> Iterator[list[str] | NDArray[np.float64]]:
+def parquet_texts(path: Path, column: str, missing: str | None) -> Iterator[list[str]]:
+    """Yield the values of a column as texts, in chunks; see `smoothdp.data.missing`."""
+    for values, absent, row in _arrays(path, column):
+        yield _present(values, absent, missing, column, row)
+
+
+def parquet_numbers(
+    path: Path, column: str, missing: str | None
+) -> Iterator[list[str] | FloatArray]:
     """Yield a column of numbers as floats; a column of another type as texts, to be parsed."""
-    return (_floats(values) for values in _arrays(path, column))
+    for values, absent, row in _arrays(path, column):
+        if absent.any():
+            yield _present(values, absent, missing, column, row)
+        else:
+            yield _floats(values)
 
 
-def _arrays(path: Path, column: str) -> Iterator[pyarrow.Array]:
+def _present(
+    values: pyarrow.Array, absent: NDArray[np.bool_], missing: str | None, column: str, row: int
+) -> list[str]:
+    texts = _texts(values)
+    if absent.any():
+        texts = ["" if gone else text for text, gone in zip(texts, absent.tolist(), strict=True)]
+    return without_missing(texts, missing, column, row)
+
+
+def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, NDArray[np.bool_], int]]:
+    """Yield chunks, which of their values are missing, and the row where they begin."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -39,10 +59,8 @@ def _arrays(path: Path, column: str) -> Iterator[pyarrow.Array]:
             for batch in file.iter_batches(columns=[column]):
                 values = batch.column(0)
                 # A nan in a column of floats is how pandas writes a missing value.
-                missing = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-                if missing.any():
-                    raise missing_value(column, row + int(missing.argmax()))
-                yield values
+                absent = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+                yield values, absent, row
                 row += len(values)
     except (pyarrow.ArrowException, OSError) as error:
         raise unreadable(path, error) from None
@@ -50,7 +68,7 @@ def _arrays(path: Path, column: str) -> Iterator[pyarrow.Array]:
         raise no_rows(path)
 
 
-def _floats(values: pyarrow.Array) -> list[str] | NDArray[np.float64]:
+def _floats(values: pyarrow.Array) -> list[str] | FloatArray:
     import pyarrow
 
     if pyarrow.types.is_integer(values.type) or pyarrow.types.is_floating(values.type):

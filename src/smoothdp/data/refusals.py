@@ -28,7 +28,8 @@ def missing_value(column: str, row: int) -> InvalidData:
         explain(
             f"a value in every row of column {column!r}",
             f"none in row {row} after the header",
-            "Replace missing values by a category or constant of their own",
+            "Replace missing values by a public constant (missing=, --missing VALUE), or declare "
+            "who has none as public (public-drop)",
         )
     )
 

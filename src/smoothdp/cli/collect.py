@@ -1,0 +1,81 @@
+"""``smoothdp collect``: a total from users who trust nobody with their data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import smoothdp as sd
+from smoothdp.cli.collect_input import read_domain
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--column", required=True, help="Column of FILE (CSV or Parquet), one row a user.")
+@click.option("--above", help="Collect the share of values above this number.")
+@click.option("--bounds", nargs=2, help="Collect the mean, values clipped to these two bounds.")
+@click.option("--domain", type=click.Path(path_type=Path), help="Collect counts: a file of values.")
+@click.option("--bins", type=int, help="Collect counts: values hashed into so many bins.")
+@click.option("--epsilon", required=True, help="Epsilon of (epsilon, delta)-DP.")
+@click.option("--delta", required=True, help="Delta of (epsilon, delta)-DP, e.g. 1e-6.")
+@click.option("--n-bits", type=int, help="Messages per user of a mean (default: chosen).")
+@click.option("--missing", help='A public constant for missing values, or "public-drop".')
+@click.option("--confidence", default="0.95", show_default=True, help="Of the error bars.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw delta against epsilon.")
+def collect(
+    file: Path,
+    column: str,
+    above: str | None,
+    bounds: tuple[str, str] | None,
+    domain: Path | None,
+    bins: int | None,
+    epsilon: str,
+    delta: str,
+    n_bits: int | None,
+    missing: str | None,
+    confidence: str,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Run a shuffled protocol on the users of a column and print what the analyser learns.
+
+    Every user randomises by themselves, a shuffler mixes the messages, and the analyser sees
+    nothing else. Choose one of --above, --bounds, --domain and --bins.
+
+    \b
+    Examples:
+      smoothdp collect flights.csv --column dep_delay --above 15 --epsilon 1 --delta 1e-6
+      smoothdp collect flights.csv --column dep_delay --bounds -60 1440 --epsilon 1 --delta 1e-6
+      smoothdp collect flights.csv --column dest --domain airports.txt --epsilon 1 --delta 1e-6
+    """
+    chosen = [option is not None for option in (above, bounds, domain, bins)]
+    if sum(chosen) != 1:
+        raise click.UsageError(
+            f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)} of them. "
+            "Say what to collect."
+        )
+    guarantee = sd.ApproxDP(epsilon, delta=delta)
+    if domain is not None or bins is not None:
+        values = sd.read_column(file, column, kind="category", missing=missing)
+        names, values = read_domain(values, domain, bins)
+        found = sd.collect_histogram(
+            values, domain=names, guarantee=guarantee, confidence=confidence
+        )
+    else:
+        numbers = sd.read_column(file, column, missing=missing)
+        if above is not None:
+            found = sd.collect_share(
+                numbers, above=above, guarantee=guarantee, confidence=confidence
+            )
+        else:
+            assert bounds is not None
+            found = sd.collect_mean(
+                numbers, bounds=bounds, guarantee=guarantee, n_bits=n_bits, confidence=confidence
+            )
+    if plot is not None:
+        found.draw(plot)
+        click.echo(f"Picture: {plot}", err=True)
+    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())

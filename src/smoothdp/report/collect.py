@@ -1,0 +1,186 @@
+"""Collect a share, a mean or a histogram from users, through a shuffler, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
+from smoothdp.paper_bounds import cheu_random_users, clones_random_users
+from smoothdp.privacy.standard import ApproxDP
+from smoothdp.report.collection import Collection
+from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+
+
+def collect_share(
+    values: NDArray[np.float64],
+    *,
+    above: Parameter,
+    guarantee: ApproxDP,
+    confidence: Parameter = "0.95",
+    rng: Entropy | None = None,
+) -> Collection:
+    """Collect the share of users whose value exceeds a threshold: BooleanSum on one bit each.
+
+    Args:
+        values: one number per user.
+        above: the threshold, public.
+        guarantee: (epsilon, delta), replacing one user.
+        confidence: of the error bar.
+        rng: `SystemRandom()` by default.
+
+    Raises:
+        InvalidParameter, InvalidData: arguments outside their domains.
+    """
+    limit = float(exact_fraction(above, name="above"))
+    n = len(values)
+    protocol = BooleanSum.calibrate(n, guarantee=guarantee)
+    failure = _failure(confidence)
+    release = protocol.release((values > limit).astype(np.uint8), rng=rng)
+    return Collection(
+        title=f"Share of {n} users above {limit:g}",
+        estimates={f"share above {limit:g}": release.value / n},
+        error=protocol.error(failure) / n,
+        confidence=float(1 - failure),
+        messages_per_user=1.0,
+        release=release,
+        profile=protocol.profile(),
+        epsilon=protocol.profile().epsilon(guarantee.delta),
+        delta=guarantee.delta,
+        bounds={"noise": _random_users(protocol, guarantee)},
+    )
+
+
+def collect_mean(
+    values: NDArray[np.float64],
+    *,
+    bounds: tuple[Parameter, Parameter],
+    guarantee: ApproxDP,
+    n_bits: int | None = None,
+    confidence: Parameter = "0.95",
+    rng: Entropy | None = None,
+) -> Collection:
+    """Collect the mean of values clipped to public bounds: RealSum of their places in [0, 1].
+
+    Args:
+        values: one number per user.
+        bounds: (low, high), public; values outside count as the nearer bound.
+        guarantee: (epsilon, delta), replacing one user.
+        n_bits: messages per user; by default the number beyond which little is gained.
+        confidence: of the error bar, which is about the clipped mean.
+        rng: `SystemRandom()` by default.
+
+    Raises:
+        InvalidParameter, InvalidData: arguments outside their domains.
+    """
+    low, high = (exact_fraction(bound, name="a bound") for bound in bounds)
+    if low >= high:
+        raise InvalidParameter(
+            explain("bounds with low < high", f"{bounds[0]}, {bounds[1]}", "Exchange or widen them")
+        )
+    n = len(values)
+    protocol = RealSum.calibrate(n, guarantee=guarantee, n_bits=n_bits)
+    failure = _failure(confidence)
+    width = float(high - low)
+    places = np.clip((np.clip(values, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
+    release = protocol.release(places, rng=rng)
+    return Collection(
+        title=f"Mean of {n} users, clipped to [{float(low):g}, {float(high):g}]",
+        estimates={"mean": float(low) + width * release.value / n},
+        error=float_bounds(Fraction(protocol.error(failure)) * (high - low) / n)[1],
+        confidence=float(1 - failure),
+        messages_per_user=float(protocol.n_bits),
+        release=release,
+        profile=protocol.profile(),
+        epsilon=protocol.profile().epsilon(guarantee.delta),
+        delta=guarantee.delta,
+        bounds={},
+    )
+
+
+def collect_histogram(
+    values: Sequence[str],
+    *,
+    domain: Sequence[str],
+    guarantee: ApproxDP,
+    confidence: Parameter = "0.95",
+    rng: Entropy | None = None,
+) -> Collection:
+    """Collect how many users hold each value of a public domain: a zero-preserving histogram.
+
+    Args:
+        values: one text per user, each in the domain.
+        domain: all values a user may have, public.
+        guarantee: (epsilon, delta), replacing one user.
+        confidence: of all error bars together.
+        rng: `SystemRandom()` by default.
+
+    Raises:
+        InvalidData: a value outside the domain, or one twice in it.
+        InvalidParameter: other arguments outside their domains, or too few users.
+    """
+    places = {value: place for place, value in enumerate(domain)}
+    if len(places) != len(domain):
+        raise InvalidData(explain("distinct values in the domain", "one twice", "Mend the domain"))
+    unknown = next((value for value in values if value not in places), None)
+    if unknown is not None:
+        raise InvalidData(
+            explain("values of the domain", f"{unknown!r}", "Add it to the domain or mend the data")
+        )
+    n, failure = len(values), _failure(confidence)
+    protocol = Histogram.calibrate(n, n_bins=len(domain), guarantee=guarantee)
+    release = protocol.release([places[value] for value in values], rng=rng)
+    return Collection(
+        title=f"Counts of {n} users over {len(domain)} values",
+        estimates={domain[place]: count for place, count in release.value.top(len(domain))},
+        error=protocol.error(failure, simultaneous=True),
+        confidence=float(1 - failure),
+        messages_per_user=protocol.mean_messages,
+        release=release,
+        profile=protocol.profile(),
+        epsilon=protocol.profile().epsilon(guarantee.delta),
+        delta=guarantee.delta,
+        bounds={"noise": _noise_bits(protocol, guarantee)},
+    )
+
+
+def _failure(confidence: Parameter) -> Fraction:
+    level = exact_fraction(confidence, name="confidence")
+    if not 0 < level < 1:
+        raise InvalidParameter(
+            explain("0 < confidence < 1", f"confidence={confidence}", "Choose 0.95, for example")
+        )
+    return 1 - level
+
+
+def _random_users(protocol: BooleanSum, guarantee: ApproxDP) -> str:
+    """Return lambda with what other bounds would have asked for."""
+    target = {
+        "n_users": protocol.n_users,
+        "epsilon": guarantee.exact_epsilon,
+        "delta": guarantee.exact_delta,
+    }
+    clones = clones_random_users(**target)  # type: ignore[arg-type]
+    cheu = cheu_random_users(**target)  # type: ignore[arg-type]
+    return (
+        f"{float(protocol.expected_random_users):.4g} users answer at random; amplification by "
+        f"clones (2023) would ask for {clones:.4g}, Cheu et al. (2019) for {cheu:.4g}"
+    )
+
+
+def _noise_bits(protocol: Histogram, guarantee: ApproxDP) -> str:
+    """Return n gamma with what the paper's calibration would have asked for."""
+    ours = float(protocol.n_users * protocol.omission_probability)
+    try:
+        paper = Histogram.calibrate(
+            protocol.n_users, n_bins=protocol.n_bins, guarantee=guarantee, method="paper"
+        )
+    except InvalidParameter:
+        return f"{ours:.4g} noise bits of a bin are omitted; the paper's calibration has no answer"
+    theirs = float(paper.n_users * paper.omission_probability)
+    return f"{ours:.4g} noise bits of a bin are omitted; the paper's calibration omits {theirs:.4g}"

@@ -1,0 +1,96 @@
+"""A statistic collected through a shuffler, ready to be shown: estimate, error, privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smoothdp.plots.canvas import save
+from smoothdp.plots.profile import plot_profile
+from smoothdp.text import number_up, table
+
+if TYPE_CHECKING:
+    from smoothdp.privacy.profile import PrivacyProfile
+    from smoothdp.privacy.release import Release
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What one run of a protocol on real users published.
+
+    Attributes:
+        title: what was asked.
+        estimates: the published figures by label.
+        error: half-width that each estimate keeps with the stated confidence.
+        confidence: of that error, for all estimates together.
+        messages_per_user: on average.
+        release: the value with its guarantee.
+        profile: the exact privacy profile.
+        epsilon: the exact epsilon at the delta that was asked for.
+        bounds: what the papers' bounds would have asked for, in words, by name.
+    """
+
+    title: str
+    estimates: dict[str, float]
+    error: float
+    confidence: float
+    messages_per_user: float
+    release: Release[Any]
+    profile: PrivacyProfile
+    epsilon: float
+    delta: float
+    bounds: dict[str, str]
+
+    def text(self) -> str:
+        """Return the table and the sentences."""
+        rows = [(label, f"{value:.6g}", f"+- {self.error:.4g}") for label, value in self._shown()]
+        about = [
+            ("protocol", self.release.mechanism),
+            ("messages", f"{self.messages_per_user:.6g} per user"),
+            (
+                "privacy",
+                f"epsilon {number_up(self.epsilon)} at delta {self.delta:.3g} (exact, certified)",
+            ),
+            *self.bounds.items(),
+        ]
+        more = len(self.estimates) - len(rows)
+        rest = f"\n... and {more} more" if more > 0 else ""
+        private = "" if self.release.is_private else "NOT PRIVATE: a seeded generator was used.\n"
+        return (
+            f"{self.title}\n\n"
+            f"{table(rows, header=('', 'estimate', f'{100 * self.confidence:g}% error'))}{rest}\n\n"
+            f"{table(about)}\n\n{private}{self.release.guarantee.sentence()} It holds against an "
+            "analyser who does not collude with the shuffler."
+        )
+
+    def _shown(self) -> list[tuple[str, float]]:
+        return sorted(self.estimates.items(), key=lambda item: -item[1])[:_SHOWN]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything for JSON."""
+        return {
+            "title": self.title,
+            "estimates": self.estimates,
+            "error": self.error,
+            "confidence": self.confidence,
+            "messages_per_user": self.messages_per_user,
+            "protocol": self.release.mechanism,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "bounds": self.bounds,
+            "is_private": self.release.is_private,
+            "guarantee": self.release.guarantee.sentence(),
+            "version": self.release.library_version,
+        }
+
+    def draw(self, path: str | Path) -> Path:
+        """Write a picture of the privacy profile, and return its path."""
+        axes = plot_profile(
+            self.profile,
+            largest_epsilon=max(1.0, 2 * self.epsilon),
+            title=self.release.mechanism,
+        )
+        return save(axes, path)
