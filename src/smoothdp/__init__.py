@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smoothdp import paper_bounds, queries, shuffle
+    from smoothdp import noise, paper_bounds, queries, shuffle
     from smoothdp.data import count_column, read_column
     from smoothdp.errors import (
         IncompatibleClaims,
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
         SamplingAverage,
         SamplingHistogram,
         SamplingWinner,
+        SmoothNoise,
         StratifiedHistogram,
         SubsampledGaussian,
+        release,
     )
     from smoothdp.privacy import (
         ZCDP,
@@ -108,6 +110,7 @@ _HOMES = {
     "SamplingHistogram": "smoothdp.mechanisms",
     "SamplingWinner": "smoothdp.mechanisms",
     "SeededRandom": "smoothdp.exact.entropy",
+    "SmoothNoise": "smoothdp.mechanisms",
     "SmoothdpError": "smoothdp.errors",
     "SmoothedDP": "smoothdp.privacy",
     "SmoothedDelta": "smoothdp.smoothed",
@@ -128,6 +131,7 @@ _HOMES = {
     "largest_sample": "smoothdp.smoothed",
     "measure_histogram": "smoothdp.report",
     "read_column": "smoothdp.data",
+    "release": "smoothdp.mechanisms",
     "smoothed_by_size": "smoothdp.smoothed",
     "smoothed_delta": "smoothdp.smoothed",
     "smoothed_delta_interval": "smoothdp.smoothed",
@@ -135,7 +139,7 @@ _HOMES = {
     "smoothed_to_distributional": "smoothdp.smoothed",
 }
 
-_ROOMS = {"paper_bounds", "queries", "shuffle"}
+_ROOMS = {"noise", "paper_bounds", "queries", "shuffle"}
 
 __all__ = [
     "ZCDP",
@@ -169,6 +173,7 @@ __all__ = [
     "SamplingHistogram",
     "SamplingWinner",
     "SeededRandom",
+    "SmoothNoise",
     "SmoothdpError",
     "SmoothedDP",
     "SmoothedDelta",
@@ -188,9 +193,11 @@ __all__ = [
     "guarantee_from_json",
     "largest_sample",
     "measure_histogram",
+    "noise",
     "paper_bounds",
     "queries",
     "read_column",
+    "release",
     "shuffle",
     "smoothed_by_size",
     "smoothed_delta",

@@ -170,7 +170,7 @@ def test_bad_places(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="'x' twice"):
         count_column(good, "v", universe=["x", "y", "x"])
     with pytest.raises(InvalidParameter, match="kind"):
-        read_column(good, "v", kind="text")  # type: ignore[arg-type]
+        read_column(good, "v", kind="text")  # type: ignore[call-overload]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ lock: two threads cannot change each other's precision.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +19,15 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real
 
 _PRECISION_LOCK = threading.RLock()
+
+# A process is forked only while no other thread is inside `precision`: the child must not
+# inherit a lock that nobody frees, nor a precision that nobody restores.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_PRECISION_LOCK.acquire,
+        after_in_parent=_PRECISION_LOCK.release,
+        after_in_child=_PRECISION_LOCK.release,
+    )
 
 
 class precision:  # noqa: N801 - reads as a verb phrase in `with precision(128):`

@@ -6,9 +6,11 @@ from smoothdp.mechanisms.gaussian_mechanism import GaussianMechanism
 from smoothdp.mechanisms.laplace_mechanism import LaplaceMechanism
 from smoothdp.mechanisms.noisy_histogram import NoisySamplingHistogram
 from smoothdp.mechanisms.post_processed import PostProcessed
+from smoothdp.mechanisms.release_statistic import release
 from smoothdp.mechanisms.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling_winner import SamplingWinner
+from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.stratified import StratifiedHistogram
 from smoothdp.mechanisms.subsampled_gaussian import SubsampledGaussian
 
@@ -22,6 +24,8 @@ __all__ = [
     "SamplingAverage",
     "SamplingHistogram",
     "SamplingWinner",
+    "SmoothNoise",
     "StratifiedHistogram",
     "SubsampledGaussian",
+    "release",
 ]

@@ -1,0 +1,86 @@
+"""`release`: one statistic of one column, with a guarantee."""
+
+from __future__ import annotations
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.parameters import Parameter
+from smoothdp.mechanisms.smooth.defaults import warn_if_useless
+from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.release import Release
+from smoothdp.queries import Query
+from smoothdp.queries.reading import read_values
+
+
+def release(
+    data: object,
+    query: Query,
+    *,
+    guarantee: Guarantee,
+    noise: NoiseDistribution | type[NoiseDistribution] | None = None,
+    smoothing: Parameter | None = None,
+    round_to: Parameter | None = None,
+    clamp: bool = False,
+    confidence: None = None,
+    ledger: None = None,
+    rng: Entropy | None = None,
+) -> Release[float | int]:
+    """Return a statistic of the data with noise scaled to its smooth sensitivity.
+
+    f(x) + (S(x) / s) Z, correctly rounded to a grid that is fixed before the data are read.
+    Window, smoothing and law that are not given come from n, the bounds and the guarantee alone
+    (`smoothdp.mechanisms.smooth.defaults`), never from the data. The number of records is
+    public; the bounds must be fixed without looking at the data.
+
+    Source: paper 2, sections 1.1 and 3; pure DP by default with the law of paper 4.
+
+    Args:
+        data: one column of finite numbers: a list, an array, or a column of pandas, polars or
+            pyarrow. Floats count as the binary fractions that they are.
+        query: the statistic with its bounds, such as `Median((0, 100))`. A median or quantile
+            without a window gets a short one, which is far more accurate.
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
+        noise: a law such as `StudentT(3)`, or a family, whose shape is then chosen.
+        smoothing: t > 0.
+        round_to: a step for the output, such as 1 for whole numbers; the value is then an int.
+        clamp: whether a value outside the bounds is replaced by the nearest one inside.
+        confidence, ledger: only None as yet.
+        rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
+
+    Warns:
+        PrivacyWarning: n min(q, 1 - q) epsilon < 15: the noise may be of the order of the bounds.
+
+    Raises:
+        InvalidData: no column of finite numbers, or too few for the statistic.
+        InvalidParameter: an argument outside its domain, or no noise keeps the guarantee.
+        IncompatibleClaims: a guarantee about adding or removing records.
+        In all these cases nothing is released.
+
+    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> ages = [20 + i % 50 for i in range(1000)]
+    >>> release(
+    ...     ages, Median((0, 120)), guarantee=PureDP(1), round_to=1, rng=SeededRandom(1)
+    ... ).value
+    45
+    """
+    for name, given in (("confidence", confidence), ("ledger", ledger)):
+        if given is not None:
+            raise InvalidParameter(
+                explain(f"{name}=None", f"{name}={given!r}", "This version does not offer it yet")
+            )
+    values = read_values(data)
+    mechanism = SmoothNoise.calibrate(
+        query,
+        guarantee=guarantee,
+        n_records=len(values),
+        noise=noise,
+        smoothing=smoothing,
+        round_to=round_to,
+        clamp=clamp,
+    )
+    warn_if_useless(query, guarantee, len(values))
+    return mechanism.release(values, rng=rng)

@@ -1,0 +1,177 @@
+"""Window, smoothing and law of a release without a plan: closed-form rules that see no data.
+
+They are fits of what minimises the error over laws, sizes and bounds of unknown quality; a bad
+fit costs accuracy, never privacy. With e the epsilon of the guarantee (sqrt(2 rho) for
+concentrated claims), s the number of values on the shorter side of the rank, R the width of the
+bounds in spreads of the data (taken as 1e5):
+
+    quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
+                  zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
+    trimmed mean  t = clip(max(.05 e, ln(R n / w) / m), .32 e or .60 e)
+
+Source: the notes on accuracy, section 3.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.exact.parameters import float_of
+from smoothdp.noise import ArsinhNormal, Gaussian, Log1pNormal, NoiseDistribution, PolyPlace
+from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP, PureDP
+from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
+
+_BOUNDS_IN_SPREADS = 1e5
+_LARGEST_SMOOTHING = 20.0
+_USEFUL = 15
+_DEAREST = 4 / 3
+"""Truncated CDP: the largest factor of the noise that smoothing may cost, as for zCDP at .6 e."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The constants of a kind of guarantee, in units of e."""
+
+    epsilon: float
+    window: float
+    least: float
+    least_trimmed: float
+    most: float
+
+    @staticmethod
+    def of(guarantee: Guarantee) -> Rule:
+        """Return the rule for a guarantee.
+
+        Raises:
+            InvalidParameter: a guarantee of another kind, or one that allows no loss at all.
+        """
+        if isinstance(guarantee, PureDP | ApproxDP):
+            rule = Rule(float_of(guarantee.exact_epsilon), 14.0, 0.08, 0.05, 0.32)
+        elif isinstance(guarantee, ZCDP | TruncatedCDP):
+            e = math.sqrt(2 * float_of(guarantee.exact_rho))
+            most = 0.6
+            if isinstance(guarantee, TruncatedCDP) and e > 0:
+                most = min(most, _dearest(float_of(guarantee.exact_omega), e) / e)
+            rule = Rule(e, 7.0, 0.2, 0.05, most)
+        else:
+            raise InvalidParameter(
+                explain(
+                    "PureDP, ApproxDP, ZCDP or TruncatedCDP", f"{guarantee!r}", "Use one of these"
+                )
+            )
+        if rule.epsilon <= 0:
+            raise InvalidParameter(
+                explain(
+                    "a guarantee that allows some loss", f"{guarantee!r}", "Raise its parameter"
+                )
+            )
+        return rule
+
+
+def _dearest(omega: float, e: float) -> float:
+    """Return a smoothing at which the Gaussian law costs 4/3 of its noise without smoothing.
+
+    Its deviation is 1 / sqrt(2 g (rho - t^2 / g^2)), g = 1 - omega (1 - e^(-2t)).
+    """
+    low, high = 0.0, 0.6 * e
+    for _ in range(40):
+        t = (low + high) / 2
+        g = 1 + omega * math.expm1(-2 * t)
+        cheap = g > 0 and g * (e * e - 2 * t * t / (g * g)) >= (e / _DEAREST) ** 2
+        low, high = (t, high) if cheap else (low, t)
+    return low
+
+
+def resolve_window(query: Query, guarantee: Guarantee, n_records: int) -> Query:
+    """Return a median or quantile without a window with the default one; others as they are.
+
+    >>> resolve_window(Median((0, 1)), PureDP(1), 1001)
+    Median(bounds=(Fraction(0, 1), Fraction(1, 1)), window=13)
+    """
+    if not isinstance(query, Median | Quantile) or query.window is not None:
+        return query
+    rule = Rule.of(guarantee)
+    side = _side(query, n_records)
+    window = _odd(min(rule.window / rule.epsilon, 0.3 * side))
+    if isinstance(query, Median):
+        return Median(query.bounds, window=window)
+    return Quantile(query.q, bounds=query.bounds, window=window)
+
+
+def default_smoothing(query: Query, guarantee: Guarantee, n_records: int) -> Fraction:
+    """Return t for a query whose window is resolved, as a short decimal.
+
+    >>> default_smoothing(Median((0, 1), window=13), PureDP(1), 1001)
+    Fraction(2, 25)
+    """
+    rule = Rule.of(guarantee)
+    low, high = query.drops(n_records)
+    width = n_records - low - high
+    least = rule.least if isinstance(query, Median | Quantile) else rule.least_trimmed
+    if low == high == 0:
+        # Nothing is left out: the sensitivity is the same at all data, whatever t is.
+        share = min(0.001, rule.most)
+    else:
+        side = min(low, high)
+        jump = math.log(_BOUNDS_IN_SPREADS * n_records / width) / side if side else math.inf
+        share = min(max(least, jump / rule.epsilon), rule.most)
+    t = min(share * rule.epsilon, _LARGEST_SMOOTHING)
+    if not t > 0:
+        raise InvalidParameter(
+            explain("a guarantee that some smoothing > 0 can keep", f"{guarantee!r}", "Weaken it")
+        )
+    return Fraction(f"{t:.3g}")
+
+
+def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistribution]:
+    """Return the family of noise laws for a guarantee and a smoothing."""
+    rule = Rule.of(guarantee)
+    if isinstance(guarantee, TruncatedCDP):
+        return Gaussian
+    if isinstance(guarantee, ZCDP):
+        return ArsinhNormal if smoothing <= rule.epsilon / 2 else Log1pNormal
+    return PolyPlace
+
+
+def warn_if_useless(query: Query, guarantee: Guarantee, n_records: int) -> None:
+    """Warn where n min(q, 1 - q) epsilon < 15: noise of the order of the bounds is likely."""
+    if isinstance(query, Median):
+        q = Fraction(1, 2)
+    elif isinstance(query, Quantile):
+        q = query.q
+    elif isinstance(query, Minimum | Maximum):
+        q = Fraction(0)
+    else:
+        return
+    strength = float(n_records * min(q, 1 - q)) * Rule.of(guarantee).epsilon
+    if strength < _USEFUL:
+        warnings.warn(
+            explain(
+                f"n min(q, 1 - q) epsilon of at least {_USEFUL}, for noise far below the bounds",
+                f"{strength:.3g} with n={n_records}, q={float(q):g}, "
+                f"epsilon={Rule.of(guarantee).epsilon:.4g}",
+                "Expect noise of the order of the bounds, or take more records, a larger "
+                "epsilon, or a quantile nearer to the median",
+            ),
+            PrivacyWarning,
+            stacklevel=3,
+        )
+
+
+def _side(query: Median | Quantile, n_records: int) -> int:
+    """Return how many values are on the shorter side of the rank."""
+    if isinstance(query, Median):
+        return (n_records - 1) // 2
+    rank = query.rank(n_records)
+    return min(rank - 1, n_records - rank)
+
+
+def _odd(number: float) -> int:
+    """Return the largest odd whole number up to a number, at least 1."""
+    return max(1, (math.floor(number) - 1) // 2 * 2 + 1)

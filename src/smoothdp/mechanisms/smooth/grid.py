@@ -1,0 +1,134 @@
+"""The numbers that a release can have as its value: a grid fixed before the data are read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_of
+from smoothdp.noise.calibration import Calibration
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.queries import Query
+from smoothdp.queries.reading import Bounds
+
+_FINER = 30
+"""The default step is 2^-30 of the least standard deviation, if doubles allow it."""
+_MANTISSA = 53
+_SMALLEST_EXPONENT = -1074
+_SHORT = 6
+_LARGEST_FLOAT = Fraction(math.nextafter(math.inf, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class OutputGrid:
+    """The multiples of ``step`` within ``bounds``: all values that can come out.
+
+    Attributes:
+        step: the distance of two neighbouring values, > 0.
+        bounds: results outside are replaced by the nearest value inside; None: as far as
+            floats reach.
+        whole: whether values are ints; the step must then be a whole number.
+
+    Raises:
+        InvalidParameter: there is no multiple of the step inside the bounds.
+
+    >>> OutputGrid(Fraction(1, 10), (Fraction(1, 3), Fraction(2))).limits()
+    (4, 20)
+    """
+
+    step: Fraction
+    bounds: Bounds | None = None
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        lowest, highest = self.limits()
+        if lowest > highest and self.bounds is not None:
+            lower, upper = map(exact_text, self.bounds)
+            raise InvalidParameter(
+                explain(
+                    "a multiple of the output's step within the bounds",
+                    f"step={exact_text(self.step)}, bounds=({lower}, {upper})",
+                    "Round to smaller steps, widen the bounds, or shift the data towards 0",
+                )
+            )
+
+    def limits(self) -> tuple[int, int]:
+        """Return the least and the largest value, in steps."""
+        lower, upper = self.bounds or (-_LARGEST_FLOAT, _LARGEST_FLOAT)
+        return math.ceil(lower / self.step), math.floor(upper / self.step)
+
+    def number(self, index: int) -> float | int:
+        """Return a value: an int if the grid is one of ints, else the nearest float."""
+        value = index * self.step
+        return int(value) if self.whole else float(value)
+
+    def describe(self) -> str:
+        """Return the grid in words."""
+        text = exact_text(self.step)
+        exponent = self.step.numerator.bit_length() - self.step.denominator.bit_length()
+        if len(text) > _SHORT and self.step == Fraction(2) ** exponent:
+            text = f"2^{exponent}"
+        return f"rounded to a multiple of {text}"
+
+
+def read_step(round_to: Parameter) -> Fraction:
+    """Return the step that the caller wants, > 0; raises InvalidParameter otherwise."""
+    step = exact_fraction(round_to, name="round_to")
+    if step <= 0 or not Fraction(1, 10**300) <= step <= 10**300:
+        raise InvalidParameter(
+            explain("round_to between 1e-300 and 1e300", f"round_to={round_to}", "Give 1 for whole")
+        )
+    return step
+
+
+def default_step(query: Query, calibration: Calibration, n_records: int) -> Fraction:
+    """Return a power of two: about 2^-30 of the least noise that any data lead to.
+
+    It is coarser where the grid within the bounds would not consist of floats. It depends on
+    the query, the noise and n alone.
+    """
+    least = _log_least_sensitivity(query, calibration.smoothing, n_records)
+    spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
+    wanted = math.floor((least + spread) / math.log(2)) - _FINER
+    lower, upper = query.bounds
+    return Fraction(2) ** max(
+        wanted, _exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT
+    )
+
+
+def _log_least_sensitivity(query: Query, smoothing: Fraction, n_records: int) -> float:
+    """Return ln of a number that the smooth sensitivity exceeds at all data.
+
+    Inputs clamped, w values in the window: replacing hi + 1 or lo + 1 records moves it by more
+    than (b - a) / 2w for one of the two, and lo + hi + 1 records by (b - a) / w. Output clamped:
+    A_k >= (b - a) / 2 from k = min(lo, hi) on, and b - a beyond.
+    """
+    low, high = query.drops(n_records)
+    lower, upper = query.bounds
+    if query.truncate == "inputs":
+        near, far, width = max(low, high), low + high, n_records - low - high
+    else:
+        near, far, width = min(low, high), min(low, high) + 1, 1
+    t = float_of(smoothing)
+    log_range = _log(upper - lower) - math.log(width)
+    return log_range - min(t * near + math.log(2), t * far)
+
+
+def _spread(law: NoiseDistribution) -> float:
+    """Return the standard deviation of a law, or where it is infinite the 84% quantile."""
+    variance = law.variance
+    return math.sqrt(variance) if math.isfinite(variance) else law.quantile(0.84)
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def _exponent_above(value: Fraction) -> int:
+    """Return the least e with 2^e >= value > 0."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length() - 1
+    while Fraction(2) ** exponent < value:
+        exponent += 1
+    return exponent

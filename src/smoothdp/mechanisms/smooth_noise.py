@@ -1,0 +1,235 @@
+"""Statistics with noise scaled to smooth sensitivity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, explain
+from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.parameters import Parameter, exact_int, exact_text
+from smoothdp.mechanisms.smooth.defaults import default_family, default_smoothing, resolve_window
+from smoothdp.mechanisms.smooth.grid import OutputGrid, default_step, read_step
+from smoothdp.mechanisms.smooth.laws import lazy_law
+from smoothdp.noise.calibration import Calibration, best_shape
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.privacy.release import Release, library_version
+from smoothdp.queries import Query, SensitivitySummary
+from smoothdp.queries.reading import read_smoothing
+from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothNoise:
+    """The mechanism f(x) + (S(x) / s) Z, rounded to a grid; all of it is fixed without data.
+
+    S is the smooth sensitivity of f at x for the smoothing t, Z a law at unit scale, and s its
+    calibrated shift. The number released is the ideal real number correctly rounded: the random
+    bits behind Z are drawn until the nearest point of the grid is certain. So it has exactly the
+    law of a function of the ideal output, and its guarantee.
+
+    Source: paper 2, sections 1.1 and 3.
+
+    Attributes:
+        query: the statistic f, window and all.
+        calibration: the law of Z, t, s, and the guarantee they keep.
+        n_records: n, public; the guarantee is about replacing one record.
+        grid: the values that can come out.
+
+    Raises:
+        InvalidParameter: a law that cannot be sampled, a guarantee about adding or removing
+            records.
+        InvalidData: fewer records than the statistic needs.
+
+    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> mechanism = SmoothNoise.calibrate(
+    ...     Median((0, 100)), guarantee=PureDP(1), n_records=1001, round_to=1
+    ... )
+    >>> mechanism.query.window, mechanism.noise
+    (13, PolyPlace(alpha=25/2))
+    >>> mechanism.release([i % 91 for i in range(1001)], rng=SeededRandom(1)).value
+    45
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "sections 1.1 and 3")
+    query: Query
+    calibration: Calibration
+    n_records: int
+    grid: OutputGrid
+
+    def __post_init__(self) -> None:
+        exact_int(self.n_records, name="n_records", minimum=1)
+        lazy_law(self.noise)
+        _check_neighbours(self.guarantee)
+        _check_size(self.query, self.n_records)
+
+    @classmethod
+    def calibrate(
+        cls,
+        query: Query,
+        *,
+        guarantee: Guarantee,
+        n_records: int,
+        noise: NoiseDistribution | type[NoiseDistribution] | None = None,
+        smoothing: Parameter | None = None,
+        round_to: Parameter | None = None,
+        clamp: bool = False,
+    ) -> SmoothNoise:
+        """Return the mechanism with what is not given chosen by rules that see no data.
+
+        Args:
+            query: the statistic; a median or quantile with window=None gets a short window.
+            guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
+            n_records: n >= 1, public.
+            noise: a law, or a family whose shape is to be chosen. None: PolyPlace for pure and
+                approximate DP, arsinh-normal for zCDP (log1p-normal for t > epsilon / 2),
+                Gaussian for truncated CDP.
+            smoothing: t, above 0 and up to 20, fixed without the data; None: by rule.
+            round_to: a step for the output, such as 1 for whole numbers; None: about 2^-30 of
+                the least noise, and no finer than floats within the bounds.
+            clamp: whether values outside the bounds are replaced by the nearest inside.
+
+        Raises:
+            InvalidParameter: an argument outside its domain, or no scale of the noise keeps
+                the guarantee.
+            InvalidData: fewer records than the statistic needs.
+        """
+        _check_kinds(query, guarantee, noise, clamp)
+        step = None if round_to is None else read_step(round_to)
+        rate = None if smoothing is None else read_smoothing(smoothing)
+        n_records = exact_int(n_records, name="n_records", minimum=1)
+        query = resolve_window(query, guarantee, n_records)
+        _check_size(query, n_records)
+        if rate is None:
+            rate = default_smoothing(query, guarantee, n_records)
+        family = default_family(guarantee, rate) if noise is None else noise
+        law = best_shape(family, guarantee, smoothing=rate) if isinstance(family, type) else family
+        lazy_law(law)
+        calibration = law.calibrate(guarantee, smoothing=rate)
+        if step is None:
+            step = default_step(query, calibration, n_records)
+        whole = round_to is not None and step.denominator == 1
+        grid = OutputGrid(step, query.bounds if clamp else None, whole)
+        return cls(query, calibration, n_records, grid)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, before any data are seen."""
+        return self.calibration.guarantee
+
+    @property
+    def noise(self) -> NoiseDistribution:
+        """The law of Z, at unit scale."""
+        return self.calibration.law
+
+    @property
+    def smoothing(self) -> Fraction:
+        """The smoothing t."""
+        return self.calibration.smoothing
+
+    def profile(self) -> PrivacyProfile:
+        """Return the privacy profile of one release, tighter than what the guarantee implies."""
+        return self.calibration.profile()
+
+    def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
+        """Return the statistic with noise, and the guarantee.
+
+        Args:
+            data: one column of n_records numbers, as `Query` takes it.
+            rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not
+                private.
+
+        Raises:
+            InvalidData: no column of n_records finite numbers. Nothing is released then.
+        """
+        summary = self.query.summary(data, smoothing=self.smoothing)
+        if summary.n_records != self.n_records:
+            raise InvalidData(
+                explain(
+                    f"{self.n_records} records, as the mechanism was made for",
+                    f"{summary.n_records}",
+                    "Make a mechanism for this number; it is public",
+                )
+            )
+        source = SystemRandom() if rng is None else rng
+        return Release(
+            value=self.grid.number(self._draws(summary).draw(source)),
+            guarantee=self.guarantee,
+            mechanism=self.describe(),
+            is_private=source.is_private,
+            library_version=library_version(),
+            sources=(self.source, self.query.source, self.noise.source, self.calibration.source),
+        )
+
+    def describe(self) -> str:
+        """Return the mechanism and its public parameters in words."""
+        return (
+            f"{self.query.describe()}; plus {self.noise!r} noise scaled to smooth sensitivity "
+            f"with t = {exact_text(self.smoothing)} (divided by {self.calibration.shift:.6g}); "
+            f"{self.grid.describe()}"
+        )
+
+    def _draws(self, summary: SensitivitySummary) -> RoundedDraws:
+        """Return the draws at one database, in steps of the grid: as private as the data."""
+        # The candidate is unique and its difference positive: bounds differ, so S > 0.
+        ((distance, difference),) = summary.candidates
+        step = self.grid.step
+        lowest, highest = self.grid.limits()
+        return RoundedDraws(
+            lazy_law(self.noise),
+            centre=summary.value / step,
+            factor=difference / (self.calibration.exact_shift * step),
+            decay=distance * self.smoothing,
+            lowest=lowest,
+            highest=highest,
+        )
+
+
+def _check_kinds(query: object, guarantee: object, noise: object, clamp: object) -> None:
+    if not isinstance(query, Query):
+        raise InvalidParameter(
+            explain("a statistic such as Median((0, 100))", f"query={query!r}", "Give a query")
+        )
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter(
+            explain("a guarantee such as PureDP(1)", f"guarantee={guarantee!r}", "Give one")
+        )
+    is_family = isinstance(noise, type) and issubclass(noise, NoiseDistribution)
+    if noise is not None and not is_family and not isinstance(noise, NoiseDistribution):
+        raise InvalidParameter(
+            explain("a noise law such as PolyPlace(5)", f"noise={noise!r}", "Give one, or None")
+        )
+    if not isinstance(clamp, bool):
+        raise InvalidParameter(
+            explain("clamp as True or False", f"clamp={clamp!r}", "Give one of the two")
+        )
+    _check_neighbours(guarantee)
+
+
+def _check_neighbours(guarantee: Guarantee) -> None:
+    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
+        raise IncompatibleClaims(
+            explain(
+                "a guarantee about replacing one record, as n is public",
+                f"{guarantee!r}",
+                'Give neighbours="replace_one"',
+            )
+        )
+
+
+def _check_size(query: Query, n_records: int) -> None:
+    if sum(query.drops(n_records)) >= n_records:
+        raise InvalidData(
+            explain(
+                f"more than {sum(query.drops(n_records))} values for the {query.describe()}",
+                f"{n_records}",
+                "Leave out fewer, or take more records",
+            )
+        )

@@ -1,0 +1,40 @@
+"""Noise laws at unit scale, for noise scaled to smooth sensitivity.
+
+One file per law. Each is a `NoiseDistribution`: density, distribution function, quantiles
+and moments in floats, and certified divergences from its own shifted and dilated copies.
+`NoiseDistribution.calibrate` returns the `Calibration` for a guarantee; the lower bounds say
+what no noise can beat.
+"""
+
+from __future__ import annotations
+
+from smoothdp.noise.arsinh_normal import ArsinhNormal
+from smoothdp.noise.calibration import Calibration
+from smoothdp.noise.gaussian import Gaussian
+from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
+from smoothdp.noise.laplace import Laplace
+from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.log1p_normal import Log1pNormal
+from smoothdp.noise.poly_place import PolyPlace
+from smoothdp.noise.specification import ParameterSpec
+from smoothdp.noise.student_t import StudentT
+from smoothdp.noise.theorems import tail_lower_bound, variance_lower_bound
+from smoothdp.noise.uniform_log_normal import UniformLogNormal
+
+__all__ = [
+    "ArsinhNormal",
+    "Calibration",
+    "Gaussian",
+    "GeneralizedCauchy",
+    "Laplace",
+    "LaplaceLogNormal",
+    "Log1pNormal",
+    "NoiseDistribution",
+    "ParameterSpec",
+    "PolyPlace",
+    "StudentT",
+    "UniformLogNormal",
+    "tail_lower_bound",
+    "variance_lower_bound",
+]

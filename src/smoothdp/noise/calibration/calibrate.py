@@ -1,0 +1,117 @@
+"""`calibrate`: from a law, a guarantee and a smoothing to the least noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.noise.calibration.result import Calibration
+from smoothdp.noise.calibration.table import shipped_claim
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.shift_claim import ShiftClaim
+from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP, PureDP
+
+_METHODS = ("exact", "paper")
+_LARGEST_SMOOTHING = 20
+
+
+def calibrate(
+    law: NoiseDistribution,
+    guarantee: Guarantee,
+    *,
+    smoothing: Parameter,
+    method: str = "exact",
+) -> Calibration:
+    """Return the least noise with which a release at smooth sensitivity keeps a guarantee.
+
+    The release f(x) + (S(x) / s) Z keeps it for every query f and every S that bounds its
+    local sensitivity and is t-smooth: ln S changes by at most t between neighbours. The
+    largest such s is returned, or a safe value just below it.
+
+    Args:
+        law: a noise law at unit scale.
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
+        smoothing: t, from 0 to 20.
+        method: "exact" (default) or "paper", the printed theorem with its loose constants.
+
+    Raises:
+        InvalidParameter: no scale of the law meets the guarantee, or another guarantee.
+        OutOfReach: it could not be certified.
+
+    >>> from smoothdp.noise import StudentT
+    >>> from smoothdp.privacy import ZCDP
+    >>> result = calibrate(StudentT(13), ZCDP("1/2"), smoothing="0.1")
+    >>> round(result.shift, 3), result.label
+    (1.085, 'certified')
+    """
+    if not isinstance(law, NoiseDistribution):
+        raise InvalidParameter(explain("a noise law", f"{law!r}", "Give one such as PolyPlace(5)"))
+    if method not in _METHODS:
+        raise InvalidParameter(
+            explain('method "exact" or "paper"', f"{method!r}", "Choose one of the two")
+        )
+    t = exact_fraction(smoothing, name="smoothing")
+    if not 0 <= t <= _LARGEST_SMOOTHING:
+        raise InvalidParameter(
+            explain(
+                f"0 <= smoothing <= {_LARGEST_SMOOTHING}",
+                f"smoothing={exact_text(t)}",
+                "Give the smoothing of the sensitivity, such as 0.1",
+            )
+        )
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | TruncatedCDP):
+        raise InvalidParameter(
+            explain(
+                "PureDP, ApproxDP, ZCDP or TruncatedCDP",
+                f"{guarantee!r}",
+                "Calibrate to one of these; the result's profile() bounds the others",
+            )
+        )
+    return _calibrate(law, guarantee, t, method)
+
+
+@lru_cache(maxsize=4096)
+def _calibrate(
+    law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
+) -> Calibration:
+    if method == "paper":
+        from smoothdp.noise.theorems import paper_shift
+
+        claim = paper_shift(law, guarantee, smoothing)
+    else:
+        shipped = shipped_claim(law, guarantee, smoothing)
+        claim = compute_claim(law, guarantee, smoothing) if shipped is None else shipped
+    return Calibration(
+        law=law,
+        guarantee=guarantee,
+        smoothing=smoothing,
+        exact_shift=claim.exact_shift,
+        label=claim.label,
+        relative_gap=claim.relative_gap,
+        method=method,
+        source=claim.source,
+        reason=claim.reason,
+    )
+
+
+def compute_claim(law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
+    """Return the exact claim, not from the table."""
+    if isinstance(guarantee, ApproxDP) and guarantee.exact_delta == 0:
+        guarantee = PureDP(guarantee.exact_epsilon, neighbours=guarantee.neighbours)
+    if isinstance(guarantee, PureDP):
+        from smoothdp.noise.theorems import pure_shift
+
+        return pure_shift(law, guarantee.exact_epsilon, smoothing)
+    if isinstance(guarantee, ApproxDP):
+        from smoothdp.noise.calibration.approximate import approximate_shift
+
+        return approximate_shift(law, guarantee, smoothing)
+    if isinstance(guarantee, ZCDP | TruncatedCDP):
+        from smoothdp.noise.calibration.concentrated import concentrated_shift
+
+        return concentrated_shift(law, guarantee, smoothing)
+    raise AssertionError(f"unreachable: {guarantee!r}")

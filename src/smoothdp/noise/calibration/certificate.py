@@ -1,0 +1,75 @@
+"""The certificate: D_a <= a rho for every order, dilation and shift, or the first doubt.
+
+For a law f, P is the law of Z and Q that of e^t' Z + s' with 0 <= t' <= t and |s'| <= s: this
+is every pair of neighbours, up to scale, when a query moves by at most s S(x) and S is
+t-smooth (one of the two neighbours has the smaller S). What must be checked is finite:
+
+* shifts: f is symmetric and unimodal, so every divergence rises with |s'|: only s' = s;
+* forward dilations: F(t', s) = (a - 1) D_a(P || Q) is convex in t' on the whole line, its
+  integrand being exp((a - 1)(phi(|x - s| e^-t') + t' - phi(x))) with phi(e^v) convex (Fact 1):
+  only t' = 0 and t' = t;
+* reverse dilations: convex under Theorems B and B' (`convexity.py`), else the cover of
+  Theorem A (`cover.py`);
+* orders: `orders.py` up to a cutoff, `tails.py` beyond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.noise.calibration.convexity import reverse_is_convex
+from smoothdp.noise.calibration.cover import cover
+from smoothdp.noise.calibration.orders import unproved
+from smoothdp.noise.calibration.promise import Promise, divergence_curve, last_excess
+from smoothdp.noise.law import NoiseDistribution
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Whether a promise is proved for a shift, and by what or why not.
+
+    Attributes:
+        holds: True only if every comparison of bounds succeeded; False means "not proved".
+        reason: the theorems that were used, or the check that failed.
+        pieces: how many pieces of [0, t] Theorem A needed; 0 if it was not needed.
+    """
+
+    holds: bool
+    reason: str
+    pieces: int = 0
+
+
+def certify(law: NoiseDistribution, promise: Promise, shift: Fraction) -> Certificate:
+    """Prove that Z with a shift keeps a promise, or say which check failed.
+
+    >>> from smoothdp.noise.student_t import StudentT
+    >>> promise = Promise(Fraction(1, 2), None, Fraction(1, 10))
+    >>> certify(StudentT(13), promise, Fraction("1.08")).holds
+    True
+    >>> certify(StudentT(13), promise, Fraction("1.09")).holds
+    False
+    """
+    rho, t = promise.rho, promise.smoothing
+    forward = last_excess(law, promise, shift, t, reverse=False)
+    reverse = last_excess(law, promise, shift, t, reverse=True)
+    if forward is None or reverse is None:
+        return Certificate(False, "no order is large enough for the bounds of the tails")
+    points = [(Fraction(0), False, forward)]
+    if t > 0:
+        # The reverse curve is usually the one that fails.
+        points += [(t, True, reverse), (t, False, forward)]
+    for dilation, backwards, last in points:
+        curve = divergence_curve(law, shift, dilation, reverse=backwards)
+        if unproved(curve, rho, [(0.0, last)]):
+            name = "reverse" if backwards else "forward"
+            return Certificate(False, f"{name} at dilation {float(dilation):.6g}")
+    if t == 0:
+        return Certificate(True, "no dilation")
+    theorem = reverse_is_convex(law, shift)
+    if theorem:
+        return Certificate(True, f"{theorem}: reverse convex in the dilation")
+    pieces = cover(law, promise, shift)
+    if pieces is None:
+        return Certificate(False, "the cover of Theorem A")
+    return Certificate(True, f"Theorem A: a cover of {pieces} pieces", pieces)

@@ -1,0 +1,114 @@
+"""The result of a calibration: how much noise a guarantee needs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_bounds
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.sources import Source
+from smoothdp.text import number_up
+
+if TYPE_CHECKING:
+    from smoothdp.privacy.profile import PrivacyProfile
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration:
+    """Noise (S / s) Z keeps ``guarantee`` for every S that is smooth with ``smoothing``.
+
+    S is a ``smoothing``-smooth upper bound of the local sensitivity: it bounds it, and
+    between neighbours ln S changes by at most ``smoothing``.
+
+    Attributes:
+        law: the noise law at unit scale.
+        guarantee: what is kept.
+        smoothing: t >= 0.
+        exact_shift: s, safe: no larger than the true largest one.
+        label: how it is known: "proved", "certified" (in balls) or "numerical".
+        relative_gap: (u - s) / s for a value u at which the guarantee is known to fail or
+            which is a proved upper bound; inf if there is none.
+        method: "exact" or "paper".
+        source: where the argument comes from.
+        reason: the theorem or the route.
+    """
+
+    law: NoiseDistribution
+    guarantee: Guarantee
+    smoothing: Fraction
+    exact_shift: Fraction
+    label: str
+    relative_gap: float
+    method: str
+    source: Source
+    reason: str
+
+    @property
+    def shift(self) -> float:
+        """s as a float, rounded down."""
+        return float_bounds(self.exact_shift)[0]
+
+    def noise_scale(self, sensitivity: Parameter) -> float:
+        """Return sensitivity / s, rounded up: the scale by which Z is multiplied.
+
+        Raises:
+            InvalidParameter: a sensitivity that is not a number >= 0.
+        """
+        scale = exact_fraction(sensitivity, name="sensitivity")
+        if scale < 0:
+            raise InvalidParameter(
+                explain("sensitivity >= 0", f"sensitivity={sensitivity}", "Give its magnitude")
+            )
+        return float_bounds(scale / self.exact_shift)[1]
+
+    @property
+    def standard_deviation(self) -> float:
+        """Standard deviation of the noise at smooth sensitivity 1; inf where it is infinite."""
+        return math.sqrt(self.law.variance) / self.shift
+
+    @property
+    def bound_ratio(self) -> float:
+        """Standard deviation over a proved lower bound of that of every noise; inf if none is.
+
+        At most so much could still be gained by another law; the bounds are loose for large
+        smoothing.
+        """
+        from smoothdp.noise.theorems import variance_lower_bound
+
+        try:
+            bound = variance_lower_bound(self.guarantee, shift=1, smoothing=self.smoothing)
+        except InvalidParameter:
+            return math.inf
+        return self.standard_deviation / math.sqrt(bound)
+
+    def profile(self) -> PrivacyProfile:
+        """Return the privacy profile of one release, tighter than what the guarantee implies."""
+        from smoothdp.noise.calibration.smooth_profile import SmoothProfile
+
+        return SmoothProfile(self.law, self.exact_shift, self.smoothing, self.guarantee.neighbours)
+
+    def sentence(self) -> str:
+        """Return the result in plain English."""
+        gap = (
+            "no larger one is refuted"
+            if math.isinf(self.relative_gap)
+            else f"within {number_up(self.relative_gap, 2)} of the largest"
+        )
+        return (
+            f"{self.law!r} scaled to S / {self.shift:.9g} keeps {self.guarantee!r} for every S "
+            f"that changes by at most a factor e^{exact_text(self.smoothing)} between "
+            f"neighbours: {self.label}, {gap} ({self.reason})."
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Calibration(law={self.law!r}, guarantee={self.guarantee!r}, "
+            f"smoothing={exact_text(self.smoothing)}, shift={self.shift!r}, "
+            f"label={self.label!r}, relative_gap={self.relative_gap:.2g}, "
+            f"method={self.method!r})"
+        )

@@ -1,0 +1,66 @@
+"""The function of the loss that every Renyi divergence is an integral of.
+
+psi_b(L) = (e^(b L) - 1) / b + e^-L - 1, with (e^(b L) - 1) / b = L at b = 0. It is convex
+with minimum 0 at 0, and since the integral of p (e^-L - 1) is 0 (q sums to 1), that of
+p psi_b(L) is (e^(b D) - 1) / b with D the Renyi divergence of order 1 + b. Nothing cancels,
+however small the divergence.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.exact.logspace import LIBM_ERROR
+
+FloatArray = NDArray[np.float64]
+_SERIES_BELOW = 0.3
+_TERMS = 16
+RELATIVE_ERROR = 64 * LIBM_ERROR
+"""Of psi itself: sums of two terms at most 8 times as large, each within a few units."""
+
+
+def log_psi(loss: FloatArray, b: float) -> FloatArray:
+    """Return ln psi_b, to within RELATIVE_ERROR of psi and a unit of the logarithm."""
+    loss = np.asarray(loss, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        return np.where(np.abs(loss) * max(b, 1.0) < _SERIES_BELOW, _near(loss, b), _far(loss, b))
+
+
+def _near(loss: FloatArray, b: float) -> FloatArray:
+    """Sum L^k (b^(k-1) + (-1)^k) / k! over k >= 2, in units of L^2."""
+    total = np.zeros_like(loss)
+    power = np.ones_like(loss)
+    for k in range(2, _TERMS):
+        # L^(k-2) b^(k-1) as (b L)^(k-2) b: neither factor overflows.
+        total += ((b * loss) ** (k - 2) * b + power * (-1) ** k) / math.factorial(k)
+        power = power * loss
+    return 2 * np.log(np.abs(loss)) + np.log(total)
+
+
+def _far(loss: FloatArray, b: float) -> FloatArray:
+    if b == 0.0:
+        gain = np.log(loss + np.expm1(-loss))
+        fall = -loss + np.log((loss - 1) * np.exp(loss) + 1)
+        return np.where(loss > 0, gain, fall)
+    up = b * loss + np.log(-np.expm1(-b * loss) / b + np.expm1(-loss) * np.exp(-b * loss))
+    down = -loss + np.log(-np.expm1(loss) + np.expm1(b * loss) * np.exp(loss) / b)
+    return np.where(loss > 0, up, down)
+
+
+def slope_bound(loss: FloatArray, b: float) -> FloatArray:
+    """Return a bound of |d ln psi_b / d ln|L||, what a relative error of L is multiplied by.
+
+    L psi' / psi = 2 at 0; psi' = e^(b L) - e^-L, and psi >= L psi' / (2 + max(b, 1) |L|).
+    """
+    return 2 + max(b, 1.0) * np.abs(loss)
+
+
+def log_range(lower: float, upper: float, b: float) -> tuple[float, float]:
+    """Return bounds of ln psi_b over lower <= L <= upper, from above and below by a margin."""
+    ends = log_psi(np.array([lower, upper]), b)
+    least = -math.inf if lower <= 0 <= upper else float(ends.min())
+    margin = RELATIVE_ERROR * 2 + 1e-15 * float(np.abs(ends[np.isfinite(ends)]).max(initial=0.0))
+    return least - margin, float(ends.max()) + margin

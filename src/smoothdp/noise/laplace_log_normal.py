@@ -1,0 +1,97 @@
+"""The Laplace log-normal law."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from smoothdp.exact import special
+from smoothdp.exact.balls import ball
+from smoothdp.exact.log_normal_balls import log_transform_ball
+from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.special import Ball
+from smoothdp.noise.convolved import LogNormalFactor
+from smoothdp.noise.inversion import invert
+from smoothdp.noise.law import FloatArray
+from smoothdp.noise.log_normal_transform import log_transform, transform_deficit
+from smoothdp.noise.specification import ParameterSpec
+from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class LaplaceLogNormal(LogNormalFactor):
+    """Z = X e^(sigma Y), X standard Laplace, Y standard normal.
+
+    With G(z) = E exp(-z e^(sigma Y)): P(Z > x) = G(x) / 2, density
+    e^(sigma^2 / 2) G(|x| e^(sigma^2)) / 2, variance 2 e^(2 sigma^2). zCDP under smooth
+    sensitivity.
+
+    Args:
+        sigma: shape > 0; near 0 the law is near the standard Laplace one.
+
+    >>> round(LaplaceLogNormal("0.5").density(0.1), 12)
+    0.491266906838
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 17")
+    parameters: ClassVar[tuple[ParameterSpec, ...]] = (
+        ParameterSpec(
+            "sigma",
+            "shape",
+            above=0,
+            reach=("1e-3", "8"),
+            typical=("0.5", "0.25", "1.2", "2.5"),
+        ),
+    )
+    exact_sigma: Fraction
+
+    def __init__(self, sigma: Parameter) -> None:
+        object.__setattr__(self, "exact_sigma", self.parameters[0].read(sigma))
+
+    def _log_density(self, a: FloatArray) -> FloatArray:
+        square = self.sigma**2
+        return square / 2 - math.log(2) + log_transform(np.log(a) + square, self.sigma)
+
+    def _log_survival(self, a: FloatArray) -> FloatArray:
+        return log_transform(np.log(a), self.sigma) - math.log(2)
+
+    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
+        def log_slope(x: FloatArray) -> FloatArray:
+            return self._log_density(x) - self._log_survival(x)
+
+        return invert(self._log_survival, log_slope, log_tail)
+
+    def _central_quantile(self, mass: FloatArray) -> FloatArray:
+        def log_mass(x: FloatArray) -> FloatArray:
+            return np.log(transform_deficit(np.log(x), self.sigma) / 2)
+
+        def log_slope(x: FloatArray) -> FloatArray:
+            return self._log_density(x) - log_mass(x)
+
+        return invert(log_mass, log_slope, np.log(mass))
+
+    def _moment(self, k: int) -> float:
+        return special.nearest(
+            lambda: ball(self.exact_sigma**2 * k * k / 2).exp() * special.number(k + 1.0).gamma()
+        )
+
+    def _ball_log_density(self, v: Ball) -> Ball:
+        square = self._shape() ** 2
+        log_half = special.number(2.0).log()
+        return square / 2 - log_half + log_transform_ball(v + square, self.exact_sigma)
+
+    def _ball_log_peak(self) -> Ball:
+        return self._shape() ** 2 / 2 - special.number(2.0).log()
+
+    def _real_elasticity(self, v: Ball) -> Ball:
+        # f'(x) = -e^(3 sigma^2 / 2) f-like: G'(z) = -e^(sigma^2 / 2) G(z e^(sigma^2)).
+        square = self._shape() ** 2
+        ratio = log_transform_ball(v + 2 * square, self.exact_sigma)
+        return (v + 3 * square / 2 + ratio - log_transform_ball(v + square, self.exact_sigma)).exp()
+
+    def _ball_survival(self, x: Ball) -> Ball:
+        return log_transform_ball(x.log(), self.exact_sigma).exp() / 2

@@ -1,0 +1,263 @@
+"""Renyi divergences of a law from its shifted and dilated copy, enclosed at every order."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import OutOfReach, explain
+from smoothdp.exact.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
+from smoothdp.noise.excess import RELATIVE_ERROR, log_psi, slope_bound
+from smoothdp.noise.kinks import kink_gaps
+from smoothdp.noise.offset import Offset
+from smoothdp.noise.panel_ends import Cell, Tail, end_cell, gap_cell
+from smoothdp.noise.panels import BITS, Panel
+from smoothdp.noise.pieces import Piece, pieces
+
+FloatArray = NDArray[np.float64]
+_TOLERANCE = 1e-12
+_MOST_PANELS = 3_000
+# Losses smaller than the root of this are rounding.
+_LEAST_EXCESS = -2 * BITS * math.log(2)
+_FIRST_HALF = 1.0
+_FIRST_DEPTH = 14.0
+
+
+class LossIntegral:
+    """Integrals of p psi_b(L), p the density of Z and L its log-ratio to e^t Z + s.
+
+    The line is cut into panels, whose nodes are computed once and serve every order, and a
+    few cells and tails. Panels are halved and tails moved outwards as an order asks for it.
+    Must be used at the working precision of its balls.
+    """
+
+    def __init__(self, offset: Offset) -> None:
+        self.parts = [_Part(offset, piece) for piece in pieces(offset.shift)]
+        self.weight = 2.0 if len(self.parts) == 1 else 1.0
+
+    def log_excess(self, b: float) -> tuple[float, float]:
+        """Bound ln of the integral of p psi_b(L), b >= 0."""
+        for _ in range(200):
+            panels = [panel for part in self.parts for panel in part.panels]
+            table = _Table(panels, b)
+            estimate = table.estimate()
+            target = max(estimate, _LEAST_EXCESS) + math.log(_TOLERANCE)
+            moved = [part.extend(b, target) for part in self.parts]
+            if any(moved):
+                continue
+            errors = table.log_errors()
+            if _log_sum(errors) <= target:
+                return self._assemble(table, errors, b)
+            if len(panels) > _MOST_PANELS:
+                break
+            wide = _largest(errors, target - math.log(2))
+            chosen = {id(panel) for panel, is_wide in zip(panels, wide, strict=True) if is_wide}
+            for part in self.parts:
+                part.halve(chosen)
+        raise OutOfReach(
+            explain(
+                f"an integral of at most {_MOST_PANELS} panels",
+                f"order={1 + b:g} and more panels",
+                "Lower the order, or use max_divergence",
+            )
+        )
+
+    def _assemble(self, table: _Table, errors: FloatArray, b: float) -> tuple[float, float]:
+        lower, upper = table.log_sums()
+        rest = [bound for part in self.parts for bound in part.log_excess(b)]
+        error = _log_sum(errors)
+        high = _log_sum(np.array([upper, error, *(r[1] for r in rest)]))
+        low_sum = _log_sum(np.array([lower, *(r[0] for r in rest)])) - 1e-15 * len(rest)
+        kept = -math.expm1(error - low_sum)
+        low = low_sum + math.log(kept) if kept > 0 else -math.inf
+        slack = 1e-14 + 4e-16 * (abs(high) + (abs(low) if low > -math.inf else 0.0))
+        log_weight = math.log(self.weight)
+        return low + log_weight - slack, high + log_weight + slack
+
+
+class _Part:
+    """One piece of the line: its panels, cells and tail."""
+
+    def __init__(self, offset: Offset, piece: Piece) -> None:
+        self.offset, self.piece = offset, piece
+        log_width = -math.log(2) - float(offset.law._ball_log_peak())
+        if piece.has_tail:
+            self.low, self.high = log_width - _FIRST_DEPTH, log_width + 2.0
+        else:
+            reach = max(1.0, _FIRST_DEPTH + float(offset.shift.log()) - log_width)
+            self.low, self.high = -reach, reach
+        gaps = kink_gaps(offset, piece)
+        for low, high in gaps:
+            self.low, self.high = min(self.low, low - 1), max(self.high, high + 1)
+        self.gaps = [gap_cell(offset, piece, *gap) for gap in gaps]
+        edges = [self.low, *(edge for gap in gaps for edge in gap), self.high]
+        self.panels: list[Panel] = []
+        for start, stop in zip(edges[::2], edges[1::2], strict=True):
+            self._cover(start, stop)
+        self._ends()
+
+    def _cover(self, start: float, stop: float) -> None:
+        count = max(1, math.ceil((stop - start) / (2 * _FIRST_HALF)))
+        edges = np.linspace(start, stop, count + 1)
+        for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            self._add(low, high)
+
+    def _add(self, low: float, high: float) -> None:
+        """Cover [low, high] exactly: a panel's ends are floats, its centre a short sum."""
+        center, half = (Fraction(low) + Fraction(high)) / 2, (Fraction(high) - Fraction(low)) / 2
+        self.panels.append(Panel(self.offset, self.piece, center, half))
+
+    def _ends(self) -> None:
+        self.first = end_cell(self.offset, self.piece, self.low, upper=False)
+        self.last: Cell | Tail = (
+            Tail(self.offset, self.piece, self.high)
+            if self.piece.has_tail
+            else end_cell(self.offset, self.piece, self.high, upper=True)
+        )
+
+    def extend(self, b: float, target: float) -> bool:
+        """Move the ends outwards where they are known less well than the target asks."""
+        low, high = self.low, self.high
+        if not _log_gap(self.first.log_excess(b)) <= target:
+            low -= 4.0
+        if not _log_gap(self.last.log_excess(b)) <= target:
+            # Steps grow, for tails that reach far.
+            high += max(1.0, (high - low) / 16) if self.piece.has_tail else 4.0
+        if (low, high) == (self.low, self.high):
+            return False
+        if max(abs(low), abs(high)) > 1e5:
+            raise OutOfReach(
+                explain(
+                    "a tail that can be integrated",
+                    f"ln|x| beyond {high:g}",
+                    "Use a law with a lighter tail, or a lower order",
+                )
+            )
+        if low < self.low:
+            self._add(low, self.low)
+        if high > self.high:
+            self._add(self.high, high)
+        self.low, self.high = low, high
+        self._ends()
+        return True
+
+    def halve(self, wide: set[int]) -> None:
+        kept = [panel for panel in self.panels if id(panel) not in wide]
+        for panel in self.panels:
+            if id(panel) in wide:
+                kept.extend(panel.halves())
+        self.panels = kept
+
+    def log_excess(self, b: float) -> list[tuple[float, float]]:
+        return [cell.log_excess(b) for cell in (self.first, self.last, *self.gaps)]
+
+
+class _Table:
+    """Panels as arrays, for one order."""
+
+    def __init__(self, panels: list[Panel], b: float) -> None:
+        self.panels, self.b = panels, b
+
+    def estimate(self) -> float:
+        """Return roughly ln of the sum, by the centres of the panels."""
+        weight = np.array([p.log_weight for p in self.panels])
+        loss = np.array([p.loss for p in self.panels])
+        half = np.array([float(p.half) for p in self.panels])
+        return _log_sum(weight + log_psi(loss, self.b) + np.log(2 * half))
+
+    def log_errors(self) -> FloatArray:
+        """Return bounds of ln of the quadrature error of each panel.
+
+        On the ellipse |psi_b(L)| is at most l (1 + e^(b Re L)) + e^-Re L + 1, and at most
+        l^2 / 2 (b e^(b l) + e^l) for |L| <= l.
+        """
+        b, bound = self.b, self._exponent
+        size = self._loss_size()
+        plain = bound(0.0)
+        with np.errstate(divide="ignore"):
+            shares = [np.log(size) + np.logaddexp(plain, bound(b)), bound(-1.0), plain]
+        whole = np.logaddexp.reduce(shares)
+        with np.errstate(over="ignore", divide="ignore"):
+            grown = np.logaddexp(math.log(b) + b * size if b > 0 else -math.inf, size)
+            near = plain + 2 * np.log(size) - math.log(2) + grown
+        half = np.array([float(p.half) for p in self.panels])
+        errors = np.minimum(whole, near) + np.log(half) + log_error_factor() + 1e-9
+        analytic = np.array([p.analytic for p in self.panels])
+        return np.where(analytic & np.isfinite(errors), errors, math.inf)
+
+    def _exponent(self, k: float) -> FloatArray:
+        """Return a bound of ln of the weight plus k Re L on the ellipses."""
+        rows = []
+        for p in self.panels:
+            w, s = p.weight_slope, p.loss_slope
+            if not p.analytic:
+                rows.append(math.inf)
+                continue
+            low, high = sorted((k * s.lower, k * s.upper))
+            real = max(abs(w.lower + low), abs(w.upper + high))
+            reach = REAL_REACH * real + IMAGINARY_REACH * (w.imaginary + abs(k) * s.imaginary)
+            slack = p.weight_slack + abs(k) * (p.loss_slack + p.rounding) + p.rounding
+            rows.append(p.log_weight + k * p.loss + float(p.half) * reach + slack)
+        return np.array(rows)
+
+    def _loss_size(self) -> FloatArray:
+        rows = []
+        for p in self.panels:
+            s = p.loss_slope
+            if not p.analytic:
+                rows.append(math.inf)
+                continue
+            size = math.hypot(max(abs(s.lower), abs(s.upper)), s.imaginary)
+            # Where the slope stands for two real numbers (`_continuation_error`), the real and
+            # the imaginary part of the loss each move by at most this.
+            size *= math.sqrt(2)
+            reach = float(p.half) * math.hypot(REAL_REACH, IMAGINARY_REACH)
+            near = (abs(p.loss) + p.rounding + reach * size + p.loss_slack) * (1 + 1e-12)
+            rows.append(min(near, p.loss_size))
+        return np.array(rows)
+
+    def log_sums(self) -> tuple[float, float]:
+        """Bound ln of the sum of the rule over all panels."""
+        weight, loss, weight_error, loss_error = (
+            np.concatenate([p.nodes[i] for p in self.panels]) for i in range(4)
+        )
+        terms = weight + log_psi(loss, self.b)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.where(loss == 0, 0.0, loss_error / np.abs(loss))
+        error = weight_error + relative * slope_bound(loss, self.b) * 2 + RELATIVE_ERROR
+        error += 4e-16 * np.where(np.isfinite(terms), np.abs(terms), 0.0)
+        # A loss that may be 0 counts up to its error, and for nothing from below.
+        blurred = relative > 0.25
+        most = log_psi(np.abs(loss) + loss_error, self.b) + 1e-12
+        most = np.maximum(most, log_psi(-np.abs(loss) - loss_error, self.b) + 1e-12)
+        upper = np.where(blurred, weight + most + weight_error, terms + error)
+        lower = np.where(blurred, -math.inf, terms - error)
+        rounding = 2.0**-52 * terms.size
+        return _log_sum(lower) - rounding, _log_sum(upper) + rounding
+
+
+def _largest(errors: FloatArray, target: float) -> NDArray[np.bool_]:
+    """Mark as few errors as it takes for the others to sum to at most e^target."""
+    order = np.argsort(errors)
+    with np.errstate(over="ignore"):
+        sums = np.logaddexp.accumulate(errors[order])
+    marks = np.ones(errors.size, dtype=np.bool_)
+    marks[order[: int(np.searchsorted(sums, target))]] = False
+    return marks
+
+
+def _log_sum(logs: FloatArray) -> float:
+    top = float(np.max(logs))
+    if math.isinf(top) or math.isnan(top):
+        return top
+    return top + math.log(math.fsum(np.exp(logs - top).tolist()))
+
+
+def _log_gap(bounds: tuple[float, float]) -> float:
+    low, high = bounds
+    if low == -math.inf or math.isinf(high):
+        return high
+    return high + math.log(max(-math.expm1(low - high), 1e-300))

@@ -1,0 +1,46 @@
+"""Why a law cannot keep a promise: one error per reason."""
+
+from __future__ import annotations
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import Real, exact_text
+
+
+def not_in_the_papers(law: object, guarantee: object, statement: str) -> InvalidParameter:
+    """The papers state nothing about this law and this guarantee."""
+    return InvalidParameter(
+        explain(
+            f"a guarantee that the papers prove for this law ({statement})",
+            f"{law!r} and {guarantee!r}",
+            'Use method="exact", or another law',
+        )
+    )
+
+
+def no_room(condition: str, law: object, smoothing: Real, remedy: str) -> InvalidParameter:
+    """The dilation alone spends the whole guarantee."""
+    return InvalidParameter(
+        explain(condition, f"smoothing={exact_text(smoothing)} with {law!r}", remedy)
+    )
+
+
+def unbounded_loss(law: object, tail: str) -> InvalidParameter:
+    """Pure DP with a tail that falls faster than every power."""
+    return InvalidParameter(
+        explain(
+            "a law with a power tail, for pure DP under smooth sensitivity",
+            f"{law!r}, whose {tail} tail loses without bound under a dilation, however small",
+            "Use PolyPlace, StudentT or GeneralizedCauchy, or ask for zCDP or approximate DP",
+        )
+    )
+
+
+def no_exact_shift(law: object) -> InvalidParameter:
+    """Pure DP for a law whose worst loss is not known here."""
+    return InvalidParameter(
+        explain(
+            "a law whose exact pure-DP shift is proved",
+            f"{law!r}",
+            "Use PolyPlace, StudentT or GeneralizedCauchy",
+        )
+    )

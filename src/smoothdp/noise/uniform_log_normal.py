@@ -1,0 +1,153 @@
+"""The uniform log-normal law."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from scipy import special as scipy_special
+
+from smoothdp.exact import special
+from smoothdp.exact.balls import ball
+from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.special import Ball
+from smoothdp.noise import normal
+from smoothdp.noise.convolved import LogNormalFactor
+from smoothdp.noise.inversion import invert
+from smoothdp.noise.law import FloatArray
+from smoothdp.noise.specification import ParameterSpec
+from smoothdp.sources import Source
+
+# Below this shape the closed form of the tail cancels, and an integral replaces it.
+_SMALL = 0.5
+_FAR_LEFT = -9.0
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+_UNIT_NODES, _UNIT_WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class UniformLogNormal(LogNormalFactor):
+    """Z = U e^(sigma Y), U uniform on [-1, 1], Y standard normal.
+
+    Density e^(sigma^2 / 2) / 2 * Q(sigma + ln|x| / sigma), Q the normal tail; variance
+    e^(2 sigma^2) / 3. zCDP under smooth sensitivity, for every sigma.
+
+    Args:
+        sigma: shape > 0.
+
+    >>> round(UniformLogNormal("0.75").variance, 12)
+    1.026738949639
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 21")
+    parameters: ClassVar[tuple[ParameterSpec, ...]] = (
+        ParameterSpec(
+            "sigma",
+            "shape",
+            above=0,
+            reach=("1e-3", "20"),
+            typical=("0.75", "1.5", "0.3", "3"),
+        ),
+    )
+    exact_sigma: Fraction
+
+    def __init__(self, sigma: Parameter) -> None:
+        object.__setattr__(self, "exact_sigma", self.parameters[0].read(sigma))
+
+    def _log_density(self, a: FloatArray) -> FloatArray:
+        sigma = self.sigma
+        log_q = normal.log_tail(sigma + np.log(a) / sigma)
+        return sigma * sigma / 2 - math.log(2) + log_q
+
+    def _log_survival(self, a: FloatArray) -> FloatArray:
+        w = np.log(a) / self.sigma
+        left, right = np.minimum(w, 0.0), np.maximum(w, 0.0)
+        if self.sigma >= _SMALL:
+            near = np.log(0.5 - self._central_mass(np.minimum(a, 1.0)))
+            excess = normal.mills(right) - normal.mills(right + self.sigma)
+        else:
+            near = np.log(self._near_tail(left) / 2)
+            excess = self._mills_difference(right)
+        far = np.log(excess) - math.log(2) - right * right / 2 - normal.LOG_ROOT_TWO_PI
+        far = np.where(np.isinf(a), -math.inf, far)
+        return np.where(w > 0, far, near)
+
+    def _mills_difference(self, w: FloatArray) -> FloatArray:
+        """Return the integral over u > 0 of exp(-w u - u^2 / 2) (1 - e^(-sigma u)), w >= 0."""
+        # In units of 1 / (w + 1) it falls like e^-u at least beyond the first few units.
+        total = np.zeros_like(w)
+        for start, stop in ((0.0, 4.0), (4.0, 12.0), (12.0, 24.0), (24.0, 44.0)):
+            for node, weight in zip(_UNIT_NODES, _UNIT_WEIGHTS, strict=True):
+                u = (start + (stop - start) * node) / (w + 1)
+                term = np.exp(-w * u - u * u / 2) * -np.expm1(-self.sigma * u)
+                total = total + (stop - start) * weight / (w + 1) * term
+        return total
+
+    def _near_tail(self, w: FloatArray) -> FloatArray:
+        """Return P(|Z| > e^(sigma w)), w <= 0: the mean of (1 - e^(-sigma (Y - w)))_+."""
+        sigma = self.sigma
+        start = np.maximum(w, _FAR_LEFT)
+        total = np.full_like(w, self._positive_part(start))
+        for node, weight in zip(_UNIT_NODES, _UNIT_WEIGHTS, strict=True):
+            y = start * node
+            density = np.exp(-y * y / 2 - normal.LOG_ROOT_TWO_PI)
+            total = total - start * weight * density * -np.expm1(-sigma * (y - start))
+        far = -np.expm1(sigma * w + sigma * sigma / 2) - scipy_special.ndtr(w)
+        far += np.exp(sigma * w + sigma * sigma / 2) * scipy_special.ndtr(w + sigma)
+        return np.where(w < _FAR_LEFT, far, total)
+
+    def _positive_part(self, start: FloatArray) -> FloatArray:
+        """Return the same integral over Y > 0, for -9 <= start <= 0."""
+        total = np.zeros_like(start)
+        for node, weight in zip(_UNIT_NODES, _UNIT_WEIGHTS, strict=True):
+            y = 9.0 * node
+            density = math.exp(-y * y / 2 - normal.LOG_ROOT_TWO_PI)
+            total = total + 9.0 * weight * density * -np.expm1(-self.sigma * (y - start))
+        return total
+
+    def _central_mass(self, a: FloatArray) -> FloatArray:
+        """Return P(0 < Z < a) = (Phi(w) + a e^(sigma^2 / 2) Q(w + sigma)) / 2, w = ln a / sigma."""
+        sigma = self.sigma
+        w = np.log(a) / sigma
+        scaled = np.exp(normal.log_tail(w + sigma) + sigma * sigma / 2 + np.log(a))
+        return np.asarray((scipy_special.ndtr(w) + scaled) / 2)
+
+    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
+        def log_slope(x: FloatArray) -> FloatArray:
+            return self._log_density(x) - self._log_survival(x)
+
+        return invert(self._log_survival, log_slope, log_tail)
+
+    def _central_quantile(self, mass: FloatArray) -> FloatArray:
+        def log_mass(x: FloatArray) -> FloatArray:
+            return np.log(self._central_mass(x))
+
+        def log_slope(x: FloatArray) -> FloatArray:
+            return self._log_density(x) - log_mass(x)
+
+        return invert(log_mass, log_slope, np.log(mass))
+
+    def _moment(self, k: int) -> float:
+        return special.nearest(lambda: ball(self.exact_sigma**2 * k * k / 2).exp() / (k + 1))
+
+    def _ball_log_density(self, v: Ball) -> Ball:
+        sigma = self._shape()
+        return sigma * sigma / 2 + (special.normal_tail(sigma + v / sigma) / 2).log()
+
+    def _ball_log_peak(self) -> Ball:
+        sigma = self._shape()
+        return sigma * sigma / 2 - special.number(2.0).log()
+
+    def _real_elasticity(self, v: Ball) -> Ball:
+        sigma = self._shape()
+        w = sigma + v / sigma
+        return special.normal_log_density(w).exp() / special.normal_tail(w) / sigma
+
+    def _ball_survival(self, x: Ball) -> Ball:
+        sigma = self._shape()
+        w = x.log() / sigma
+        inner = x * (sigma * sigma / 2).exp() * special.normal_tail(w + sigma)
+        return (special.normal_tail(w) - inner) / 2

@@ -1,0 +1,34 @@
+"""What the bounds of papers 2 and 4 on noise are about: shapes, losses and their rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import precision, round_up
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.special import Ball
+
+_BITS = 192
+
+
+def upper_float(compute: Callable[[], Ball]) -> float:
+    """Return a float not below what ``compute`` encloses."""
+    with precision(_BITS):
+        return round_up(compute())
+
+
+def read_above(value: Parameter, least: int, *, name: str) -> Fraction:
+    """Return an exact number above ``least``, or raise InvalidParameter."""
+    number = exact_fraction(value, name=name)
+    if number <= least:
+        raise InvalidParameter(
+            explain(f"{name} > {least}", f"{name}={exact_text(number)}", f"Raise {name}")
+        )
+    return number
+
+
+def read_magnitude(value: Parameter, *, name: str) -> Fraction:
+    """Return |value|: shifts and dilations of both signs cost the same in these bounds."""
+    return abs(exact_fraction(value, name=name))

@@ -1,0 +1,233 @@
+"""All noise laws side by side for one guarantee and smoothing: theorem, exact, lower bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.errors import InvalidParameter, SmoothdpError
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.noise import (
+    ArsinhNormal,
+    Gaussian,
+    GeneralizedCauchy,
+    Laplace,
+    LaplaceLogNormal,
+    Log1pNormal,
+    NoiseDistribution,
+    PolyPlace,
+    StudentT,
+    UniformLogNormal,
+)
+from smoothdp.noise.calibration import Calibration, best_shape, calibrate
+from smoothdp.noise.theorems import variance_lower_bound
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.text import table
+
+FAMILIES: tuple[type[NoiseDistribution], ...] = (
+    PolyPlace,
+    StudentT,
+    GeneralizedCauchy,
+    ArsinhNormal,
+    Log1pNormal,
+    UniformLogNormal,
+    LaplaceLogNormal,
+    Laplace,
+    Gaussian,
+)
+"""In the order of the table."""
+_SHAPES = {
+    PolyPlace: (2.001, 3000.0),
+    StudentT: (2.001, 300.0),
+    GeneralizedCauchy: (3.001, 100.0),
+    ArsinhNormal: (0.01, 4.0),
+    UniformLogNormal: (0.01, 4.0),
+    LaplaceLogNormal: (0.01, 4.0),
+}
+_GRID = 120
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseRow:
+    """One family of laws.
+
+    Attributes:
+        family: its name.
+        paper_deviation: least standard deviation by the papers' theorems, at smooth
+            sensitivity 1, over shapes; None where they state none.
+        calibration: the exact calibration at the best shape; None where there is none.
+        why_not: why there is none.
+    """
+
+    family: str
+    paper_deviation: float | None
+    calibration: Calibration | None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseTable:
+    """Every family of laws for one guarantee and smoothing."""
+
+    guarantee: Guarantee
+    smoothing: Fraction
+    rows: tuple[NoiseRow, ...]
+    least_deviation: float | None
+    """No noise with this guarantee has a smaller standard deviation; None if not known."""
+
+    def text(self) -> str:
+        """Return the table and what it says."""
+        header = ("law", "theorem", "exact", "label", "s", "gap", "exact / lower bound")
+        rows = [self._cells(row) for row in self.rows]
+        bound = "no lower bound is known for this guarantee"
+        if self.least_deviation is not None:
+            bound = f"no noise can have less than {self.least_deviation:.4g}"
+        return (
+            f"Noise for {self.guarantee!r}, smoothing {exact_text(self.smoothing)}\n"
+            "Standard deviations at smooth sensitivity 1, by the papers' theorems and exactly; "
+            f"{bound}.\n\n{table(rows, header=header)}\n\n"
+            "A release is f(x) + (S(x) / s) Z, S the smooth sensitivity. s is safe: rounded "
+            "down, and `gap` bounds\nhow far below the largest it lies."
+        )
+
+    def _cells(self, row: NoiseRow) -> tuple[str, ...]:
+        paper = "-" if row.paper_deviation is None else f"{row.paper_deviation:.4g}"
+        found = row.calibration
+        if found is None:
+            return (row.family, paper, "-", row.why_not, "", "", "")
+        ratio = ""
+        if self.least_deviation is not None:
+            ratio = f"{found.standard_deviation / self.least_deviation:.3f}"
+        gap = "-" if math.isinf(found.relative_gap) else f"{found.relative_gap:.0e}"
+        return (
+            repr(found.law),
+            paper,
+            f"{found.standard_deviation:.4g}",
+            found.label,
+            f"{found.shift:.6g}",
+            gap,
+            ratio,
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything for JSON."""
+        return {
+            "guarantee": repr(self.guarantee),
+            "smoothing": exact_text(self.smoothing),
+            "least_standard_deviation": self.least_deviation,
+            "laws": [
+                {
+                    "family": row.family,
+                    "paper_standard_deviation": row.paper_deviation,
+                    **_calibration_dict(row),
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def noise_table(
+    guarantee: Guarantee,
+    *,
+    smoothing: Parameter,
+    progress: Callable[[int, int], None] | None = None,
+) -> NoiseTable:
+    """Calibrate every family of noise laws, each at its best shape.
+
+    Args:
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
+        smoothing: t > 0.
+        progress: called with (families done, families in all).
+
+    Raises:
+        InvalidParameter: another guarantee, or a smoothing outside its domain.
+    """
+    t = exact_fraction(smoothing, name="smoothing")
+    rows = []
+    for done, family in enumerate(FAMILIES, 1):
+        rows.append(_row(family, guarantee, t))
+        if progress is not None:
+            progress(done, len(FAMILIES))
+    return NoiseTable(guarantee, t, tuple(rows), least_deviation(guarantee, t))
+
+
+def least_deviation(guarantee: Guarantee, smoothing: Fraction) -> float | None:
+    """Return a standard deviation that no noise goes below, or None where none is known."""
+    try:
+        variance = variance_lower_bound(guarantee, shift=1, smoothing=smoothing)
+    except InvalidParameter:
+        return None
+    return math.sqrt(variance)
+
+
+def paper_deviation(
+    family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction
+) -> float | None:
+    """Return the least standard deviation over shapes by the papers' theorems, or None."""
+    if family not in _SHAPES:
+        return (
+            _deviation_by_paper(family(), guarantee, smoothing) if not family.parameters else None
+        )
+    low, high = _SHAPES[family]
+    steps = [low * (high / low) ** (place / _GRID) for place in range(_GRID + 1)]
+    shapes = [Fraction(f"{step:.4g}") for step in steps]
+    epsilon = guarantee.parameters().get("epsilon")
+    if isinstance(epsilon, Fraction) and smoothing > 0:
+        shapes.append(epsilon / smoothing)  # PolyPlace's own
+    found = [
+        deviation
+        for shape in shapes
+        if (deviation := _try_shape(family, shape, guarantee, smoothing)) is not None
+    ]
+    return min(found, default=None)
+
+
+def _try_shape(
+    family: type[NoiseDistribution], shape: Fraction, guarantee: Guarantee, smoothing: Fraction
+) -> float | None:
+    try:
+        law = family(shape)  # type: ignore[call-arg]
+    except SmoothdpError:
+        return None
+    return _deviation_by_paper(law, guarantee, smoothing)
+
+
+def _deviation_by_paper(
+    law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction
+) -> float | None:
+    try:
+        found = calibrate(law, guarantee, smoothing=smoothing, method="paper").standard_deviation
+    except SmoothdpError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _row(family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction) -> NoiseRow:
+    paper = paper_deviation(family, guarantee, smoothing)
+    try:
+        law = best_shape(family, guarantee, smoothing=smoothing)
+        found = calibrate(law, guarantee, smoothing=smoothing)
+    except SmoothdpError as error:
+        return NoiseRow(family.__name__, paper, None, f"none: {_reason(error)}")
+    return NoiseRow(family.__name__, paper, found)
+
+
+def _reason(error: SmoothdpError) -> str:
+    """Return what was expected, the first sentence of the message."""
+    return str(error).split(";")[0].removeprefix("Expected ")
+
+
+def _calibration_dict(row: NoiseRow) -> dict[str, object]:
+    found = row.calibration
+    if found is None:
+        return {"law": None, "why_not": row.why_not}
+    return {
+        "law": repr(found.law),
+        "shift": found.shift,
+        "standard_deviation": found.standard_deviation,
+        "label": found.label,
+        "relative_gap": None if math.isinf(found.relative_gap) else found.relative_gap,
+        "reason": found.reason,
+    }

@@ -1,0 +1,210 @@
+"""Sampled noise against the distribution function of its law, and the precision attack.
+
+False-alarm rate: 1e-8 a test at most, by exact binomial laws and Massart's inequality; fixed
+seeds; 1e-6 over the suite. Each test rejects a declared wrong law, and the attack a naive sampler.
+
+The attack: Haney, Desfontaines, Hartman, Shrestha, Hay, Precision-based attacks and interval
+refining: how to break, then fix, differential privacy on finite computers (2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.mechanisms.smooth.laws import lazy_law
+from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.noise import (
+    ArsinhNormal,
+    Gaussian,
+    GeneralizedCauchy,
+    Laplace,
+    LaplaceLogNormal,
+    Log1pNormal,
+    NoiseDistribution,
+    PolyPlace,
+    StudentT,
+    UniformLogNormal,
+)
+from smoothdp.privacy import PureDP
+from smoothdp.queries import Mean, Median
+from smoothdp.testing import frequency_test
+
+LEVEL = 1e-8
+SEED = 20261129
+DRAWS = 20_000
+STEP = Fraction(1, 2**60)
+LAWS: list[NoiseDistribution] = [
+    Laplace(),
+    Gaussian(),
+    LaplaceLogNormal("0.5"),
+    UniformLogNormal("0.75"),
+    ArsinhNormal("0.4"),
+    Log1pNormal("0.5"),
+    StudentT(3),
+    StudentT("0.5"),
+    PolyPlace(5),
+    PolyPlace("12.5"),
+    PolyPlace("1.5"),
+    GeneralizedCauchy(4),
+    GeneralizedCauchy("1.5"),
+]
+
+
+def sampled(
+    law: NoiseDistribution, *, centre: int = 0, factor: Fraction = Fraction(1)
+) -> list[int]:
+    """Return draws of centre + factor Z in units of STEP, less the centre."""
+    limit = 1 << 1100
+    draws = RoundedDraws(
+        lazy_law(law),
+        centre=centre / STEP,
+        factor=factor / STEP,
+        decay=Fraction(0),
+        lowest=-limit,
+        highest=limit,
+    )
+    rng = SeededRandom(SEED)
+    return [draws.draw(rng) - int(centre / STEP) for _ in range(DRAWS)]
+
+
+Cdf = Callable[[NDArray[np.float64]], object]
+
+
+def cells_test(values: NDArray[np.float64], law: NoiseDistribution, cdf: Cdf) -> float:
+    """Return the p-value of the counts in 60 cells that are equally likely under the law."""
+    edges = np.asarray(law.quantile(np.linspace(0, 1, 61)[1:-1]))
+    stated = np.diff(np.asarray(cdf(edges)), prepend=0.0, append=1.0)
+    return frequency_test(np.bincount(np.searchsorted(edges, values), minlength=60), stated)
+
+
+def distance_test(values: NDArray[np.float64], law: NoiseDistribution, cdf: Cdf) -> float:
+    """Return the p-value of the largest distance of two distribution functions (Massart)."""
+    del law
+    ordered = np.sort(values)
+    stated = np.asarray(cdf(ordered))
+    ranks = np.arange(values.size + 1) / values.size
+    distance = max(float((ranks[1:] - stated).max()), float((stated - ranks[:-1]).max()))
+    return min(1.0, 2 * math.exp(-2 * values.size * distance**2))
+
+
+def low_digits_test(indices: list[int]) -> float:
+    """Return the p-value of the last six bits being uniform, for steps far below the noise."""
+    counts = np.bincount([index % 64 for index in indices], minlength=64)
+    return frequency_test(counts, np.full(64, 1 / 64))
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_draws_follow_the_law(law: NoiseDistribution) -> None:
+    indices = sampled(law)
+    values = np.array([float(index * STEP) for index in indices])
+    shift = law.quantile(0.75) / 5
+    for test in (cells_test, distance_test):
+        assert test(values, law, law.cdf) > LEVEL
+        # 25% too wide, or moved by a fifth of the quartile: rejected.
+        assert test(values, law, lambda x: law.cdf(x / 1.25)) < LEVEL
+        assert test(values, law, lambda x: law.cdf(x - shift)) < LEVEL
+    assert low_digits_test(indices) > LEVEL
+
+
+def naive(centre: float, factor: float, law: NoiseDistribution, seed: int) -> NDArray[np.float64]:
+    """What must not be done: centre + factor * Z in floats."""
+    return centre + factor * np.asarray(law.quantile(np.random.default_rng(seed).random(DRAWS)))
+
+
+def test_the_last_digits_of_a_naive_sampler_are_not_those_of_the_law() -> None:
+    """Noise of deviation 2^-20 at 1: the exact sampler fills 2^-60, floats end at 2^-52."""
+    law, factor = PolyPlace(5), Fraction(1, 2**20)
+    assert low_digits_test(sampled(law, centre=1, factor=factor)) > LEVEL
+    floats = naive(1.0, float(factor), law, SEED)
+    assert low_digits_test([int(Fraction(float(v)) / STEP) for v in floats]) < LEVEL
+
+
+# ---- the precision attack --------------------------------------------------------------------
+
+
+def precision_test(
+    at_zero: NDArray[np.float64], at_one: NDArray[np.float64], epsilon: float
+) -> float:
+    """Return a p-value for: P(event | 0) <= e^epsilon P(event | 1), both ways, of every event
+    "the output is finer (or no finer) than 2^-k".
+
+    Bonferroni over the events, directions, and the two one-sided exact intervals.
+    """
+    places = [
+        np.array([float(v).as_integer_ratio()[1].bit_length() - 1 for v in values])
+        for values in (at_zero, at_one)
+    ]
+    events = [
+        tuple((place > k) == finer for place in places)
+        for k in range(max(int(place.max()) for place in places) + 1)
+        for finer in (True, False)
+    ]
+    worst = 1.0
+    for event in events:
+        for one, other in ((event[0], event[1]), (event[1], event[0])):
+            worst = min(worst, _ratio_test(int(one.sum()), int(other.sum()), epsilon))
+    return min(1.0, worst * 2 * max(1, len(events)))
+
+
+def _ratio_test(hits: int, other_hits: int, epsilon: float) -> float:
+    """Return a p-value for p <= e^epsilon q, from hits of both among DRAWS trials each."""
+    low, high = 0.0, 1.0
+    # At level a, reject if the lower limit of p is above e^epsilon times the upper one of q.
+    for _ in range(20):
+        level = 10 ** (-30 * (1 - (low + high) / 2))
+        p = stats.beta.ppf(level / 2, hits, DRAWS - hits + 1) if hits else 0.0
+        q = (
+            stats.beta.isf(level / 2, other_hits + 1, DRAWS - other_hits)
+            if other_hits < DRAWS
+            else 1.0
+        )
+        if p > math.exp(epsilon) * q:
+            high = (low + high) / 2
+        else:
+            low = (low + high) / 2
+    return float(10 ** (-30 * (1 - high)))
+
+
+def released(data: list[float], mechanism: SmoothNoise, seed: int) -> NDArray[np.float64]:
+    draws = mechanism._draws(mechanism.query.summary(data, smoothing=mechanism.smoothing))
+    rng = SeededRandom(seed)
+    return np.array([float(mechanism.grid.number(draws.draw(rng))) for _ in range(DRAWS)])
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_precision_of_the_output_says_nothing(statistic: str) -> None:
+    """Answers 0 and 1 of neighbouring databases."""
+    query = Mean((0, 1)) if statistic == "mean" else Median((0, 1), window=1)
+    rows = ([0.0], [1.0]) if statistic == "mean" else ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0])
+    mechanism = SmoothNoise.calibrate(
+        query, guarantee=PureDP(1), n_records=len(rows[0]), smoothing="0.1"
+    )
+    zero, one = (released(row, mechanism, SEED + i) for i, row in enumerate(rows))
+    assert precision_test(zero, one, 1.0) > LEVEL
+    scale = 1 / mechanism.calibration.shift
+    naive_zero = naive(0.0, scale, mechanism.noise, SEED)
+    naive_one = naive(1.0, scale, mechanism.noise, SEED + 1)
+    assert precision_test(naive_zero, naive_one, 1.0) < LEVEL
+
+
+def test_releases_follow_the_law() -> None:
+    """End to end: (y - f) s / S, against the law and against a wrong one."""
+    data = [float(v) for v in range(101)]
+    mechanism = SmoothNoise.calibrate(
+        Median((0, 100), window=5), guarantee=PureDP(1), n_records=101
+    )
+    values = released(data, mechanism, SEED)
+    s = mechanism.query.smooth_sensitivity(data, smoothing=mechanism.smoothing)
+    noise = (values - 50.0) * mechanism.calibration.shift / s
+    for test in (cells_test, distance_test):
+        assert test(noise, mechanism.noise, mechanism.noise.cdf) > LEVEL
+        assert test(noise * 1.25, mechanism.noise, mechanism.noise.cdf) < LEVEL
