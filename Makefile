@@ -15,7 +15,7 @@ export OPENBLAS_NUM_THREADS := 1
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@echo "make demo         privacy of US presidential elections, recomputed (about a minute)"
+	@echo "make demo         measure elections, release and collect flight delays (a few minutes)"
 	@echo "make test         all fast tests and checks, from nothing (a few minutes)"
 	@echo "make check        style, types, layers, doctests"
 	@echo "make test-slow    slow and statistical suites"
@@ -46,13 +46,30 @@ help: ## Show this list
 
 COMMA := ,
 
-demo: .venv/stamp-plot ## The main job on real input
-	@echo "==> elections of 1920-2024, 0.2% of the votes lost at random"
-	@mkdir -p build/demo
-	@$(BIN)/smoothdp papers figure smoothed-dp/1 --out build/demo/elections.png
+DEMO := build/demo
+FLIGHTS := $(DEMO)/flights.parquet --missing 0 --epsilon 1 --delta 1e-6
+
+demo: .venv/stamp-plot-data-demo ## The main jobs on real input
+	@mkdir -p $(DEMO)
+	@echo "==> Measure: elections of 1920-2024, 0.2% of the votes lost at random"
+	@$(BIN)/smoothdp papers figure smoothed-dp/1 --out $(DEMO)/elections.png
 	@echo
 	@echo "==> the same, on average over what the 56 units of 2020 say about a voter"
-	@$(BIN)/smoothdp papers figure smoothed-dp/2 --out build/demo/smoothed.png
+	@$(BIN)/smoothdp papers figure smoothed-dp/2 --out $(DEMO)/smoothed.png
+	@echo
+	@echo "==> Release: delays of 336,776 flights from New York in 2013"
+	@$(RUN) -m demo.flights $(DEMO)
+	@$(RUN) -m demo.releases $(DEMO)
+	@echo
+	@echo "==> Collect: the same flights as users who trust nobody, through a shuffler"
+	@$(BIN)/smoothdp collect $(FLIGHTS) --column dep_delay --above 15
+	@echo
+	@$(BIN)/smoothdp collect $(FLIGHTS) --column dep_delay --bounds -60 240 --n-bits 16
+	@echo
+	@$(BIN)/smoothdp collect $(FLIGHTS) --column dest --domain $(DEMO)/airports.txt
+	@echo
+	@$(BIN)/smoothdp collect $(DEMO)/flights.parquet --missing none --epsilon 1 --delta 1e-6 \
+		--column tailnum --domain $(DEMO)/tails.txt
 
 test: check smoke ## All fast tests and checks
 	@echo "==> tests"

@@ -43,6 +43,19 @@ def upper_text(log_value: float, digits: int = 4) -> str:
     return f"{value:.{digits - 1}e}"
 
 
+def ratio_up(value: Fraction, digits: int = 4) -> str:
+    """Return a number in [0, 1] as text with a few digits, rounded up, at any depth.
+
+    >>> ratio_up(Fraction(1, 10**6)), ratio_up(Fraction(1, 3)), ratio_up(Fraction(1, 3 * 10**400))
+    ('1e-6', '0.3334', '3.334e-401')
+    """
+    context = Context(prec=digits, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+    number = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    if number == 0 or number >= Decimal("0.0001"):
+        return f"{number.normalize(context):f}"
+    return f"{number.normalize(context):e}"
+
+
 def number_up(value: float | Fraction, digits: int = 4) -> str:
     """Return a nonnegative number as text with a few digits, rounded up.
 

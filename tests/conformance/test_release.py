@@ -241,7 +241,9 @@ BAD_DATA: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("data", "words"), BAD_DATA, ids=lambda v: repr(v)[:40])
+@pytest.mark.parametrize(
+    ("data", "words"), BAD_DATA, ids=[f"{place}" for place in range(len(BAD_DATA))]
+)
 def test_bad_data(data: Any, words: str) -> None:
     rng = Counted()
     with pytest.raises(InvalidData) as caught:

@@ -12,6 +12,8 @@ from smoothdp.sources import Source, bibtex
 pytestmark = pytest.mark.smoke
 
 NEED_NO_SOURCE = {
+    "NoiseTable",
+    "Collection",
     "ComposedProfile",
     "DataModel",
     "DeltaInterval",

@@ -9,7 +9,9 @@ import click
 
 from smoothdp.cli.collect import collect
 from smoothdp.cli.measure import measure
+from smoothdp.cli.noise import noise
 from smoothdp.cli.papers import papers
+from smoothdp.cli.release import release
 from smoothdp.errors import PrivacyWarning, SmoothdpError
 
 
@@ -27,9 +29,8 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-commands.add_command(measure)
-commands.add_command(collect)
-commands.add_command(papers)
+for command in (measure, noise, release, collect, papers):
+    commands.add_command(command)
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:

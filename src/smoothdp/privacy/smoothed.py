@@ -12,7 +12,7 @@ from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.privacy.standard import EpsilonDelta
 from smoothdp.sources import Source
-from smoothdp.text import number_up, upper_text
+from smoothdp.text import number_up, ratio_up
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -66,7 +66,7 @@ class SmoothedDP(EpsilonDelta):
     def words(self) -> str:
         return (
             "changes the probability of any set of outputs by at most a factor "
-            f"e^{number_up(self.epsilon)} plus a share that is {upper_text(self.log_delta)} "
+            f"e^{number_up(self.epsilon)} plus a share that is {ratio_up(self.exact_delta)} "
             "on average, if the rows are independent draws from distributions of the model "
             f"({self.model.n_vertices} distributions over {self.model.n_atoms} values). It "
             "promises nothing for data that the model does not describe."

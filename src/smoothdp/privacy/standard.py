@@ -14,7 +14,7 @@ from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.sources import Source
-from smoothdp.text import number_up, upper_text
+from smoothdp.text import number_up, ratio_up
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -128,6 +128,6 @@ class ApproxDP(EpsilonDelta):
     def words(self) -> str:
         return (
             "changes the probability of any set of outputs by at most a factor "
-            f"e^{number_up(self.epsilon)} plus {upper_text(self.log_delta)}, the share of "
+            f"e^{number_up(self.epsilon)} plus {ratio_up(self.exact_delta)}, the share of "
             "cases in which nothing is promised."
         )

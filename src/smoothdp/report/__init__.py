@@ -3,12 +3,15 @@
 from smoothdp.report.collect import collect_histogram, collect_mean, collect_share
 from smoothdp.report.collection import Collection
 from smoothdp.report.measurement import Measurement, measure_histogram
+from smoothdp.report.noise_table import NoiseTable, noise_table
 
 __all__ = [
     "Collection",
     "Measurement",
+    "NoiseTable",
     "collect_histogram",
     "collect_mean",
     "collect_share",
     "measure_histogram",
+    "noise_table",
 ]

@@ -50,8 +50,8 @@ def collect_share(
         messages_per_user=1.0,
         release=release,
         profile=protocol.profile(),
-        epsilon=protocol.profile().epsilon(guarantee.delta),
-        delta=guarantee.delta,
+        epsilon=guarantee.epsilon,
+        log_delta=protocol.profile().log_delta(guarantee.exact_epsilon),
         bounds={"noise": _random_users(protocol, guarantee)},
     )
 
@@ -97,8 +97,8 @@ def collect_mean(
         messages_per_user=float(protocol.n_bits),
         release=release,
         profile=protocol.profile(),
-        epsilon=protocol.profile().epsilon(guarantee.delta),
-        delta=guarantee.delta,
+        epsilon=guarantee.epsilon,
+        log_delta=protocol.profile().log_delta(guarantee.exact_epsilon),
         bounds={},
     )
 
@@ -143,8 +143,8 @@ def collect_histogram(
         messages_per_user=protocol.mean_messages,
         release=release,
         profile=protocol.profile(),
-        epsilon=protocol.profile().epsilon(guarantee.delta),
-        delta=guarantee.delta,
+        epsilon=guarantee.epsilon,
+        log_delta=protocol.profile().log_delta(guarantee.exact_epsilon),
         bounds={"noise": _noise_bits(protocol, guarantee)},
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.text import number_up, table
+from smoothdp.text import number_up, table, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.privacy.profile import PrivacyProfile
@@ -29,7 +30,7 @@ class Collection:
         messages_per_user: on average.
         release: the value with its guarantee.
         profile: the exact privacy profile.
-        epsilon: the exact epsilon at the delta that was asked for.
+        epsilon: as asked for; log_delta: ln of the exact delta there, rounded up.
         bounds: what the papers' bounds would have asked for, in words, by name.
     """
 
@@ -41,7 +42,7 @@ class Collection:
     release: Release[Any]
     profile: PrivacyProfile
     epsilon: float
-    delta: float
+    log_delta: float
     bounds: dict[str, str]
 
     def text(self) -> str:
@@ -52,7 +53,8 @@ class Collection:
             ("messages", f"{self.messages_per_user:.6g} per user"),
             (
                 "privacy",
-                f"epsilon {number_up(self.epsilon)} at delta {self.delta:.3g} (exact, certified)",
+                f"delta({number_up(self.epsilon)}) = {upper_text(self.log_delta)}, exact and "
+                "rounded up",
             ),
             *self.bounds.items(),
         ]
@@ -79,7 +81,7 @@ class Collection:
             "messages_per_user": self.messages_per_user,
             "protocol": self.release.mechanism,
             "epsilon": self.epsilon,
-            "delta": self.delta,
+            "delta": math.exp(self.log_delta),
             "bounds": self.bounds,
             "is_private": self.release.is_private,
             "guarantee": self.release.guarantee.sentence(),

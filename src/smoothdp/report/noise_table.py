@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
-from smoothdp.errors import InvalidParameter, SmoothdpError
+from smoothdp.errors import InvalidParameter, SmoothdpError, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.noise import (
     ArsinhNormal,
@@ -23,6 +24,8 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration import Calibration, best_shape, calibrate
 from smoothdp.noise.theorems import variance_lower_bound
+from smoothdp.plots.canvas import save
+from smoothdp.plots.densities import plot_densities
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.text import table
 
@@ -47,6 +50,7 @@ _SHAPES = {
     LaplaceLogNormal: (0.01, 4.0),
 }
 _GRID = 120
+_MOST_SMOOTHING = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class NoiseRow:
         paper_deviation: least standard deviation by the papers' theorems, at smooth
             sensitivity 1, over shapes; None where they state none.
         calibration: the exact calibration at the best shape; None where there is none.
-        why_not: why there is none.
+        why_not: why there is none, as the library says it.
     """
 
     family: str
@@ -84,20 +88,22 @@ class NoiseTable:
         bound = "no lower bound is known for this guarantee"
         if self.least_deviation is not None:
             bound = f"no noise can have less than {self.least_deviation:.4g}"
+        none = "".join(f"\n{row.family}: {row.why_not}" for row in self.rows if row.why_not)
         return (
             f"Noise for {self.guarantee!r}, smoothing {exact_text(self.smoothing)}\n"
             "Standard deviations at smooth sensitivity 1, by the papers' theorems and exactly; "
             f"{bound}.\n\n{table(rows, header=header)}\n\n"
             "A release is f(x) + (S(x) / s) Z, S the smooth sensitivity. s is safe: rounded "
             "down, and `gap` bounds\nhow far below the largest it lies."
+            f"{none}"
         )
 
     def _cells(self, row: NoiseRow) -> tuple[str, ...]:
         paper = "-" if row.paper_deviation is None else f"{row.paper_deviation:.4g}"
         found = row.calibration
         if found is None:
-            return (row.family, paper, "-", row.why_not, "", "", "")
-        ratio = ""
+            return (row.family, paper, "none", "", "", "", "")
+        ratio = "-"
         if self.least_deviation is not None:
             ratio = f"{found.standard_deviation / self.least_deviation:.3f}"
         gap = "-" if math.isinf(found.relative_gap) else f"{found.relative_gap:.0e}"
@@ -110,6 +116,16 @@ class NoiseTable:
             gap,
             ratio,
         )
+
+    def draw(self, path: str | Path) -> Path:
+        """Write a picture of the densities of the noise, and return its path."""
+        laws = {
+            repr(row.calibration.law): (row.calibration.law, row.calibration.noise_scale(1))
+            for row in self.rows
+            if row.calibration is not None
+        }
+        title = f"noise for {self.guarantee!r}, smoothing {exact_text(self.smoothing)}"
+        return save(plot_densities(laws, title=title), path)
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON."""
@@ -145,6 +161,14 @@ def noise_table(
         InvalidParameter: another guarantee, or a smoothing outside its domain.
     """
     t = exact_fraction(smoothing, name="smoothing")
+    if not 0 < t <= _MOST_SMOOTHING:
+        raise InvalidParameter(
+            explain(
+                f"0 < smoothing <= {_MOST_SMOOTHING}",
+                f"smoothing={smoothing}",
+                "Give the smoothing of the sensitivity, such as 0.1",
+            )
+        )
     rows = []
     for done, family in enumerate(FAMILIES, 1):
         rows.append(_row(family, guarantee, t))
@@ -210,13 +234,8 @@ def _row(family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fract
         law = best_shape(family, guarantee, smoothing=smoothing)
         found = calibrate(law, guarantee, smoothing=smoothing)
     except SmoothdpError as error:
-        return NoiseRow(family.__name__, paper, None, f"none: {_reason(error)}")
+        return NoiseRow(family.__name__, paper, None, str(error))
     return NoiseRow(family.__name__, paper, found)
-
-
-def _reason(error: SmoothdpError) -> str:
-    """Return what was expected, the first sentence of the message."""
-    return str(error).split(";")[0].removeprefix("Expected ")
 
 
 def _calibration_dict(row: NoiseRow) -> dict[str, object]:

@@ -1,0 +1,56 @@
+"""The guarantee that ``release``, ``noise`` and ``plan`` ask for, from the same options."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import click
+
+import smoothdp as sd
+
+KINDS = ("pure", "approx", "zcdp", "tcdp")
+
+
+def read_guarantee(
+    kind: str, epsilon: str | None, delta: str | None, rho: str | None, omega: str | None
+) -> sd.Guarantee:
+    """Return the guarantee; epsilon with zCDP and tCDP means rho = epsilon^2 / 2.
+
+    Args:
+        kind: "pure", "approx", "zcdp" or "tcdp".
+        epsilon, delta, rho, omega: what was given on the command line.
+    """
+    concentrated = kind in ("zcdp", "tcdp")
+    if concentrated and (epsilon is None) == (rho is None):
+        raise click.UsageError(
+            f"Expected one of --epsilon and --rho with {kind}; got "
+            f"{'neither' if epsilon is None else 'both'}. Give one."
+        )
+    if not concentrated and (epsilon is None or rho is not None):
+        raise click.UsageError(
+            f"Expected --epsilon, and no --rho, with {kind}; got other options. Give epsilon."
+        )
+    if (kind == "approx") != (delta is not None):
+        raise click.UsageError("Expected --delta with approx and with nothing else. Mend it.")
+    if (kind == "tcdp") != (omega is not None):
+        raise click.UsageError("Expected --omega with tcdp and with nothing else. Mend it.")
+    if kind == "pure":
+        assert epsilon is not None
+        return sd.PureDP(epsilon)
+    if kind == "approx":
+        assert epsilon is not None
+        assert delta is not None
+        return sd.ApproxDP(epsilon, delta=delta)
+    if rho is not None:
+        budget: str | Fraction = rho
+    else:
+        assert epsilon is not None
+        exact = sd.PureDP(epsilon).exact_epsilon
+        if not isinstance(exact, Fraction):
+            raise click.UsageError(f"Expected a rational --epsilon with {kind}; got {epsilon}.")
+        budget = exact**2 / 2
+        click.echo(f"Note: {kind} with rho = epsilon^2 / 2 = {float(budget):g}", err=True)
+    if kind == "zcdp":
+        return sd.ZCDP(budget)
+    assert omega is not None
+    return sd.TruncatedCDP(budget, omega=omega)

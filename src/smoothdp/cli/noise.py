@@ -1,0 +1,47 @@
+"""``smoothdp noise``: how much noise a guarantee needs, law by law."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import smoothdp as sd
+from smoothdp.cli.guarantee_options import KINDS, read_guarantee
+from smoothdp.cli.progress import progress_bar
+
+
+@click.command()
+@click.option("--guarantee", "kind", type=click.Choice(KINDS), default="pure", show_default=True)
+@click.option("--epsilon", help="Epsilon; with zcdp and tcdp it means rho = epsilon^2 / 2.")
+@click.option("--delta", help="Delta, with approx.")
+@click.option("--rho", help="Rho, with zcdp and tcdp, instead of epsilon.")
+@click.option("--omega", help="Omega, with tcdp.")
+@click.option("--smoothing", required=True, help="Smoothing t of the sensitivity, e.g. 0.1.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the densities of the noise.")
+def noise(
+    kind: str,
+    epsilon: str | None,
+    delta: str | None,
+    rho: str | None,
+    omega: str | None,
+    smoothing: str,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Compare all noise laws for smooth sensitivity: the papers' theorems, and exactly.
+
+    \b
+    Examples:
+      smoothdp noise --epsilon 1 --smoothing 0.1
+      smoothdp noise --guarantee zcdp --epsilon 1 --smoothing 0.1 --plot noise.png
+    """
+    guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
+    with progress_bar("calibrating") as progress:
+        found = sd.noise_table(guarantee, smoothing=smoothing, progress=progress)
+    if plot is not None:
+        found.draw(plot)
+        click.echo(f"Picture: {plot}", err=True)
+    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())
