@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+
+from smoothdp.noise import special_functions as special
 
 FloatArray = NDArray[np.float64]
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from scipy import special as scipy_special
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
+from smoothdp.noise import special_functions as scipy_special
 from smoothdp.noise.convolved import LogNormalFactor
 from smoothdp.noise.inversion import invert
 from smoothdp.noise.law import FloatArray
