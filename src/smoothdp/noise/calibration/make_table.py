@@ -13,9 +13,13 @@ from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration.calibrate import compute_claim
 from smoothdp.noise.calibration.shapes import compute_shape
 from smoothdp.noise.calibration.table import FILE, make_entry
+from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
+from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.log1p_normal import Log1pNormal
 from smoothdp.noise.poly_place import PolyPlace
+from smoothdp.noise.student_t import StudentT
+from smoothdp.noise.uniform_log_normal import UniformLogNormal
 from smoothdp.privacy.concentrated import ZCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP
@@ -29,10 +33,15 @@ def rows() -> Iterator[Row]:
         e = Fraction(epsilon)
         for ratio in ("1/50", "1/20", "1/10", "1/5", "3/10", "1/2"):
             yield ArsinhNormal, ZCDP(e * e / 2), e * Fraction(ratio)
-        for ratio in ("7/10", "1"):
+        # Releases of small data come out at 11/20 and 3/5.
+        for ratio in ("11/20", "3/5", "7/10", "1"):
             yield Log1pNormal, ZCDP(e * e / 2), e * Fraction(ratio)
         for ratio in ("1/20", "1/10", "1/5"):
             yield PolyPlace, ApproxDP(e, delta="1e-6"), e * Fraction(ratio)
+    # The example of `smoothdp noise`.
+    for family in (PolyPlace, StudentT, GeneralizedCauchy, UniformLogNormal, LaplaceLogNormal):
+        yield family, ZCDP(Fraction(1, 2)), Fraction(1, 10)
+    yield Log1pNormal, ZCDP(Fraction(1, 2)), Fraction(1, 10)
 
 
 def main() -> None:
