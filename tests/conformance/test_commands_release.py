@@ -153,6 +153,28 @@ def test_figures_of_paper_4(name: str, tmp_path: Path, capsys: pytest.CaptureFix
         assert row["Laplace, exact"] is None
 
 
+def test_figures_of_paper_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Against the notes' values of Figures 1 and 2, found independently."""
+    checked = 0
+    for name in ("gaussian-shuffling/1", "gaussian-shuffling/2"):
+        out = tmp_path / "figure.png"
+        main(["papers", "figure", name, "--json", "--out", str(out)])
+        found = json.loads(capsys.readouterr().out)
+        assert out.exists()
+        out.unlink()
+        for panel in found["panels"]:
+            exact = panel["curves"]["exact"]
+            for title, axis, at, value in [
+                ("(a) C_H", "type I error", 0.1, 0.840767),
+                ("(b) Boolean sum", "epsilon", 0.3, 5.3224e-5),
+                ("(d) real sum, 10 bits", "epsilon", 0.4, 1.475e-2),
+            ]:
+                if panel["title"] == title:
+                    assert exact[panel[axis].index(at)] == pytest.approx(value, rel=1e-3)
+                    checked += 1
+    assert checked == 3
+
+
 BAD = [
     (["noise", "--smoothing", "0.1"], "--epsilon"),
     (["noise", "--guarantee", "zcdp", "--smoothing", "0.1"], "--epsilon and --rho"),

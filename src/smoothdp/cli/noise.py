@@ -10,6 +10,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.guarantee_options import KINDS, read_guarantee
 from smoothdp.cli.progress import progress_bar
+from smoothdp.papers import FIGURES
 
 
 @click.command()
@@ -21,6 +22,11 @@ from smoothdp.cli.progress import progress_bar
 @click.option("--smoothing", required=True, help="Smoothing t of the sensitivity, e.g. 0.1.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the densities of the noise.")
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder for Figures 1 and 2 of paper 4, with the exact curves.",
+)
 def noise(
     kind: str,
     epsilon: str | None,
@@ -30,13 +36,14 @@ def noise(
     smoothing: str,
     as_json: bool,
     plot: Path | None,
+    figures: Path | None,
 ) -> None:
     """Compare all noise laws for smooth sensitivity: the papers' theorems, and exactly.
 
     \b
     Examples:
       smoothdp noise --epsilon 1 --smoothing 0.1
-      smoothdp noise --guarantee zcdp --epsilon 1 --smoothing 0.1 --plot noise.png
+      smoothdp noise --guarantee zcdp --epsilon 1 --smoothing 0.1 --figures figures
     """
     guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
     with progress_bar("calibrating") as progress:
@@ -44,4 +51,8 @@ def noise(
     if plot is not None:
         found.draw(plot)
         click.echo(f"Picture: {plot}", err=True)
+    if figures is not None:
+        for place in ("1", "2"):
+            drawn = FIGURES[f"polyplace/{place}"].compute().draw(figures / f"polyplace-{place}.png")
+            click.echo(f"Picture: {drawn}", err=True)
     click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())

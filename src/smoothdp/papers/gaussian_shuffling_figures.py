@@ -58,7 +58,10 @@ class _PanelFigure:
                 {
                     "title": p.title,
                     p.x_label: list(p.xs),
-                    "curves": {k: list(v) for k, v in p.curves.items()},
+                    "curves": {
+                        label: [None if math.isnan(y) else y for y in ys]
+                        for label, ys in p.curves.items()
+                    },
                 }
                 for p in self.panels
             ],
@@ -82,7 +85,7 @@ class ShufflingFigure(_PanelFigure):
         The claimed curves of Theorem 2 are false in general; at these parameters they hold.
         """
         given = {"n_users": _N, "expected_random_users": _LAMBDA}
-        one, many = BooleanSum(_N, expected_random_users=_LAMBDA), None
+        one = BooleanSum(_N, expected_random_users=_LAMBDA)
         panels = [
             Panel(
                 "(a) Boolean sum",
