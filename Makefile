@@ -47,7 +47,6 @@ help: ## Show this list
 COMMA := ,
 
 DEMO := build/demo
-FLIGHTS := $(DEMO)/flights.parquet --missing 0 --epsilon 1 --delta 1e-6
 
 demo: .venv/stamp-plot-data-demo ## The main jobs on real input
 	@mkdir -p $(DEMO)
@@ -62,14 +61,7 @@ demo: .venv/stamp-plot-data-demo ## The main jobs on real input
 	@$(RUN) -m demo.releases $(DEMO)
 	@echo
 	@echo "==> Collect: the same flights as users who trust nobody, through a shuffler"
-	@$(BIN)/smoothdp collect $(FLIGHTS) --column dep_delay --above 15
-	@echo
-	@$(BIN)/smoothdp collect $(FLIGHTS) --column dep_delay --bounds -60 240 --n-bits 16
-	@echo
-	@$(BIN)/smoothdp collect $(FLIGHTS) --column dest --domain $(DEMO)/airports.txt
-	@echo
-	@$(BIN)/smoothdp collect $(DEMO)/flights.parquet --missing none --epsilon 1 --delta 1e-6 \
-		--column tailnum --domain $(DEMO)/tails.txt
+	@$(RUN) -m demo.collected $(DEMO)
 
 test: check smoke ## All fast tests and checks
 	@echo "==> tests"
