@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -36,3 +38,22 @@ def show(title: str, rows: list[Row]) -> None:
     for row in rows:
         ratio = row.seconds / rows[0].seconds
         print(f"  {row.what:<58} {row.seconds * 1e3:>10.3f} ms  x{ratio:<9.3g} {row.reach}")
+
+
+def peak_megabytes(code: str) -> float:
+    """Return the most memory that a fresh Python process takes for some code.
+
+    ru_maxrss of a child begins at the size of its parent on Linux, so /proc is asked first.
+    """
+    ask = (
+        "\nimport re, resource\n"
+        "try:\n"
+        "    text = open('/proc/self/status').read()\n"
+        "    print(int(re.search(r'VmHWM:\\s*(\\d+)', text).group(1)))\n"
+        "except OSError:\n"
+        "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code + ask], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout.split()[-1]) / 1024
