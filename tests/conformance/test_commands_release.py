@@ -85,6 +85,7 @@ def test_release_of_whole_numbers_and_missing_values(
     ("column", "options", "words"),
     [
         ("delay", ["--above", "15"], "share above 15"),
+        ("late", [], "share with a 1"),
         ("delay", ["--bounds", "-60", "240", "--n-bits", "8"], "mean"),
         ("dest", ["--domain", "airports.txt"], "Counts of 2000 users over 4 values"),
         ("dest", ["--bins", "10"], "bin "),
@@ -182,7 +183,7 @@ BAD = [
     (["noise", "--epsilon", "1", "--delta", "1e-6", "--smoothing", "0.1"], "--delta"),
     (["release", "none.csv", "--column", "a", "--statistic", "mean", "--bounds", "0", "1",
       "--epsilon", "1"], "none.csv"),
-    (["collect", "none.csv", "--column", "a", "--epsilon", "1", "--delta", "1e-6"], "--above"),
+    (["collect", "none.csv", "--column", "a", "--epsilon", "1", "--delta", "1e-6"], "none.csv"),
 ]  # fmt: skip
 
 
@@ -226,6 +227,7 @@ def test_bad_releases(
     [
         ("dest", ["--domain", "gone.txt"], "gone.txt"),
         ("dest", ["--bins", "0"], "--bins"),
+        ("delay", [], "values 0 and 1"),
         ("dest", ["--above", "1"], "finite numbers"),
         ("delay", ["--bounds", "5", "1"], "low < high"),
         ("delay", ["--above", "1", "--bins", "3"], "got 2 of them"),

@@ -43,7 +43,8 @@ def collect(
     """Run a shuffled protocol on the users of a column and print what the analyser learns.
 
     Every user randomises by themselves, a shuffler mixes the messages, and the analyser sees
-    nothing else. Choose one of --above, --bounds, --domain and --bins.
+    nothing else. Choose one of --above, --bounds, --domain and --bins; without any, the
+    column holds 0 and 1, and the share of ones is collected.
 
     \b
     Examples:
@@ -52,7 +53,7 @@ def collect(
       smoothdp collect flights.csv --column dest --domain airports.txt --epsilon 1 --delta 1e-6
     """
     chosen = [option is not None for option in (above, bounds, domain, bins)]
-    if sum(chosen) != 1:
+    if sum(chosen) > 1:
         raise click.UsageError(
             f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)} of them. "
             "Say what to collect."
@@ -66,14 +67,13 @@ def collect(
         )
     else:
         numbers = sd.read_column(file, column, missing=missing)
-        if above is not None:
-            found = sd.collect_share(
-                numbers, above=above, guarantee=guarantee, confidence=confidence
-            )
-        else:
-            assert bounds is not None
+        if bounds is not None:
             found = sd.collect_mean(
                 numbers, bounds=bounds, guarantee=guarantee, n_bits=n_bits, confidence=confidence
+            )
+        else:
+            found = sd.collect_share(
+                numbers, above=above, guarantee=guarantee, confidence=confidence
             )
     if plot is not None:
         found.draw(plot)

@@ -20,16 +20,16 @@ from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 def collect_share(
     values: NDArray[np.float64],
     *,
-    above: Parameter,
+    above: Parameter | None = None,
     guarantee: ApproxDP,
     confidence: Parameter = "0.95",
     rng: Entropy | None = None,
 ) -> Collection:
-    """Collect the share of users whose value exceeds a threshold: BooleanSum on one bit each.
+    """Collect the share of users with a 1, or above a threshold: BooleanSum on one bit each.
 
     Args:
-        values: one number per user.
-        above: the threshold, public.
+        values: one number per user; 0 or 1 without a threshold.
+        above: the threshold, public; None for values that are 0 or 1.
         guarantee: (epsilon, delta), replacing one user.
         confidence: of the error bar.
         rng: `SystemRandom()` by default.
@@ -37,14 +37,24 @@ def collect_share(
     Raises:
         InvalidParameter, InvalidData: arguments outside their domains.
     """
-    limit = float(exact_fraction(above, name="above"))
-    n = len(values)
+    numbers = np.asarray(values)
+    if above is None:
+        wrong = numbers[(numbers != 0) & (numbers != 1)]
+        if wrong.size:
+            raise InvalidData(
+                explain("values 0 and 1", f"{wrong[0]:g}", "Give a threshold (above=, --above)")
+            )
+        bits, label = numbers == 1, "with a 1"
+    else:
+        limit = float(exact_fraction(above, name="above"))
+        bits, label = numbers > limit, f"above {limit:g}"
+    n = len(numbers)
     protocol = BooleanSum.calibrate(n, guarantee=guarantee)
     failure = _failure(confidence)
-    release = protocol.release((values > limit).astype(np.uint8), rng=rng)
+    release = protocol.release(bits.astype(np.uint8), rng=rng)
     return Collection(
-        title=f"Share of {n} users above {limit:g}",
-        estimates={f"share above {limit:g}": release.value / n},
+        title=f"Share of {n} users {label}",
+        estimates={f"share {label}": release.value / n},
         error=protocol.error(failure) / n,
         confidence=float(1 - failure),
         messages_per_user=1.0,
