@@ -29,7 +29,11 @@ def main(folder: str) -> None:
     _show(share, {"share above 15": float((delays > 15).mean())})
 
     print("$ smoothdp collect flights.parquet --column dep_delay --bounds -60 240 ...")
-    mean = sd.collect_mean(delays, bounds=BOUNDS, guarantee=GUARANTEE, n_bits=16)
+    mean = sd.collect_mean(
+        delays,
+        bounds=BOUNDS,
+        guarantee=GUARANTEE,
+    )
     _show(mean, {"mean": float(np.clip(delays, *BOUNDS).mean())})
 
     for column, domain in (("dest", "airports.txt"), ("tailnum", "tails.txt")):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -299,6 +300,49 @@ def test_calibration_of_many_bits() -> None:
     best = RealSum.best_n_bits(1000, guarantee=claim, data="boolean")
     assert 2 <= best <= 64
     assert RealSum.best_n_bits(1000, guarantee=claim) >= best
+
+
+def test_calibration_chooses_the_bits() -> None:
+    """All of it within seconds, whatever the number of users; no search is repeated."""
+    claim = ApproxDP(1, delta="1e-6")
+    started = time.process_time()
+    protocol = RealSum.calibrate(336_776, guarantee=claim)
+    profile = protocol.profile()
+    assert protocol.n_bits == 64
+    assert Fraction(profile.delta(1)) <= claim.exact_delta
+    lower, upper = profile.epsilon_bounds("1e-6")
+    assert 0.9998 < lower <= upper == 1.0
+    assert time.process_time() - started < 15
+    # The same protocol, given by its numbers: certified once more, from nothing.
+    given = RealSum(
+        336_776, expected_random_users=protocol.expected_random_users, n_bits=protocol.n_bits
+    )
+    assert Fraction(given.profile().delta(1)) <= claim.exact_delta
+    assert protocol.mse() < 1.1 * RealSum.calibrate(336_776, guarantee=claim, n_bits=32).mse()
+    for bad in (0, -1, 1.5, True, math.nan):
+        with pytest.raises(InvalidParameter, match="at_most"):
+            RealSum.best_n_bits(1000, guarantee=claim, at_most=bad)  # type: ignore[arg-type]
+    assert RealSum.best_n_bits(336_776, guarantee=claim, at_most=7) == 4
+
+
+def test_only_calibration_counts_as_proof() -> None:
+    claim = ApproxDP(1, delta="1e-6")
+    stated = RealSum(1000, expected_random_users=5, n_bits=20, promise=claim)
+    assert stated.profile().delta(1) > 1e-3
+    assert stated.profile().epsilon("1e-6") > 2
+    proved = RealSum.calibrate(1000, guarantee=claim, n_bits=20)
+    assert proved.profile().epsilon("1e-6") <= 1.0
+    assert proved.profile(n_honest=1000).epsilon("1e-6") <= 1.0
+    # Other laws, another epsilon, another delta.
+    assert proved.profile(n_honest=900).delta(1) > 1e-6
+    assert proved.profile(n_honest=900).epsilon("1e-6") > 1
+    assert proved.replayed_profile(2).delta(1) > 1e-6
+    assert proved.profile().delta("0.99") > 1.05e-6
+    assert proved.profile().delta("1.01") < 0.95e-6
+    assert proved.profile().epsilon("0.9e-6") > 1
+    assert proved.profile().epsilon("1.1e-6") < 1
+    again = replace(proved, expected_random_users=Fraction(5))
+    assert again.profile().delta(1) > 1e-3
 
 
 def test_calibration_by_the_paper() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -157,6 +158,74 @@ def test_worst_case_and_violation(n: int, share: str) -> None:
         assert found is not None
         assert found[1]
         assert truths[found[0]] == max(truths)
+
+
+@lru_cache(maxsize=1)
+def whole_numbers(n: int, hit: int, miss: int) -> list[int]:
+    """The law of n zeros and n ones, times (hit + miss)^2n."""
+    zeros = [math.comb(n, k) * hit**k * miss ** (n - k) for k in range(n + 1)]
+    law = [0] * (2 * n + 1)
+    for i, x in enumerate(zeros):
+        for j, y in enumerate(reversed(zeros)):
+            law[i + j] += x * y
+    return law
+
+
+@pytest.mark.parametrize("bits", [1, 3])
+@pytest.mark.parametrize("growth", [Fraction(1), Fraction(21, 20), Fraction(5, 4)])
+def test_delta_by_transforms(bits: int, growth: Fraction) -> None:
+    """Windows of more than 256 counts are convolved by transforms; q = 2/5, whole numbers."""
+    n, hit, miss = 620, 2, 3
+    others = whole_numbers(n, hit, miss)
+    user = [math.comb(bits, k) * hit**k * miss ** (bits - k) for k in range(bits + 1)]
+    laws = []
+    for part in (user, user[::-1]):
+        law = [0] * (2 * n + bits + 1)
+        for i, x in enumerate(part):
+            for j, y in enumerate(others):
+                law[i + j] += x * y
+        laws.append(law)
+    whole = growth.denominator * (hit + miss) ** (2 * n + bits)
+    truth = sum(
+        max(0, growth.denominator * a - growth.numerator * b) for a, b in zip(*laws, strict=True)
+    )
+    epsilon = LogRatio(growth) if growth != 1 else Fraction(0)
+    q = Fraction(hit, hit + miss)
+    assert tilted_window(n, 2 / 3, odds_roundings=1).mass.size >= 256
+    contains(log_flip_delta(n, n, q, bits, epsilon), Fraction(truth, whole))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_violation_finds_what_is_there(seed: int) -> None:
+    """Figures made up: any bound that grows with the range; the ranges must cover all k."""
+    rng = random.Random(seed)
+    n = rng.choice([0, 1, 2, 7, 60, 300])
+    figures = [-math.inf if rng.random() < 0.2 else rng.uniform(-3, 0) for _ in range(n + 1)]
+    if rng.random() < 0.5:
+        figures.sort(reverse=rng.random() < 0.5)
+    loss = rng.choice([0.0, 1e-3, 0.1, 5.0])
+    held: set[int] = set()
+    limit = rng.choice([max(figures), rng.uniform(-3, 0.1), math.inf])
+
+    def value(zeros: int, ones: int) -> LogBounds:
+        first, last = ones, n - zeros
+        upper = max(figures[first : last + 1]) + loss * (last - first)
+        if upper <= limit:
+            held.update(range(first, last + 1))
+        return LogBounds(figures[first] if first == last else -math.inf, upper)
+
+    found = violation(value, n, limit=limit)
+    if max(figures) <= limit:
+        assert found is None
+        assert held == set(range(n + 1))
+    else:
+        assert found is not None
+        assert figures[found[0]] > limit
+        assert found[1]
+    # Too few parts decide nothing, or what is true.
+    hasty = violation(value, n, limit=limit, most_parts=1)
+    assert hasty is not None or max(figures) <= limit
+    assert hasty is None or not hasty[1] or figures[hasty[0]] > limit
 
 
 def test_fewer_users_with_the_same_flip_probability() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.balls import ball, enclose, precision
+from smoothdp.exact.convolution import convolve
 from smoothdp.exact.flip_kernel import flip_kernel
 from smoothdp.exact.logspace import (
     LIBM_ERROR,
@@ -52,8 +53,8 @@ def log_flip_delta(
     if kernel is None:
         return LOG_ZERO
     first, second = _windows(n_zeros, n_ones, flip, kernel.tilt)
-    steps = np.convolve(first.steps, kernel.partial_sums)
-    values = np.convolve(steps, second.mass)
+    steps, before = convolve(first.steps, kernel.partial_sums)
+    values, after = convolve(steps, second.mass)
     low = first.low + second.low
     n_kernel = kernel.partial_sums.size
     n_sums = min(first.steps.size, n_kernel) + min(steps.size, second.mass.size) + 8
@@ -63,6 +64,8 @@ def log_flip_delta(
     largest = float(np.abs(first.steps).max())
     peak = float(second.mass.max() if second.mass.size > first.mass.size else first.mass.max())
     each = weight * (largest * relative + first.step_error) + n_kernel * 2.0**-52 * largest
+    # Masses sum to 1 but for roundings.
+    each += 1.01 * before + after
     residual_low, residual_high = kernel.residual
     dropped = 1.01 * (first.dropped + second.dropped)
     # Totals from the first one at which the truth is certainly not positive are left out: the
@@ -75,9 +78,12 @@ def log_flip_delta(
     exponent = distance * -math.log(kernel.tilt) if kernel.tilt < 1.0 else 0.0 * distance
     powers = np.exp(-exponent)
     terms = np.maximum(values[:n_terms], 0.0) * powers
-    total = math.fsum(terms.tolist())
-    n_weights = math.fsum(powers.tolist())
+    # Sums of m positive terms in any order are within m roundings.
+    summed = (n_terms + 2) * UNIT_ROUNDOFF
+    total = float(terms.sum())
+    n_weights = float(powers.sum()) * (1 + summed)
     loose = n_weights * each + float(terms @ (3.0 * exponent + 10.0)) * UNIT_ROUNDOFF
+    loose += total * summed
     mass = min(1.0, n_weights * peak) * 1.01
     upper = (total + loose * 1.01 + residual_high * mass + dropped) * (1 + 8 * UNIT_ROUNDOFF)
     lower = (total - loose * 1.01 + residual_low * mass - 2 * dropped) * (1 - 8 * UNIT_ROUNDOFF)

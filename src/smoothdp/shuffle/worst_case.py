@@ -9,6 +9,7 @@ fewer users breaks the bound (notes: shuffle.md section 6, attacked.md C1).
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 
 from smoothdp.exact.logspace import LogBounds
@@ -56,22 +57,39 @@ def violation(
 ) -> tuple[int, bool] | None:
     """Return a k with value(N - k, k) not certainly at most ``limit``; None if there is none.
 
-    The flag says whether the value at k is certainly above the limit; it is False as well where
-    ``most_parts`` did not decide.
+    Ranges of k are laid side by side from 0 on, each as wide as its bound allows. The flag says
+    whether the value at k is certainly above the limit; it is False as well where ``most_parts``
+    did not decide.
     """
-    parts = [(0, n_others)]
-    n_parts = 0
-    while parts:
-        first, last = parts.pop()
-        bounds = value(n_others - last, first)
-        if bounds.upper <= limit:
-            continue
-        if first == last:
+    first, width, n_parts = 0, n_others + 1, 0
+    before: tuple[int, float] | None = None
+    while first <= n_others:
+        width = min(width, n_others + 1 - first)
+        bounds = value(n_others - first - width + 1, first)
+        held = bounds.upper <= limit
+        if not held and width == 1:
             return first, bounds.lower > limit
         n_parts += 1
-        if n_parts > most_parts:
+        if n_parts > 2 * most_parts:
             return first, False
-        middle = (first + last) // 2
-        # The low end, where the worst case most often is, comes off the stack first.
-        parts.extend([(middle + 1, last), (first, middle)])
+        tried, here = width, (width, bounds.upper)
+        width = _next_width(here, before, limit)
+        # Only what was computed decides; the width is a guess of what will do.
+        if held:
+            first += tried
+            width = min(max(width, tried + tried // 4 + 1), 4 * tried)
+        else:
+            width = max(1, min(max(width, tried // 8), tried - tried // 8 - 1))
+        before = here
     return None
+
+
+def _next_width(here: tuple[int, float], before: tuple[int, float] | None, limit: float) -> int:
+    """Return the width at which the line through two (width, bound) meets the limit, or less."""
+    width, upper = here
+    if before is None or before[0] == width or not math.isfinite(upper - before[1]):
+        return 2 * width if upper <= limit else width // 2
+    slope = (upper - before[1]) / (width - before[0])
+    if slope <= 0.0:
+        return 2 * width if upper <= limit else width // 2
+    return int(min(4.0 * width, max(0.0, 0.95 * (width + (limit - upper) / slope))))
