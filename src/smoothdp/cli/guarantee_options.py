@@ -12,14 +12,17 @@ KINDS = ("pure", "approx", "zcdp", "tcdp")
 
 
 def read_guarantee(
-    kind: str, epsilon: str | None, delta: str | None, rho: str | None, omega: str | None
+    kind: str | None, epsilon: str | None, delta: str | None, rho: str | None, omega: str | None
 ) -> sd.Guarantee:
     """Return the guarantee; epsilon with zCDP and tCDP means rho = epsilon^2 / 2.
 
     Args:
-        kind: "pure", "approx", "zcdp" or "tcdp".
+        kind: "pure", "approx", "zcdp" or "tcdp"; None for what the others say: tcdp with omega,
+            zcdp with rho, approx with delta, else pure.
         epsilon, delta, rho, omega: what was given on the command line.
     """
+    if kind is None:
+        kind = "tcdp" if omega else "zcdp" if rho else "approx" if delta else "pure"
     concentrated = kind in ("zcdp", "tcdp")
     if concentrated and (epsilon is None) == (rho is None):
         raise click.UsageError(

@@ -14,7 +14,7 @@ from smoothdp.papers import FIGURES
 
 
 @click.command()
-@click.option("--guarantee", "kind", type=click.Choice(KINDS), default="pure", show_default=True)
+@click.option("--guarantee", "kind", type=click.Choice(KINDS), help="Default: by the options.")
 @click.option("--epsilon", help="Epsilon; with zcdp and tcdp it means rho = epsilon^2 / 2.")
 @click.option("--delta", help="Delta, with approx.")
 @click.option("--rho", help="Rho, with zcdp and tcdp, instead of epsilon.")
@@ -28,7 +28,7 @@ from smoothdp.papers import FIGURES
     help="A folder for Figures 1 and 2 of paper 4, with the exact curves.",
 )
 def noise(
-    kind: str,
+    kind: str | None,
     epsilon: str | None,
     delta: str | None,
     rho: str | None,

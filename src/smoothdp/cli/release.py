@@ -19,7 +19,7 @@ from smoothdp.cli.statistics import STATISTICS, read_query
 @click.option("--bounds", nargs=2, required=True, help="Public bounds; values are clamped to them.")
 @click.option("--trim", help="With trimmed-mean: share (0.05) or count (50) left out a side.")
 @click.option("--q", "quantile", help="With quantile: the share of records below, e.g. 0.9.")
-@click.option("--guarantee", "kind", type=click.Choice(KINDS), default="pure", show_default=True)
+@click.option("--guarantee", "kind", type=click.Choice(KINDS), help="Default: by the options.")
 @click.option("--epsilon", help="Epsilon; with zcdp and tcdp it means rho = epsilon^2 / 2.")
 @click.option("--delta", help="Delta, with approx.")
 @click.option("--rho", help="Rho, with zcdp and tcdp, instead of epsilon.")
@@ -34,7 +34,7 @@ def release(
     bounds: tuple[str, str],
     trim: str | None,
     quantile: str | None,
-    kind: str,
+    kind: str | None,
     epsilon: str | None,
     delta: str | None,
     rho: str | None,

@@ -40,7 +40,8 @@ def epsilon_root(log_delta: Callable[[Real], float], goal: float, *, side: int) 
         high *= 4.0
         at_high = value(high)
     for _ in range(100):
-        slope = (at_low - at_high) / (high - low)
+        before = high - low
+        slope = (at_low - at_high) / before
         middle = _within(low, high, low + at_low / slope)
         # The secant point, then one just beyond the root as seen from there: so both ends close in.
         for _ in range(2):
@@ -54,6 +55,14 @@ def epsilon_root(log_delta: Callable[[Real], float], goal: float, *, side: int) 
                 return high if side > 0 else low
             step = max(2 * abs(found) / slope, _CLOSE * high / 4)
             middle = _within(low, high, middle + math.copysign(step, found))
+        if high - low > 0.5 * before:
+            # Where delta drops to 0 the tail is not straight, and secants crawl.
+            middle = 0.5 * (low + high)
+            found = value(middle)
+            if found > 0:
+                low, at_low = middle, found
+            else:
+                high, at_high = middle, found
     return high if side > 0 else low
 
 
