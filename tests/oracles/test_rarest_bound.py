@@ -109,6 +109,13 @@ def test_expectation_of_a_falling_function(n: int, chance: str, rate: float) -> 
     assert crude.log_total >= exact
 
 
+@pytest.mark.parametrize("level", [0.0, -1e5, -1e7])
+def test_small_terms_are_not_lost(level: float) -> None:
+    """A constant is its own expectation, however many terms and however deep."""
+    steps = falling_steps(lambda h: level, 4_000_000, Fraction(1, 2))  # noqa: ARG005
+    assert level <= steps.log_total <= level + 1e-8 + 1e-14 * abs(level)
+
+
 def test_least_count() -> None:
     chances = [Fraction(1, 4), Fraction(3, 4)]
     for target in (-3.0, -30.0):

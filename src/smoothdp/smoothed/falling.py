@@ -80,6 +80,12 @@ def falling_steps(
     starts = np.array(sorted(values))
     falling = np.minimum.accumulate(np.array([values[s] for s in starts.tolist()]))
     log_values = falling[np.searchsorted(starts, np.arange(top + 1), side="right") - 1]
-    inside = float(np.logaddexp.reduce(log_mass + log_values))
-    log_total = float(np.logaddexp(inside, log_beyond)) + _ROUNDING
+    terms = log_mass + log_values
+    main = float(terms.max())
+    # Summed as floats around the largest: in logarithms, small terms would be lost one by one.
+    inside = main + math.log(float(np.exp(terms - main).sum())) if main > -math.inf else main
+    log_total = float(np.logaddexp(inside, log_beyond))
+    if log_total > -math.inf:
+        # Three roundings in units of the logarithms, then those of the sum.
+        log_total += _ROUNDING + 2e-15 * abs(log_total)
     return Steps(log_mass, log_values, log_beyond, log_total)

@@ -18,8 +18,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.pmf_points import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
@@ -27,7 +25,12 @@ from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.delta_line import DeltaLine
 from smoothdp.smoothed.falling import falling_steps
-from smoothdp.smoothed.two_smallest import least_count, log_any_below, two_smallest
+from smoothdp.smoothed.two_smallest import (
+    least_count,
+    log_any_below,
+    log_sum_upper,
+    two_smallest,
+)
 from smoothdp.smoothed.two_values import two_values
 
 Vertex = tuple[Fraction, ...]
@@ -62,8 +65,8 @@ def log_bound_by_rarest(
 
         each = max(6, evaluations // len(distinct))
         totals = {p: falling_steps(log_value, n, p, evaluations=each).log_total for p in distinct}
-        main = float(np.logaddexp.reduce([totals[p] for p in least_chances]))
-        return float(np.logaddexp(main, log_any_below(n, others, least) + cap)) + 1e-12
+        beside = log_any_below(n, others, least) + cap
+        return log_sum_upper([*(totals[p] for p in least_chances), beside])
 
     # A tail below the truth costs nothing; the least such c that is known is the second.
     best, chosen = math.inf, 1

@@ -48,4 +48,11 @@ def least_count(n: int, chances: Sequence[Fraction], log_target: float) -> int:
 def log_any_below(n: int, chances: Sequence[Fraction], c: int) -> float:
     """Bound ln of the probability that some of the counts Bin(n, chance) is below c."""
     tails = [log_binomial_tail(n - c + 1, n, 1 - p).upper for p in chances]
-    return float(np.logaddexp.reduce(tails))
+    return log_sum_upper(tails)
+
+
+def log_sum_upper(logs: Sequence[float]) -> float:
+    """Return ln of the sum of a few numbers given by upper bounds of their logarithms."""
+    total = float(np.logaddexp.reduce(logs))
+    # Each step is rounded in units of the logarithm.
+    return total + 1e-15 * (len(logs) + 4) * (1 + abs(total)) if total > -np.inf else total

@@ -224,7 +224,8 @@ def _sum_from(
     # Weights do not fall, and below the mode P falls at least geometrically to the left.
     ratio = line.ratio(start - 1) * (1 - 1e-14)
     left_out = anchor.upper + math.log(float(weight(np.zeros(1))[0]) / (ratio - 1)) + 1e-9
-    return LogBounds(bounds.lower, float(np.logaddexp(bounds.upper, left_out)) + 1e-15)
+    upper = float(np.logaddexp(bounds.upper, left_out))
+    return LogBounds(bounds.lower, upper + 1e-15 * (4 + abs(upper)))
 
 
 def _start(line: Line, first: int) -> int:
