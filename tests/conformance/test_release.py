@@ -295,7 +295,7 @@ BAD: list[tuple[dict[str, Any], type[SmoothdpError], str]] = [
     ({"round_to": True}, InvalidParameter, "True"),
     ({"round_to": 1000, "clamp": True, "query": Mean((1, 9))}, InvalidParameter, "step=1000"),
     ({"clamp": "yes"}, InvalidParameter, "'yes'"),
-    ({"confidence": 0.95}, InvalidParameter, "confidence=0.95"),
+    ({"confidence": 1}, InvalidParameter, "confidence=1"),
     ({"ledger": "ledger.db"}, InvalidParameter, "ledger.db"),
 ]
 

@@ -17,6 +17,7 @@ NEED_NO_SOURCE = {
     "ComposedProfile",
     "DataModel",
     "DeltaInterval",
+    "ErrorPoint",
     "Measurement",
     "Neighbours",
     "Pair",

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import click
 
 import smoothdp as sd
 
-KINDS = ("pure", "approx", "zcdp", "tcdp")
+_KINDS = ("pure", "approx", "zcdp", "tcdp")
+_OPTIONS = (
+    click.option("--guarantee", "kind", type=click.Choice(_KINDS), help="Default: by the options."),
+    click.option("--epsilon", help="Epsilon; with zcdp and tcdp it means rho = epsilon^2 / 2."),
+    click.option("--delta", help="Delta, with approx."),
+    click.option("--rho", help="Rho, with zcdp and tcdp, instead of epsilon."),
+    click.option("--omega", help="Omega, with tcdp."),
+)
+
+
+def guarantee_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command --guarantee, --epsilon, --delta, --rho and --omega."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 def read_guarantee(

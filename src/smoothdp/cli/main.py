@@ -11,6 +11,7 @@ from smoothdp.cli.collect import collect
 from smoothdp.cli.measure import measure
 from smoothdp.cli.noise import noise
 from smoothdp.cli.papers import papers
+from smoothdp.cli.plan import plan
 from smoothdp.cli.release import release
 from smoothdp.errors import PrivacyWarning, SmoothdpError
 
@@ -29,7 +30,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (measure, noise, release, collect, papers):
+for command in (measure, noise, plan, release, collect, papers):
     commands.add_command(command)
 
 

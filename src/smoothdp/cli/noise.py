@@ -8,17 +8,13 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.guarantee_options import KINDS, read_guarantee
+from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
 from smoothdp.cli.progress import progress_bar
 from smoothdp.papers import FIGURES
 
 
 @click.command()
-@click.option("--guarantee", "kind", type=click.Choice(KINDS), help="Default: by the options.")
-@click.option("--epsilon", help="Epsilon; with zcdp and tcdp it means rho = epsilon^2 / 2.")
-@click.option("--delta", help="Delta, with approx.")
-@click.option("--rho", help="Rho, with zcdp and tcdp, instead of epsilon.")
-@click.option("--omega", help="Omega, with tcdp.")
+@guarantee_options
 @click.option("--smoothing", required=True, help="Smoothing t of the sensitivity, e.g. 0.1.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the densities of the noise.")

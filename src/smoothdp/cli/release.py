@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 import smoothdp as sd
-from smoothdp.cli.guarantee_options import KINDS, read_guarantee
-from smoothdp.cli.statistics import STATISTICS, read_query
+from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
+from smoothdp.cli.plan_file import read_plan
+from smoothdp.cli.release_output import missing_note, show_release
+from smoothdp.cli.statistics import read_query, statistic_options
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--column", required=True, help="Column of FILE (CSV or Parquet).")
-@click.option("--statistic", type=click.Choice(STATISTICS), required=True)
-@click.option("--bounds", nargs=2, required=True, help="Public bounds; values are clamped to them.")
-@click.option("--trim", help="With trimmed-mean: share (0.05) or count (50) left out a side.")
-@click.option("--q", "quantile", help="With quantile: the share of records below, e.g. 0.9.")
-@click.option("--guarantee", "kind", type=click.Choice(KINDS), help="Default: by the options.")
-@click.option("--epsilon", help="Epsilon; with zcdp and tcdp it means rho = epsilon^2 / 2.")
-@click.option("--delta", help="Delta, with approx.")
-@click.option("--rho", help="Rho, with zcdp and tcdp, instead of epsilon.")
-@click.option("--omega", help="Omega, with tcdp.")
+@statistic_options
+@guarantee_options
+@click.option("--plan", "plan", type=click.Path(path_type=Path), help="A file of smoothdp plan.")
+@click.option("--confidence", help="Also release error bars that cover with this probability.")
+@click.option(
+    "--covers",
+    type=click.Choice(("statistic", "population", "mean")),
+    default="statistic",
+    show_default=True,
+    help="What error bars cover: the statistic of these records, or what they were drawn from.",
+)
+@click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def release(
     file: Path,
     column: str,
-    statistic: str,
-    bounds: tuple[str, str],
+    statistic: str | None,
+    bounds: tuple[str, str] | None,
     trim: str | None,
     quantile: str | None,
     kind: str | None,
@@ -39,6 +43,10 @@ def release(
     delta: str | None,
     rho: str | None,
     omega: str | None,
+    plan: Path | None,
+    confidence: str | None,
+    covers: str,
+    sd_bound: str | None,
     round_to: str | None,
     missing: str | None,
     as_json: bool,
@@ -52,33 +60,37 @@ def release(
     Examples:
       smoothdp release flights.csv --column delay --statistic median --bounds -60 1440 --epsilon 1
       smoothdp release pay.parquet --column pay --statistic trimmed-mean --trim 0.05 \\
-        --bounds 0 1e6 --guarantee zcdp --rho 0.5
+        --bounds 0 1e6 --guarantee zcdp --rho 0.5 --confidence 0.95
+      smoothdp release flights.csv --column delay --plan plan.json
     """
-    query = read_query(statistic, bounds, trim, quantile)
-    guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
-    values = sd.read_column(file, column, missing=missing)
-    found = sd.release(values, query, guarantee=guarantee, round_to=round_to, clamp=True)
-    note = missing_note(missing)
-    if as_json:
-        result = {
-            "value": found.value,
-            "guarantee": found.guarantee.sentence(),
-            "mechanism": found.mechanism,
-            "n_records": len(values),
-            "missing": note,
-            "version": found.library_version,
-        }
-        click.echo(json.dumps(result, indent=2))
-        return
-    click.echo(f"value      {found.value:.10g}")
-    click.echo(f"mechanism  {found.mechanism}")
-    click.echo(f"\n{found.guarantee.sentence()}{' ' + note if note else ''}")
-
-
-def missing_note(missing: str | None) -> str:
-    """Return what was done with missing values, as the promise has to say it."""
-    if missing is None:
-        return ""
-    if missing == "public-drop":
-        return "Rows without a value were left out: who has none is declared public."
-    return f"Missing values count as {missing}, a public constant."
+    if plan is not None:
+        if any((statistic, bounds, trim, quantile, kind, epsilon, delta, rho, omega)):
+            raise click.UsageError(
+                "Expected --plan alone: it holds statistic, bounds and guarantee; got some of "
+                "these too. Leave one out."
+            )
+        planned = read_plan(plan)
+        values = sd.read_column(file, column, missing=missing)
+        found = planned.release(
+            values,
+            round_to=round_to,
+            clamp=True,
+            confidence=confidence,
+            covers=covers,
+            sd_bound=sd_bound,
+        )
+    else:
+        query = read_query(statistic, bounds, trim, quantile)
+        guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
+        values = sd.read_column(file, column, missing=missing)
+        found = sd.release(
+            values,
+            query,
+            guarantee=guarantee,
+            round_to=round_to,
+            clamp=True,
+            confidence=confidence,
+            covers=covers,
+            sd_bound=sd_bound,
+        )
+    show_release(found, n_records=len(values), note=missing_note(missing), as_json=as_json)

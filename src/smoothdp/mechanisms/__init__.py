@@ -10,6 +10,7 @@ from smoothdp.mechanisms.release_statistic import release
 from smoothdp.mechanisms.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling_winner import SamplingWinner
+from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.stratified import StratifiedHistogram
 from smoothdp.mechanisms.subsampled_gaussian import SubsampledGaussian
@@ -18,6 +19,7 @@ __all__ = [
     "BernoulliHistogram",
     "Composed",
     "GaussianMechanism",
+    "IntervalRelease",
     "LaplaceMechanism",
     "NoisySamplingHistogram",
     "PostProcessed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter
+from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth.defaults import warn_if_useless
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise.law import NoiseDistribution
@@ -23,7 +24,9 @@ def release(
     smoothing: Parameter | None = None,
     round_to: Parameter | None = None,
     clamp: bool = False,
-    confidence: None = None,
+    confidence: Parameter | None = None,
+    covers: str = "statistic",
+    sd_bound: Parameter | None = None,
     ledger: None = None,
     rng: Entropy | None = None,
 ) -> Release[float | int]:
@@ -46,7 +49,15 @@ def release(
         smoothing: t > 0.
         round_to: a step for the output, such as 1 for whole numbers; the value is then an int.
         clamp: whether a value outside the bounds is replaced by the nearest one inside.
-        confidence, ledger: only None as yet.
+        confidence: the probability, such as 0.95, with which an interval is to cover; the result
+            is then an `IntervalRelease`. A stated share of the guarantee pays for it, and the
+            window is wider.
+        covers: "statistic" (of these records: exact, whatever they are); for records drawn
+            independently "population" (nominal; needs a continuous density at the quantile:
+            ties break it, and no check of the private data can tell) or "mean".
+        sd_bound: with covers="mean", a bound on the deviation of a record that is known
+            beforehand.
+        ledger: only None as yet.
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
 
     Warns:
@@ -54,7 +65,8 @@ def release(
 
     Raises:
         InvalidData: no column of finite numbers, or too few for the statistic.
-        InvalidParameter: an argument outside its domain, or no noise keeps the guarantee.
+        InvalidParameter: an argument outside its domain, no noise keeps the guarantee, or an
+            interval that is refused: pure DP with too few records, round_to with "population".
         IncompatibleClaims: a guarantee about adding or removing records.
         In all these cases nothing is released.
 
@@ -67,11 +79,11 @@ def release(
     ... ).value
     45
     """
-    for name, given in (("confidence", confidence), ("ledger", ledger)):
-        if given is not None:
-            raise InvalidParameter(
-                explain(f"{name}=None", f"{name}={given!r}", "This version does not offer it yet")
-            )
+    if ledger is not None:
+        raise InvalidParameter(
+            explain("ledger=None", f"ledger={ledger!r}", "This version does not offer it yet")
+        )
+    coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
     values = read_values(data)
     mechanism = SmoothNoise.calibrate(
         query,
@@ -81,6 +93,7 @@ def release(
         smoothing=smoothing,
         round_to=round_to,
         clamp=clamp,
+        coverage=coverage,
     )
     warn_if_useless(query, guarantee, len(values))
     return mechanism.release(values, rng=rng)

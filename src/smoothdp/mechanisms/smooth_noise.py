@@ -10,8 +10,12 @@ from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, e
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.lazy.rounded import RoundedDraws
 from smoothdp.exact.parameters import Parameter, exact_int, exact_text
+from smoothdp.mechanisms.smooth.budget import bars_budget
+from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import default_family, default_smoothing, resolve_window
+from smoothdp.mechanisms.smooth.error_bars import ErrorBars, is_public, rest_of
 from smoothdp.mechanisms.smooth.grid import OutputGrid, default_step, read_step
+from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth.laws import lazy_law
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.law import NoiseDistribution
@@ -40,6 +44,7 @@ class SmoothNoise:
         calibration: the law of Z, t, s, and the guarantee they keep.
         n_records: n, public; the guarantee is about replacing one record.
         grid: the values that can come out.
+        bars: how ln S is released beside the value, for a confidence interval; None: not.
 
     Raises:
         InvalidParameter: a law that cannot be sampled, a guarantee about adding or removing
@@ -63,12 +68,15 @@ class SmoothNoise:
     calibration: Calibration
     n_records: int
     grid: OutputGrid
+    bars: ErrorBars | None = None
 
     def __post_init__(self) -> None:
         exact_int(self.n_records, name="n_records", minimum=1)
         lazy_law(self.noise)
         _check_neighbours(self.guarantee)
         _check_size(self.query, self.n_records)
+        if self.bars is not None:
+            self.bars.check(self.calibration, self.query, self.n_records)
 
     @classmethod
     def calibrate(
@@ -81,6 +89,7 @@ class SmoothNoise:
         smoothing: Parameter | None = None,
         round_to: Parameter | None = None,
         clamp: bool = False,
+        coverage: Coverage | None = None,
     ) -> SmoothNoise:
         """Return the mechanism with what is not given chosen by rules that see no data.
 
@@ -95,34 +104,54 @@ class SmoothNoise:
             round_to: a step for the output, such as 1 for whole numbers; None: about 2^-30 of
                 the least noise, and no finer than floats within the bounds.
             clamp: whether values outside the bounds are replaced by the nearest inside.
+            coverage: for a confidence interval beside the value, paid for by a share of the
+                guarantee (`smoothdp.mechanisms.smooth.budget`).
 
         Raises:
-            InvalidParameter: an argument outside its domain, or no scale of the noise keeps
-                the guarantee.
+            InvalidParameter: an argument outside its domain, no scale of the noise keeps the
+                guarantee, or error bars would cost more than they give.
             InvalidData: fewer records than the statistic needs.
         """
         _check_kinds(query, guarantee, noise, clamp)
         step = None if round_to is None else read_step(round_to)
         rate = None if smoothing is None else read_smoothing(smoothing)
         n_records = exact_int(n_records, name="n_records", minimum=1)
-        query = resolve_window(query, guarantee, n_records)
+        has_bars = coverage is not None
+        query = resolve_window(query, guarantee, n_records, error_bars=has_bars)
         _check_size(query, n_records)
         if rate is None:
-            rate = default_smoothing(query, guarantee, n_records)
-        family = default_family(guarantee, rate) if noise is None else noise
-        law = best_shape(family, guarantee, smoothing=rate) if isinstance(family, type) else family
+            rate = default_smoothing(query, guarantee, n_records, error_bars=has_bars)
+        cost, spread = Fraction(0), Fraction(0)
+        if coverage is not None:
+            coverage.check(query, n_records, is_rounded=step is not None)
+            if not is_public(query, n_records):
+                cost, spread = bars_budget(guarantee, rate, n_records)
+        rest = rest_of(guarantee, cost) if cost else guarantee
+        family = default_family(rest, rate) if noise is None else noise
+        law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
         lazy_law(law)
-        calibration = law.calibrate(guarantee, smoothing=rate)
+        calibration = law.calibrate(rest, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
         whole = round_to is not None and step.denominator == 1
         grid = OutputGrid(step, query.bounds if clamp else None, whole)
-        return cls(query, calibration, n_records, grid)
+        if coverage is None:
+            return cls(query, calibration, n_records, grid)
+        bars = ErrorBars.make(
+            coverage,
+            calibration,
+            query,
+            guarantee=guarantee,
+            cost=cost,
+            spread=spread,
+            n_records=n_records,
+        )
+        return cls(query, calibration, n_records, grid, bars)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised, before any data are seen."""
-        return self.calibration.guarantee
+        """What is promised, before any data are seen: for value and interval together."""
+        return self.calibration.guarantee if self.bars is None else self.bars.guarantee
 
     @property
     def noise(self) -> NoiseDistribution:
@@ -135,11 +164,14 @@ class SmoothNoise:
         return self.calibration.smoothing
 
     def profile(self) -> PrivacyProfile:
-        """Return the privacy profile of one release, tighter than what the guarantee implies."""
-        return self.calibration.profile()
+        """Return the privacy profile of one release.
+
+        Tighter than what the guarantee implies; with error bars it is just that.
+        """
+        return self.calibration.profile() if self.bars is None else self.bars.guarantee.profile()
 
     def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
-        """Return the statistic with noise, and the guarantee.
+        """Return the statistic with noise, and the guarantee; with bars an `IntervalRelease`.
 
         Args:
             data: one column of n_records numbers, as `Query` takes it.
@@ -159,13 +191,24 @@ class SmoothNoise:
                 )
             )
         source = SystemRandom() if rng is None else rng
-        return Release(
-            value=self.grid.number(self._draws(summary).draw(source)),
-            guarantee=self.guarantee,
-            mechanism=self.describe(),
-            is_private=source.is_private,
-            library_version=library_version(),
-            sources=(self.source, self.query.source, self.noise.source, self.calibration.source),
+        index = self._draws(summary).draw(source)
+        lowest, highest = self.grid.limits()
+        value = self.grid.number(min(max(index, lowest), highest))
+        sources = (self.source, self.query.source, self.noise.source, self.calibration.source)
+        common = (self.guarantee, self.describe(), source.is_private, library_version(), sources)
+        if self.bars is None:
+            return Release(value, *common)
+        interval = self.bars.interval(
+            index * self.grid.step,
+            self.bars.log_sensitivity(summary, source),
+            calibration=self.calibration,
+            query=self.query,
+            step=self.grid.step,
+            n_records=self.n_records,
+        )
+        coverage = self.bars.coverage
+        return IntervalRelease(
+            value, *common, interval, coverage.confidence, coverage.words(self.query)
         )
 
     def describe(self) -> str:
@@ -173,7 +216,7 @@ class SmoothNoise:
         return (
             f"{self.query.describe()}; plus {self.noise!r} noise scaled to smooth sensitivity "
             f"with t = {exact_text(self.smoothing)} (divided by {self.calibration.shift:.6g}); "
-            f"{self.grid.describe()}"
+            f"{self.grid.describe()}" + ("" if self.bars is None else f"; {self.bars.describe()}")
         )
 
     def _draws(self, summary: SensitivitySummary) -> RoundedDraws:
@@ -181,7 +224,9 @@ class SmoothNoise:
         # The candidate is unique and its difference positive: bounds differ, so S > 0.
         ((distance, difference),) = summary.candidates
         step = self.grid.step
-        lowest, highest = self.grid.limits()
+        # The interval is about the value before it is clamped.
+        limits = self.grid if self.bars is None else OutputGrid(step)
+        lowest, highest = limits.limits()
         return RoundedDraws(
             lazy_law(self.noise),
             centre=summary.value / step,

@@ -23,6 +23,7 @@ class Panel(NamedTuple):
     xs: Sequence[float]
     curves: Mapping[str, Sequence[float]]
     log_scale: bool = False
+    log_x: bool = False
 
 
 def plot_panels(panels: Sequence[Panel], *, columns: int = 2) -> Axes:
@@ -45,6 +46,8 @@ def plot_panels(panels: Sequence[Panel], *, columns: int = 2) -> Axes:
             axes.plot(panel.xs, ys, color=colour, linestyle=line, label=label)
         if panel.log_scale:
             axes.set_yscale("log")
+        if panel.log_x:
+            axes.set_xscale("log")
         axes.set_title(panel.title, fontsize=10)
         axes.set_xlabel(panel.x_label)
         axes.set_ylabel(panel.y_label)

@@ -107,8 +107,12 @@ class RoundedDraws:
         level = _Level(
             function=self._law.function(),
             scale=ball(self._factor) * (-ball(self._decay)).exp(),
-            offset=ball(self._centre),
+            offset=self._offset(),
             unit=arb(fmpz(1)) / arb(fmpz(1) << (bits + 1)),
         )
         self._levels[bits] = level
         return level
+
+    def _offset(self) -> arb:
+        """Return the centre plus 1/2 less the whole number that results are counted from."""
+        return ball(self._centre)

@@ -9,7 +9,9 @@ bounds in spreads of the data (taken as 1e5):
                   zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
     trimmed mean  t = clip(max(.05 e, ln(R n / w) / m), .32 e or .60 e)
 
-Source: the notes on accuracy, section 3.
+With error bars a small t pays more: w = odd(40 / e) and t from .025 e (zCDP: 14 / e and .05 e).
+
+Source: the notes on accuracy, sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -45,20 +47,22 @@ class Rule:
     most: float
 
     @staticmethod
-    def of(guarantee: Guarantee) -> Rule:
-        """Return the rule for a guarantee.
+    def of(guarantee: Guarantee, *, error_bars: bool = False) -> Rule:
+        """Return the rule for a guarantee, without or with error bars.
 
         Raises:
             InvalidParameter: a guarantee of another kind, or one that allows no loss at all.
         """
         if isinstance(guarantee, PureDP | ApproxDP):
-            rule = Rule(float_of(guarantee.exact_epsilon), 14.0, 0.08, 0.05, 0.32)
+            constants = (40.0, 0.025, 0.025) if error_bars else (14.0, 0.08, 0.05)
+            rule = Rule(float_of(guarantee.exact_epsilon), *constants, 0.32)
         elif isinstance(guarantee, ZCDP | TruncatedCDP):
             e = math.sqrt(2 * float_of(guarantee.exact_rho))
             most = 0.6
             if isinstance(guarantee, TruncatedCDP) and e > 0:
                 most = min(most, _dearest(float_of(guarantee.exact_omega), e) / e)
-            rule = Rule(e, 7.0, 0.2, 0.05, most)
+            constants = (14.0, 0.05, 0.05) if error_bars else (7.0, 0.2, 0.05)
+            rule = Rule(e, *constants, most)
         else:
             raise InvalidParameter(
                 explain(
@@ -88,7 +92,9 @@ def _dearest(omega: float, e: float) -> float:
     return low
 
 
-def resolve_window(query: Query, guarantee: Guarantee, n_records: int) -> Query:
+def resolve_window(
+    query: Query, guarantee: Guarantee, n_records: int, *, error_bars: bool = False
+) -> Query:
     """Return a median or quantile without a window with the default one; others as they are.
 
     >>> resolve_window(Median((0, 1)), PureDP(1), 1001)
@@ -96,7 +102,7 @@ def resolve_window(query: Query, guarantee: Guarantee, n_records: int) -> Query:
     """
     if not isinstance(query, Median | Quantile) or query.window is not None:
         return query
-    rule = Rule.of(guarantee)
+    rule = Rule.of(guarantee, error_bars=error_bars)
     side = _side(query, n_records)
     window = _odd(min(rule.window / rule.epsilon, 0.3 * side))
     if isinstance(query, Median):
@@ -104,13 +110,15 @@ def resolve_window(query: Query, guarantee: Guarantee, n_records: int) -> Query:
     return Quantile(query.q, bounds=query.bounds, window=window)
 
 
-def default_smoothing(query: Query, guarantee: Guarantee, n_records: int) -> Fraction:
+def default_smoothing(
+    query: Query, guarantee: Guarantee, n_records: int, *, error_bars: bool = False
+) -> Fraction:
     """Return t for a query whose window is resolved, as a short decimal.
 
     >>> default_smoothing(Median((0, 1), window=13), PureDP(1), 1001)
     Fraction(2, 25)
     """
-    rule = Rule.of(guarantee)
+    rule = Rule.of(guarantee, error_bars=error_bars)
     low, high = query.drops(n_records)
     width = n_records - low - high
     least = rule.least if isinstance(query, Median | Quantile) else rule.least_trimmed

@@ -1,0 +1,67 @@
+"""Plan files, and the public assumption that a plan is made under."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import smoothdp as sd
+
+
+def read_plan(path: Path) -> sd.Plan:
+    """Return the plan of a file that ``smoothdp plan --out`` wrote."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise click.UsageError(
+            f"Expected a plan in {path}; got bytes that are no text. Use a file of smoothdp plan."
+        ) from None
+    return sd.plan_from_json(text)
+
+
+def write_plan(plan: sd.Plan, path: Path) -> None:
+    """Write a plan, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(plan.to_json() + "\n", encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_law(text: str) -> Any:
+    """Return the scipy distribution of a text such as ``lognorm(s=1, scale=20)``."""
+    from scipy import stats
+
+    name, parenthesis, rest = text.strip().partition("(")
+    family = getattr(stats, name.strip(), None)
+    if not isinstance(family, stats.rv_continuous | stats.rv_discrete) or (
+        parenthesis and not rest.endswith(")")
+    ):
+        raise _refused(text, "no distribution of scipy.stats")
+    places: list[float] = []
+    named: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in rest[:-1].split(","))):
+        key, equals, value = part.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            raise _refused(text, f"{part!r}, which is no number") from None
+        if equals:
+            named[key.strip()] = number
+        else:
+            places.append(number)
+    try:
+        return family(*places, **named)
+    except TypeError as error:
+        raise _refused(text, str(error)) from None
+
+
+def _refused(text: str, got: str) -> click.UsageError:
+    return click.UsageError(
+        f'Expected --assume such as "lognorm(s=1, scale=20)", with numbers of scipy.stats; got '
+        f"{text!r} ({got}). Mend it, or leave it out."
+    )

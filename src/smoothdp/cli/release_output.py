@@ -1,0 +1,51 @@
+"""What ``smoothdp release`` prints."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+import smoothdp as sd
+
+
+def show_release(
+    found: sd.Release[float | int], *, n_records: int, note: str, as_json: bool
+) -> None:
+    """Print a release, with its interval if it has one."""
+    interval = found if isinstance(found, sd.IntervalRelease) else None
+    if as_json:
+        result: dict[str, object] = {"value": found.value}
+        if interval is not None:
+            result |= {
+                "interval": list(interval.interval),
+                "confidence": float(interval.confidence),
+                "covers": interval.covers,
+            }
+        result |= {
+            "guarantee": found.guarantee.sentence(),
+            "mechanism": found.mechanism,
+            "n_records": n_records,
+            "missing": note,
+            "version": found.library_version,
+        }
+        click.echo(json.dumps(result, indent=2))
+        return
+    click.echo(f"value      {found.value:.10g}")
+    if interval is not None:
+        low, high = interval.interval
+        click.echo(
+            f"interval   {low:.6g} to {high:.6g} ({float(interval.confidence):.4g}, "
+            f"covers {interval.covers})"
+        )
+    click.echo(f"mechanism  {found.mechanism}")
+    click.echo(f"\n{found.guarantee.sentence()}{' ' + note if note else ''}")
+
+
+def missing_note(missing: str | None) -> str:
+    """Return what was done with missing values, as the promise has to say it."""
+    if missing is None:
+        return ""
+    if missing == "public-drop":
+        return "Rows without a value were left out: who has none is declared public."
+    return f"Missing values count as {missing}, a public constant."

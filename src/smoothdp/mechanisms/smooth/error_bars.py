@@ -1,0 +1,175 @@
+"""Private error bars: a share of the budget releases ln S, and the interval follows from it.
+
+Neighbours move ln S by at most t. So L = ln S + B costs t / b with Laplace noise of scale b, and
+t^2 / (2 sigma^2) of zCDP with normal noise. s |y - f| e^-L = |Z| e^-B has a law free of data:
+y +- q e^L / s covers f(x) with the probability asked for, at every database, ties and all.
+L is rounded to a grid of 2^-20 and y to its own grid; half a step of each is added.
+
+Where nothing is left out, S = (b - a) / n is public, and nothing is spent on it.
+
+Source: the notes on accuracy, sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.lazy.laws import LazyLaplace, LazyNormal
+from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
+from smoothdp.exact.parameters import exact_text, float_bounds
+from smoothdp.mechanisms.smooth.coverage import Coverage
+from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
+from smoothdp.noise import Calibration
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP, PureDP
+from smoothdp.queries import Query, SensitivitySummary
+from smoothdp.sources import Source
+
+LOG_STEP = Fraction(1, 1 << 20)
+"""The step of L: the interval is wider by at most 5e-7 of itself."""
+
+_FLOAT_ERROR = 1e-11
+_FAR = 1 << 80
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBars:
+    """What is released beside the value, and how an interval comes from both.
+
+    Attributes:
+        guarantee: the promise of value and interval together.
+        coverage: what the interval covers, and how surely.
+        cost: what ln S costs: epsilon of pure and approximate DP, else rho. 0 if S is public.
+        spread: the scale of B, the deviation where it is normal; 0 if S is public.
+        factor: q, rounded up.
+
+    Raises:
+        InvalidParameter: a spread that is too small for its cost.
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
+    guarantee: Guarantee
+    coverage: Coverage
+    cost: Fraction
+    spread: Fraction
+    factor: float
+
+    @classmethod
+    def make(
+        cls,
+        coverage: Coverage,
+        calibration: Calibration,
+        query: Query,
+        *,
+        guarantee: Guarantee,
+        cost: Fraction,
+        spread: Fraction,
+        n_records: int,
+    ) -> ErrorBars:
+        """Return the bars beside a value whose noise is calibrated to the rest of the budget."""
+        factor = pivot_quantile(
+            calibration.law,
+            miss=float(1 - coverage.confidence),
+            scale_noise=_scale_noise(guarantee),
+            spread=float(spread),
+            sampling=calibration.shift * coverage.sampling(query, n_records),
+        )
+        return cls(guarantee, coverage, cost, spread, factor)
+
+    def check(self, calibration: Calibration, query: Query, n_records: int) -> None:
+        """Refuse bars that cost more than they say, or more than the guarantee leaves."""
+        t, pure = calibration.smoothing, _is_pure(self.guarantee)
+        if self.spread == 0:
+            honest = is_public(query, n_records)
+        else:
+            honest = (
+                self.spread * self.cost >= t if pure else 2 * self.cost * self.spread**2 >= t * t
+            )
+        rest = rest_of(self.guarantee, self.cost)
+        if not honest or not calibration.guarantee.implies(rest):
+            raise InvalidParameter(
+                explain(
+                    "error bars and noise that together keep the guarantee",
+                    f"cost={exact_text(self.cost)}, spread={exact_text(self.spread)}",
+                    "Make them with SmoothNoise.calibrate(..., confidence=)",
+                )
+            )
+
+    def log_sensitivity(self, summary: SensitivitySummary, rng: Entropy) -> float:
+        """Return L, rounded: the released one. Where S is public, ln S rounded up."""
+        ((distance, difference),) = summary.candidates
+        if self.spread == 0:
+            return log_bounds(difference).upper
+        draws = LogRoundedDraws(
+            LazyLaplace() if _is_pure(self.guarantee) else LazyNormal(),
+            ratio=difference,
+            decay=distance * summary.smoothing,
+            slope=1 / LOG_STEP,
+            factor=self.spread / LOG_STEP,
+            lowest=-_FAR,
+            highest=_FAR,
+        )
+        return float(draws.draw(rng) * LOG_STEP)
+
+    def interval(
+        self,
+        value: Fraction,
+        log_sensitivity: float,
+        *,
+        calibration: Calibration,
+        query: Query,
+        step: Fraction,
+        n_records: int,
+    ) -> tuple[float, float]:
+        """Return the interval around a value before clamping: a function of what is released.
+
+        Args:
+            value: y on the grid, not clamped. log_sensitivity: L.
+            calibration, query, n_records: the mechanism. step: that of the grid of y.
+        """
+        lower, upper = query.bounds
+        log_half = math.log(self.factor) + log_sensitivity - math.log(calibration.shift)
+        log_half += float(LOG_STEP) / 2 + _FLOAT_ERROR
+        if log_half < 700:
+            half = Fraction(math.exp(log_half) * (1 + _FLOAT_ERROR)) + step / 2
+            # An empty intersection leaves the end that is nearest.
+            lower = min(max(query.bounds[0], value - half), query.bounds[1])
+            upper = max(min(query.bounds[1], value + half), query.bounds[0])
+        lower, upper = self.coverage.widened(lower, upper, query, n_records)
+        return float_bounds(lower)[0], float_bounds(upper)[1]
+
+    def describe(self) -> str:
+        """Return the bars in words; all of it is public."""
+        share = "at no cost" if self.cost == 0 else f"for {exact_text(self.cost)} of the budget"
+        return f"a {float(self.coverage.confidence):.6g} interval {share}"
+
+
+def is_public(query: Query, n_records: int) -> bool:
+    """Whether the smooth sensitivity is (b - a) / n at all data."""
+    return query.truncate == "inputs" and sum(query.drops(n_records)) == 0
+
+
+def rest_of(guarantee: Guarantee, cost: Fraction) -> Guarantee:
+    """Return what is left of a guarantee; the two compose to no more than it."""
+    parameters = guarantee.parameters()
+    name = "epsilon" if _is_pure(guarantee) else "rho"
+    whole = parameters.pop(name)
+    if not isinstance(whole, Fraction):
+        whole = Fraction(log_bounds(whole.ratio).lower)
+    return type(guarantee)(  # type: ignore[call-arg]
+        whole - cost, **parameters, neighbours=guarantee.neighbours
+    )
+
+
+def _is_pure(guarantee: Guarantee) -> bool:
+    return isinstance(guarantee, PureDP | ApproxDP)
+
+
+def _scale_noise(guarantee: Guarantee) -> ScaleNoise:
+    return ScaleNoise.LAPLACE if _is_pure(guarantee) else ScaleNoise.NORMAL

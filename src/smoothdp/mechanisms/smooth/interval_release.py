@@ -1,0 +1,30 @@
+"""A released value with a confidence interval, under one guarantee."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.privacy.release import Release
+from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRelease(Release[float | int]):
+    """A release with private error bars: the guarantee covers value and interval together.
+
+    Source: ln S moves by at most t between neighbours (paper 2, Definition 14), so that it is
+    released with noise of its own.
+
+    Attributes:
+        interval: (lower, upper), within the bounds of the statistic.
+        confidence: the probability with which it covers, over the noise (and over the sample,
+            if it covers more than the statistic of the data).
+        covers: what it covers, in words.
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
+    interval: tuple[float, float]
+    confidence: Fraction
+    covers: str

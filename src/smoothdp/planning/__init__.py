@@ -1,0 +1,16 @@
+"""Planning: window, trimming, smoothing and noise of a release, without the private data."""
+
+from smoothdp.planning.codec import plan_from_json
+from smoothdp.planning.curves import ErrorPoint, errors_by_epsilon, errors_by_size
+from smoothdp.planning.make import plan
+from smoothdp.planning.result import Alternative, Plan
+
+__all__ = [
+    "Alternative",
+    "ErrorPoint",
+    "Plan",
+    "errors_by_epsilon",
+    "errors_by_size",
+    "plan",
+    "plan_from_json",
+]

@@ -1,0 +1,57 @@
+"""Which windows and trimmings a plan tries."""
+
+from __future__ import annotations
+
+from smoothdp.errors import InvalidData, explain
+from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
+
+_GROWTH = 1.22
+_WIDEST = 0.3
+_MOST_TRIMMED = 0.45
+
+
+def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[Query]:
+    """Return the statistics to compare; windows up to .3 of the shorter side, trims up to .45.
+
+    Raises:
+        InvalidData: too few records for the statistic.
+    """
+    if isinstance(query, Median) and query.window is None:
+        side = (n_records - 1) // 2
+        return [Median(query.bounds, window=w) for w in _windows(side)]
+    if isinstance(query, Quantile) and query.window is None:
+        rank = query.rank(n_records)
+        side = min(rank - 1, n_records - rank)
+        return [Quantile(query.q, bounds=query.bounds, window=w) for w in _windows(side)]
+    if isinstance(query, TrimmedMean) and not keep_trim:
+        return [TrimmedMean(m, bounds=query.bounds) for m in _trims(n_records)]
+    if sum(query.drops(n_records)) >= n_records:
+        raise InvalidData(
+            explain(f"records for the {query.describe()}", f"{n_records}", "Take more")
+        )
+    return [query]
+
+
+def plain(query: Query) -> Query:
+    """Return the statistic that would be published without privacy."""
+    if isinstance(query, Median):
+        return Median(query.bounds, window=1)
+    if isinstance(query, Quantile):
+        return Quantile(query.q, bounds=query.bounds, window=1)
+    return Mean(query.bounds) if isinstance(query, TrimmedMean) else query
+
+
+def _windows(side: int) -> list[int]:
+    found, at = [1], 3.0
+    while at <= max(1.0, _WIDEST * side):
+        found.append(round((at - 1) / 2) * 2 + 1)
+        at *= _GROWTH
+    return sorted(set(found))
+
+
+def _trims(n_records: int) -> list[int]:
+    found, at = [0], 1.0
+    while at <= _MOST_TRIMMED * n_records:
+        found.append(round(at))
+        at *= _GROWTH
+    return sorted(set(found))

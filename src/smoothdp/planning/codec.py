@@ -1,0 +1,125 @@
+"""Plans as JSON and back, exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from smoothdp import noise
+from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.planning.result import Alternative, Plan
+from smoothdp.privacy.codec import guarantee_from_json
+from smoothdp.queries import (
+    Maximum,
+    Mean,
+    Median,
+    Minimum,
+    Quantile,
+    Query,
+    TrimmedMean,
+    WindowMean,
+)
+
+_VERSION = 1
+_ERRORS = ("rmse", "privacy_rmse", "rmse_without_privacy", "rmse_lower_bound")
+_QUERIES: dict[str, Callable[..., Query]] = {
+    kind.__name__: kind
+    for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
+}
+_LAWS: dict[str, Callable[..., NoiseDistribution]] = {
+    name: law
+    for name in noise.__all__
+    if isinstance(law := getattr(noise, name), type)
+    and issubclass(law, NoiseDistribution)
+    and law is not NoiseDistribution
+}
+
+
+def to_json(plan: Plan) -> str:
+    """Return a plan as JSON; exact numbers are text, so that nothing is rounded."""
+    fields: dict[str, Any] = {
+        "type": "Plan",
+        "version": _VERSION,
+        "guarantee": json.loads(plan.guarantee.to_json()),
+        "n_records": plan.n_records,
+        **_choice(plan),
+        **{name: getattr(plan, name) for name in _ERRORS},
+        "assumption": plan.assumption,
+        "runners_up": [
+            {**_choice(other), "rmse": other.rmse, "privacy_rmse": other.privacy_rmse}
+            for other in plan.runners_up
+        ],
+    }
+    return json.dumps(fields, indent=1)
+
+
+def plan_from_json(text: str) -> Plan:
+    """Return the plan that `Plan.to_json` wrote.
+
+    What the file says of errors is believed; what it says of noise is calibrated anew before a
+    release, so that no file can weaken the guarantee that it names.
+
+    Raises:
+        InvalidData: text that is no plan.
+    """
+    try:
+        fields = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _refused(f"text that is not JSON ({error})") from None
+    if not isinstance(fields, dict) or fields.get("type") != "Plan":
+        raise _refused("JSON of another type")
+    if fields.get("version") != _VERSION:
+        raise _refused(f"version {fields.get('version')!r}")
+    try:
+        query, law, smoothing = _read_choice(fields)
+        return Plan(
+            query=query,
+            guarantee=guarantee_from_json(json.dumps(fields["guarantee"])),
+            n_records=exact_int(fields["n_records"], name="n_records", minimum=1),
+            noise=law,
+            smoothing=smoothing,
+            **{name: float(fields[name]) for name in _ERRORS},
+            assumption=str(fields["assumption"]),
+            runners_up=tuple(
+                Alternative(
+                    *_read_choice(other), float(other["rmse"]), float(other["privacy_rmse"])
+                )
+                for other in fields["runners_up"]
+            ),
+        )
+    except KeyError as error:
+        raise _refused(f"no field {error}") from None
+    except (SmoothdpError, TypeError, ValueError, AttributeError) as error:
+        raise _refused(f"fields that make none ({str(error).rstrip('.')})") from None
+
+
+def _choice(choice: Plan | Alternative) -> dict[str, Any]:
+    query: dict[str, Any] = {
+        "type": type(choice.query).__name__,
+        "bounds": [exact_text(bound) for bound in choice.query.bounds],
+    }
+    for name in ("q", "trim", "drop_low", "drop_high"):
+        if hasattr(choice.query, name):
+            value = getattr(choice.query, name)
+            query[name] = value if isinstance(value, int) else exact_text(value)
+    if hasattr(choice.query, "window"):
+        query["window"] = choice.query.window
+    law = {"type": type(choice.noise).__name__}
+    law |= {name: exact_text(value) for name, value in choice.noise.values().items()}
+    return {"query": query, "noise": law, "smoothing": exact_text(choice.smoothing)}
+
+
+def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]:
+    query, law = dict(fields["query"]), dict(fields["noise"])
+    make_query, make_law = _QUERIES[query.pop("type")], _LAWS[law.pop("type")]
+    bounds = query.pop("bounds")
+    first = [query.pop(name) for name in ("q", "trim", "drop_low") if name in query]
+    made = make_query(*first, bounds=bounds, **query)
+    return made, make_law(**law), exact_fraction(fields["smoothing"], name="smoothing")
+
+
+def _refused(got: str) -> InvalidData:
+    return InvalidData(explain("a plan as JSON", got, "Use Plan.to_json()"))

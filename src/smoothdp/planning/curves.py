@@ -1,0 +1,52 @@
+"""How the error of the best plan falls with n and with epsilon: data for a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from smoothdp.exact.parameters import Parameter, exact_real, float_of
+from smoothdp.planning.make import plan
+from smoothdp.planning.result import Plan
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.queries import Query
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPoint:
+    """The errors of the best plan at one n or one epsilon (x), as in `Plan`."""
+
+    x: float
+    rmse: float
+    rmse_without_privacy: float
+    rmse_lower_bound: float
+
+
+def errors_by_size(
+    query: Query, sizes: Iterable[int], *, guarantee: Guarantee, assuming: object = None
+) -> list[ErrorPoint]:
+    """Return the errors of a new plan for each number of records."""
+    plans = ((n, plan(query, guarantee=guarantee, n_records=n, assuming=assuming)) for n in sizes)
+    return [_point(n, made) for n, made in plans]
+
+
+def errors_by_epsilon(
+    query: Query,
+    guarantees: Iterable[tuple[Parameter, Guarantee]],
+    *,
+    n_records: int,
+    assuming: object = None,
+) -> list[ErrorPoint]:
+    """Return the errors of a new plan for each (x, guarantee), x being what a plot shows."""
+    return [
+        _point(
+            float_of(exact),
+            plan(query, guarantee=guarantee, n_records=n_records, assuming=assuming),
+        )
+        for x, guarantee in guarantees
+        for exact in [exact_real(x, name="epsilon")]
+    ]
+
+
+def _point(x: float, made: Plan) -> ErrorPoint:
+    return ErrorPoint(x, made.rmse, made.rmse_without_privacy, made.rmse_lower_bound)

@@ -1,0 +1,91 @@
+"""How much noise a smoothing costs: ln of the deviation at S = 1, for many smoothings at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from smoothdp.errors import SmoothdpError
+from smoothdp.mechanisms.smooth.defaults import Rule, default_family
+from smoothdp.noise import (
+    ArsinhNormal,
+    Gaussian,
+    Log1pNormal,
+    NoiseDistribution,
+    PolyPlace,
+    StudentT,
+)
+from smoothdp.noise.calibration import best_shape
+from smoothdp.noise.calibration.approximate import approximate_estimate
+from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.theorems import variance_lower_bound
+from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP, PureDP
+
+_KNOTS = (0.015, 0.06, 0.15, 0.3, 0.45, 0.6)
+
+
+def short(rate: float) -> Fraction:
+    """Return a smoothing to two digits."""
+    return Fraction(f"{rate:.2g}")
+
+
+def log_deviations(guarantee: Guarantee, rates: Sequence[float]) -> list[float]:
+    """Return ln of the deviation of the default law for each smoothing; inf where none serves.
+
+    Pure DP exactly; otherwise estimated at some smoothings and interpolated.
+    """
+    if isinstance(guarantee, PureDP):
+        return [_log_deviation(guarantee, short(rate)) for rate in rates]
+    e = Rule.of(guarantee).epsilon
+    knots = [(k * e, _log_deviation(guarantee, short(k * e))) for k in _KNOTS]
+    finite = [(rate, level) for rate, level in knots if math.isfinite(level)]
+    if not finite:
+        return [math.inf] * len(rates)
+    x, y = zip(*finite, strict=True)
+    return [float(np.interp(rate, x, y)) if rate <= x[-1] * 1.01 else math.inf for rate in rates]
+
+
+def _log_deviation(guarantee: Guarantee, rate: Fraction) -> float:
+    found = estimated(default_family(guarantee, rate), guarantee, rate)
+    return math.inf if found is None else found[1]
+
+
+@lru_cache(maxsize=4096)
+def estimated(
+    family: type[NoiseDistribution], guarantee: Guarantee, rate: Fraction
+) -> tuple[NoiseDistribution, float] | None:
+    """Return the best law of a family and ln of its deviation at S = 1, which certifies nothing."""
+    try:
+        law = best_shape(family, guarantee, smoothing=rate)
+        if isinstance(guarantee, ZCDP | TruncatedCDP):
+            shift = concentrated_estimate(law, guarantee, rate)
+        elif isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
+            shift = approximate_estimate(law, guarantee, rate)
+        else:
+            shift = law.calibrate(guarantee, smoothing=rate).shift
+    except SmoothdpError:
+        return None
+    return (law, math.log(law.variance) / 2 - math.log(shift)) if shift > 0 else None
+
+
+def families(guarantee: Guarantee) -> tuple[type[NoiseDistribution], ...]:
+    """Return the families of laws that a plan compares."""
+    if isinstance(guarantee, ZCDP):
+        return ArsinhNormal, Log1pNormal
+    if isinstance(guarantee, TruncatedCDP):
+        return (Gaussian,)
+    return (PolyPlace, StudentT) if isinstance(guarantee, PureDP) else (PolyPlace,)
+
+
+def log_least_deviation(guarantee: Guarantee, rate: Fraction) -> float:
+    """Return ln of a deviation that no noise can beat at S = 1; -inf if no bound is known."""
+    if not isinstance(guarantee, PureDP | ZCDP | TruncatedCDP):
+        return -math.inf
+    variance = variance_lower_bound(guarantee, shift=1, smoothing=rate)
+    return math.log(variance) / 2 if variance > 0 else -math.inf

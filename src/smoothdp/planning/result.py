@@ -1,0 +1,153 @@
+"""A plan: everything that a release fixes before it sees the data, and the error to expect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.parameters import Parameter, exact_text
+from smoothdp.mechanisms.smooth.coverage import read_coverage
+from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.release import Release
+from smoothdp.queries import Query
+from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A choice that was weighed; its errors are those of `Plan`, by an estimated noise scale."""
+
+    query: Query
+    noise: NoiseDistribution
+    smoothing: Fraction
+    rmse: float
+    privacy_rmse: float
+
+    def describe(self) -> str:
+        """Return the choice in one line."""
+        return (
+            f"{self.query.describe()}; {self.noise!r}, t = {exact_text(self.smoothing)}: "
+            f"error {self.rmse:.4g}, by privacy {self.privacy_rmse:.4g}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to release a statistic, chosen without the private data.
+
+    The errors are expectations under the assumption, from fixed simulated samples (a few per
+    cent), and are no promise about the data; the guarantee is, and it does not depend on them.
+
+    Source: paper 2, section 1.1; the notes on accuracy, section 3.
+
+    Attributes:
+        query: the statistic with window or trimming resolved.
+        guarantee: what the release will promise. n_records: n, public.
+        noise: the law of the noise. smoothing: t.
+        rmse: root of the expected squared error of the release, for the population's quantile
+            or mean (clamped to the bounds).
+        privacy_rmse: the same against the statistic of the records without noise: for a
+            quantile the plain sample quantile, for a mean the (resolved) statistic itself.
+        rmse_without_privacy: that of the plain sample quantile, or sample mean.
+        rmse_lower_bound: what no noise could beat with this statistic and smoothing; no bound
+            on noise is known for approximate DP, where it is the error without noise.
+        assumption: what was assumed, in words.
+        runners_up: the best of the other choices, best first.
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "section 1.1")
+    query: Query
+    guarantee: Guarantee
+    n_records: int
+    noise: NoiseDistribution
+    smoothing: Fraction
+    rmse: float
+    privacy_rmse: float
+    rmse_without_privacy: float
+    rmse_lower_bound: float
+    assumption: str
+    runners_up: tuple[Alternative, ...] = ()
+
+    def mechanism(
+        self,
+        *,
+        round_to: Parameter | None = None,
+        clamp: bool = False,
+        confidence: Parameter | None = None,
+        covers: str = "statistic",
+        sd_bound: Parameter | None = None,
+    ) -> SmoothNoise:
+        """Return the mechanism of the plan; its noise is calibrated anew.
+
+        With a confidence, a share of the guarantee goes to error bars, the noise is of the same
+        family with a shape for the rest, and the errors of the plan are exceeded a little.
+
+        Args:
+            round_to, clamp, confidence, covers, sd_bound: as `release` takes them.
+
+        Raises:
+            InvalidParameter: a noise that cannot keep the guarantee at this smoothing, or error
+                bars that are refused.
+        """
+        coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+        return SmoothNoise.calibrate(
+            self.query,
+            guarantee=self.guarantee,
+            n_records=self.n_records,
+            noise=self.noise if coverage is None else type(self.noise),
+            smoothing=self.smoothing,
+            round_to=round_to,
+            clamp=clamp,
+            coverage=coverage,
+        )
+
+    def release(
+        self,
+        data: object,
+        *,
+        round_to: Parameter | None = None,
+        clamp: bool = False,
+        confidence: Parameter | None = None,
+        covers: str = "statistic",
+        sd_bound: Parameter | None = None,
+        rng: Entropy | None = None,
+    ) -> Release[float | int]:
+        """Return the planned release of a column of n_records numbers; see `mechanism`.
+
+        Raises:
+            InvalidData: no column of n_records finite numbers. Nothing is released then.
+        """
+        mechanism = self.mechanism(
+            round_to=round_to,
+            clamp=clamp,
+            confidence=confidence,
+            covers=covers,
+            sd_bound=sd_bound,
+        )
+        return mechanism.release(data, rng=rng)
+
+    def to_json(self) -> str:
+        """Return the plan as JSON; `plan_from_json` reads it back exactly."""
+        from smoothdp.planning.codec import to_json
+
+        return to_json(self)
+
+    def text(self) -> str:
+        """Return the plan as a few lines for a reader."""
+        price = self.rmse / self.rmse_without_privacy if self.rmse_without_privacy else math.inf
+        lines = [
+            f"Release     {self.query.describe()}, n = {self.n_records}",
+            f"Promise     {self.guarantee!r}",
+            f"Noise       {self.noise!r} at smoothing t = {exact_text(self.smoothing)}",
+            f"Assuming    {self.assumption}",
+            f"Error       {self.rmse:.4g}, by privacy {self.privacy_rmse:.4g}; without privacy "
+            f"{self.rmse_without_privacy:.4g} (x {price:.3g}); no noise could go below "
+            f"{self.rmse_lower_bound:.4g}",
+        ]
+        lines += [f"Runner-up   {other.describe()}" for other in self.runners_up]
+        return "\n".join(lines)

@@ -1,0 +1,75 @@
+"""A picture of what privacy costs a plan: error against the number of records and epsilon."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from smoothdp.exact.parameters import float_of
+from smoothdp.planning import ErrorPoint, Plan, errors_by_epsilon, errors_by_size
+from smoothdp.plots.canvas import save
+from smoothdp.plots.panels import Panel, plot_panels
+from smoothdp.privacy import ZCDP, ApproxDP, Guarantee, PureDP, TruncatedCDP
+
+_FACTORS = (1, 3, 10, 30, 100)
+_EPSILONS = ("0.1", "0.2", "0.5", "1", "2")
+_LEAST_RECORDS = 30
+
+
+def draw_plan(plan: Plan, path: str | Path, *, assuming: object = None) -> Path:
+    """Write a picture of the expected error of the best plan, by n and by epsilon.
+
+    Args:
+        plan: what is drawn: its statistic, guarantee and n.
+        path: a picture file such as out.png.
+        assuming: the assumption that the plan was made with.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    sizes = sorted(
+        {max(round(plan.n_records * up / 10), _LEAST_RECORDS) for up in _FACTORS} | {plan.n_records}
+    )
+    query, guarantee = plan.query, plan.guarantee
+    by_size = errors_by_size(query, sizes, guarantee=guarantee, assuming=assuming)
+    by_epsilon = errors_by_epsilon(
+        query,
+        [(epsilon, _at(guarantee, epsilon)) for epsilon in _EPSILONS],
+        n_records=plan.n_records,
+        assuming=assuming,
+    )
+    name = "epsilon" if isinstance(guarantee, PureDP | ApproxDP) else "sqrt(2 rho)"
+    panels = [
+        _panel(by_size, f"{guarantee!r}", "records"),
+        _panel(by_epsilon, f"n = {plan.n_records}", name),
+    ]
+    return save(plot_panels(panels), path)
+
+
+def _panel(points: list[ErrorPoint], title: str, x_label: str) -> Panel:
+    kept = [point for point in points if math.isfinite(point.rmse)]
+    return Panel(
+        title=title,
+        x_label=x_label,
+        y_label="expected error",
+        xs=[point.x for point in kept],
+        curves={
+            "best plan": [point.rmse for point in kept],
+            "without privacy": [point.rmse_without_privacy for point in kept],
+            "least, with any noise": [point.rmse_lower_bound for point in kept],
+        },
+        log_scale=True,
+        log_x=True,
+    )
+
+
+def _at(guarantee: Guarantee, epsilon: str) -> Guarantee:
+    """Return the guarantee of the same kind with another epsilon, or rho = epsilon^2 / 2."""
+    rho = PureDP(epsilon).exact_epsilon
+    if isinstance(guarantee, ApproxDP):
+        return ApproxDP(epsilon, delta=guarantee.exact_delta)
+    if isinstance(guarantee, ZCDP):
+        return ZCDP(float_of(rho) ** 2 / 2)
+    if isinstance(guarantee, TruncatedCDP):
+        return TruncatedCDP(float_of(rho) ** 2 / 2, omega=guarantee.exact_omega)
+    return PureDP(epsilon)

@@ -1,0 +1,97 @@
+"""``smoothdp plan``, and ``smoothdp release`` with a plan and with error bars."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import smoothdp as sd
+from smoothdp.cli import main
+
+LAW = "lognorm(s=1, scale=20)"
+QUERY = ["--statistic", "median", "--bounds", "-60", "1440", "--epsilon", "1"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    values = np.random.default_rng(7).lognormal(3, 1, 500)
+    (tmp_path / "data.csv").write_text("x\n" + "\n".join(map(str, values)) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_plan_then_release(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", *QUERY, "--n", "500", "--assume", LAW, "--out", "out/my plan.json"])
+    shown = capsys.readouterr().out
+    assert "--plan 'out/my plan.json'" in shown
+    planned = sd.plan_from_json((folder / "out/my plan.json").read_text())
+    assert planned.n_records == 500
+    assert planned.guarantee == sd.PureDP(1)
+    main(["release", "data.csv", "--column", "x", "--plan", "out/my plan.json", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert 0 < found["value"] < 200
+    assert planned.query.describe() in found["mechanism"]
+    assert "interval" not in found
+
+
+def test_error_bars_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del folder
+    command = ["release", "data.csv", "--column", "x", *QUERY, "--confidence", "0.95"]
+    main([*command, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    low, high = found["interval"]
+    assert -60 <= low <= high <= 1440
+    assert found["confidence"] == 0.95
+    main(command)
+    assert "interval " in capsys.readouterr().out
+
+
+def test_picture_and_public_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    sample = ["--public-sample", "data.csv", "--column", "x"]
+    main(["plan", *QUERY, "--n", "300", *sample, "--plot", "cost.png", "--json"])
+    assert json.loads(capsys.readouterr().out)["assumption"] == "a public sample of 500 values"
+    assert (folder / "cost.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan", *QUERY, "--n", "500", "--assume", "lognorm(s=1"], "lognorm"),
+        (["plan", *QUERY, "--n", "500", "--assume", "nothing(1)"], "no distribution"),
+        (["plan", *QUERY, "--n", "500", "--assume", "norm(a b)"], "no number"),
+        (["plan", *QUERY, "--n", "500", "--assume", "norm(1, size=2)"], "unexpected keyword"),
+        (["plan", *QUERY, "--n", "500", "--public-sample", "data.csv"], "--column"),
+        (["plan", "--statistic", "median", "--epsilon", "1", "--n", "5"], "--bounds"),
+        (["release", "data.csv", "--column", "x", *QUERY, "--plan", "plan.json"], "--plan alone"),
+        (["release", "data.csv", "--column", "x", "--plan", "none.json"], "none.json"),
+        (["release", "data.csv", "--column", "x", "--plan", "data.csv"], "a plan as JSON"),
+        (["release", "data.csv", "--column", "x", *QUERY, "--confidence", "2"], "confidence"),
+        (["release", "data.csv", "--column", "x", *QUERY, "--sd-bound", "2"], "sd_bound"),
+    ],
+)
+def test_bad_input_leaves_one_line_and_no_file(
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+    assert [path.name for path in folder.iterdir()] == ["data.csv"]
+
+
+def test_a_plan_for_another_number_of_records(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del folder
+    main(["plan", *QUERY, "--n", "400"])
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["release", "data.csv", "--column", "x", "--plan", "plan.json"])
+    assert "400" in capsys.readouterr().err
