@@ -11,18 +11,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smoothdp import noise, paper_bounds, queries, shuffle
+    from smoothdp import interop, noise, paper_bounds, queries, shuffle
     from smoothdp.data import count_column, read_column
     from smoothdp.errors import (
+        BudgetExceeded,
         IncompatibleClaims,
         InvalidData,
         InvalidParameter,
+        LedgerError,
         MissingExtra,
         OutOfReach,
         PrivacyWarning,
         SmoothdpError,
     )
     from smoothdp.exact.entropy import SeededRandom, SystemRandom
+    from smoothdp.ledger import Ledger
     from smoothdp.mechanisms import (
         BernoulliHistogram,
         Composed,
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
     )
     from smoothdp.privacy.composition import ComposedProfile, compose
     from smoothdp.report import (
+        Account,
         Collection,
         Measurement,
         NoiseTable,
@@ -91,8 +95,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Account": "smoothdp.report",
     "ApproxDP": "smoothdp.privacy",
     "BernoulliHistogram": "smoothdp.mechanisms",
+    "BudgetExceeded": "smoothdp.errors",
     "Collection": "smoothdp.report",
     "Composed": "smoothdp.mechanisms",
     "ComposedProfile": "smoothdp.privacy.composition",
@@ -107,6 +113,8 @@ _HOMES = {
     "InvalidData": "smoothdp.errors",
     "InvalidParameter": "smoothdp.errors",
     "LaplaceMechanism": "smoothdp.mechanisms",
+    "Ledger": "smoothdp.ledger",
+    "LedgerError": "smoothdp.errors",
     "Measurement": "smoothdp.report",
     "MissingExtra": "smoothdp.errors",
     "Neighbours": "smoothdp.privacy",
@@ -159,12 +167,14 @@ _HOMES = {
     "smoothed_to_distributional": "smoothdp.smoothed",
 }
 
-_ROOMS = {"noise", "paper_bounds", "queries", "shuffle"}
+_ROOMS = {"interop", "noise", "paper_bounds", "queries", "shuffle"}
 
 __all__ = [
     "ZCDP",
+    "Account",
     "ApproxDP",
     "BernoulliHistogram",
+    "BudgetExceeded",
     "Collection",
     "Composed",
     "ComposedProfile",
@@ -179,6 +189,8 @@ __all__ = [
     "InvalidData",
     "InvalidParameter",
     "LaplaceMechanism",
+    "Ledger",
+    "LedgerError",
     "Measurement",
     "MissingExtra",
     "Neighbours",
@@ -217,6 +229,7 @@ __all__ = [
     "errors_by_epsilon",
     "errors_by_size",
     "guarantee_from_json",
+    "interop",
     "largest_sample",
     "measure_histogram",
     "noise",

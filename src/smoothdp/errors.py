@@ -5,6 +5,8 @@ SmoothdpError
 ├── InvalidData        data that a function cannot take        (also a ValueError)
 ├── IncompatibleClaims two claims that may not be combined     (also a ValueError)
 ├── OutOfReach         correct but too large to compute        (also a RuntimeError)
+├── BudgetExceeded     a charge that would pass a budget       (also a RuntimeError)
+├── LedgerError        a ledger that cannot be read or written (also a RuntimeError)
 └── MissingExtra       an optional dependency is not installed (also an ImportError)
 
 PrivacyWarning         the call succeeds, but says less than its user may think
@@ -31,6 +33,14 @@ class IncompatibleClaims(SmoothdpError, ValueError):
 
 class OutOfReach(SmoothdpError, RuntimeError):
     """The answer exists but is too large to compute here."""
+
+
+class BudgetExceeded(SmoothdpError, RuntimeError):
+    """A charge would pass the budget: nothing was charged, and nothing may be released."""
+
+
+class LedgerError(SmoothdpError, RuntimeError):
+    """A ledger cannot be read or written as it should: nothing may be released."""
 
 
 class MissingExtra(SmoothdpError, ImportError):

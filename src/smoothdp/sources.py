@@ -106,6 +106,27 @@ _BIBLIOGRAPHY = {
         "Artificial Intelligence and Statistics",
         "2022",
     ),
+    "rogers-roth-ullman-vadhan": (
+        "inproceedings",
+        "Privacy Odometers and Filters: Pay-as-you-Go Composition",
+        "Ryan Rogers and Aaron Roth and Jonathan Ullman and Salil Vadhan",
+        "Advances in Neural Information Processing Systems",
+        "2016",
+    ),
+    "feldman-zrnic": (
+        "inproceedings",
+        "Individual Privacy Accounting via a Renyi Filter",
+        "Vitaly Feldman and Tijana Zrnic",
+        "Advances in Neural Information Processing Systems",
+        "2021",
+    ),
+    "whitehouse-ramdas-rogers-wu": (
+        "inproceedings",
+        "Fully-Adaptive Composition in Differential Privacy",
+        "Justin Whitehouse and Aaditya Ramdas and Ryan Rogers and Zhiwei Steven Wu",
+        "International Conference on Machine Learning",
+        "2023",
+    ),
     "loader": (
         "misc",
         "Fast and Accurate Computation of Binomial Probabilities",

@@ -95,3 +95,34 @@ def test_a_plan_for_another_number_of_records(
     with pytest.raises(SystemExit):
         main(["release", "data.csv", "--column", "x", "--plan", "plan.json"])
     assert "400" in capsys.readouterr().err
+
+
+def test_ledger_is_charged_or_refuses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del folder
+    main(["account", "create", "ledger.db", "--epsilon", "1.5"])
+    main(["plan", *QUERY, "--n", "500"])
+    command = ["release", "data.csv", "--column", "x", "--plan", "plan.json"]
+    main([*command, "--ledger", "ledger.db"])
+    capsys.readouterr()
+    assert len(sd.Ledger("ledger.db").entries()) == 1
+    with pytest.raises(SystemExit):
+        main(["release", "no such file", *command[2:], "--ledger", "none.db"])
+    assert "none.db" in capsys.readouterr().err
+    for again in (command, ["release", "data.csv", "--column", "x", *QUERY]):
+        with pytest.raises(SystemExit):
+            main([*again, "--ledger", "ledger.db"])
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert "left" in shown.err
+    assert len(sd.Ledger("ledger.db").entries()) == 1
+
+
+def test_a_charge_needs_data_that_can_be_released(folder: Path) -> None:
+    del folder
+    ledger = sd.Ledger("ledger.db", budget=sd.PureDP(2))
+    found = sd.plan(sd.queries.Median((0, 9)), guarantee=sd.PureDP(1), n_records=100)
+    with pytest.raises(sd.InvalidData, match="100 records"):
+        found.release([1.0, 2.0], ledger=ledger)
+    with pytest.raises(sd.InvalidParameter, match="ledger as a Ledger"):
+        found.release([1.0] * 100, ledger="ledger.db")  # type: ignore[arg-type]
+    assert ledger.entries() == []

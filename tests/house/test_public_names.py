@@ -12,6 +12,7 @@ from smoothdp.sources import Source, bibtex
 pytestmark = pytest.mark.smoke
 
 NEED_NO_SOURCE = {
+    "Account",
     "NoiseTable",
     "Collection",
     "ComposedProfile",

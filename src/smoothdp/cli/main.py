@@ -7,6 +7,7 @@ import warnings
 
 import click
 
+from smoothdp.cli.account import account
 from smoothdp.cli.collect import collect
 from smoothdp.cli.measure import measure
 from smoothdp.cli.noise import noise
@@ -30,7 +31,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (measure, noise, plan, release, collect, papers):
+for command in (measure, noise, plan, release, collect, account, papers):
     commands.add_command(command)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,6 +30,7 @@ from smoothdp.cli.statistics import read_query, statistic_options
 )
 @click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Charge a ledger first.")
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def release(
@@ -48,6 +50,7 @@ def release(
     covers: str,
     sd_bound: str | None,
     round_to: str | None,
+    ledger: Path | None,
     missing: str | None,
     as_json: bool,
 ) -> None:
@@ -61,8 +64,16 @@ def release(
       smoothdp release flights.csv --column delay --statistic median --bounds -60 1440 --epsilon 1
       smoothdp release pay.parquet --column pay --statistic trimmed-mean --trim 0.05 \\
         --bounds 0 1e6 --guarantee zcdp --rho 0.5 --confidence 0.95
-      smoothdp release flights.csv --column delay --plan plan.json
+      smoothdp release flights.csv --column delay --plan plan.json --ledger ledger.db
     """
+    options: dict[str, Any] = {
+        "round_to": round_to,
+        "clamp": True,
+        "confidence": confidence,
+        "covers": covers,
+        "sd_bound": sd_bound,
+        "ledger": None if ledger is None else sd.Ledger(ledger),
+    }
     if plan is not None:
         if any((statistic, bounds, trim, quantile, kind, epsilon, delta, rho, omega)):
             raise click.UsageError(
@@ -71,26 +82,10 @@ def release(
             )
         planned = read_plan(plan)
         values = sd.read_column(file, column, missing=missing)
-        found = planned.release(
-            values,
-            round_to=round_to,
-            clamp=True,
-            confidence=confidence,
-            covers=covers,
-            sd_bound=sd_bound,
-        )
+        found = planned.release(values, **options)
     else:
         query = read_query(statistic, bounds, trim, quantile)
         guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
         values = sd.read_column(file, column, missing=missing)
-        found = sd.release(
-            values,
-            query,
-            guarantee=guarantee,
-            round_to=round_to,
-            clamp=True,
-            confidence=confidence,
-            covers=covers,
-            sd_bound=sd_bound,
-        )
+        found = sd.release(values, query, guarantee=guarantee, **options)
     show_release(found, n_records=len(values), note=missing_note(missing), as_json=as_json)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth.defaults import warn_if_useless
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
 from smoothdp.queries import Query
@@ -27,7 +27,7 @@ def release(
     confidence: Parameter | None = None,
     covers: str = "statistic",
     sd_bound: Parameter | None = None,
-    ledger: None = None,
+    ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Release[float | int]:
     """Return a statistic of the data with noise scaled to its smooth sensitivity.
@@ -57,7 +57,7 @@ def release(
             ties break it, and no check of the private data can tell) or "mean".
         sd_bound: with covers="mean", a bound on the deviation of a record that is known
             beforehand.
-        ledger: only None as yet.
+        ledger: a `Ledger`, asked before the data are touched and charged before they are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
 
     Warns:
@@ -67,7 +67,9 @@ def release(
         InvalidData: no column of finite numbers, or too few for the statistic.
         InvalidParameter: an argument outside its domain, no noise keeps the guarantee, or an
             interval that is refused: pure DP with too few records, round_to with "population".
-        IncompatibleClaims: a guarantee about adding or removing records.
+        IncompatibleClaims: a guarantee about adding or removing records, or one that the
+            budget of the ledger has no cost for.
+        BudgetExceeded, LedgerError: the ledger refuses.
         In all these cases nothing is released.
 
     >>> from smoothdp.exact.entropy import SeededRandom
@@ -79,11 +81,8 @@ def release(
     ... ).value
     45
     """
-    if ledger is not None:
-        raise InvalidParameter(
-            explain("ledger=None", f"ledger={ledger!r}", "This version does not offer it yet")
-        )
     coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+    check_budget(ledger, guarantee)
     values = read_values(data)
     mechanism = SmoothNoise.calibrate(
         query,
@@ -96,4 +95,6 @@ def release(
         coverage=coverage,
     )
     warn_if_useless(query, guarantee, len(values))
+    if ledger is not None:
+        ledger.charge(mechanism)
     return mechanism.release(values, rng=rng)

@@ -182,14 +182,7 @@ class SmoothNoise:
             InvalidData: no column of n_records finite numbers. Nothing is released then.
         """
         summary = self.query.summary(data, smoothing=self.smoothing)
-        if summary.n_records != self.n_records:
-            raise InvalidData(
-                explain(
-                    f"{self.n_records} records, as the mechanism was made for",
-                    f"{summary.n_records}",
-                    "Make a mechanism for this number; it is public",
-                )
-            )
+        self.check_size(summary.n_records)
         source = SystemRandom() if rng is None else rng
         index = self._draws(summary).draw(source)
         lowest, highest = self.grid.limits()
@@ -210,6 +203,17 @@ class SmoothNoise:
         return IntervalRelease(
             value, *common, interval, coverage.confidence, coverage.words(self.query)
         )
+
+    def check_size(self, n_records: int) -> None:
+        """Raise InvalidData unless data of this size can be released."""
+        if n_records != self.n_records:
+            raise InvalidData(
+                explain(
+                    f"{self.n_records} records, as the mechanism was made for",
+                    f"{n_records}",
+                    "Make a mechanism for this number; it is public",
+                )
+            )
 
     def describe(self) -> str:
         """Return the mechanism and its public parameters in words."""

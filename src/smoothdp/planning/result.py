@@ -12,9 +12,11 @@ from smoothdp.exact.parameters import Parameter, exact_text
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
 from smoothdp.queries import Query
+from smoothdp.queries.reading import read_values
 from smoothdp.sources import Source
 
 
@@ -115,13 +117,17 @@ class Plan:
         confidence: Parameter | None = None,
         covers: str = "statistic",
         sd_bound: Parameter | None = None,
+        ledger: Budget | None = None,
         rng: Entropy | None = None,
     ) -> Release[float | int]:
         """Return the planned release of a column of n_records numbers; see `mechanism`.
 
         Raises:
-            InvalidData: no column of n_records finite numbers. Nothing is released then.
+            InvalidData: no column of n_records finite numbers.
+            BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
+            In all these cases nothing is released.
         """
+        check_budget(ledger, self.guarantee)
         mechanism = self.mechanism(
             round_to=round_to,
             clamp=clamp,
@@ -129,7 +135,11 @@ class Plan:
             covers=covers,
             sd_bound=sd_bound,
         )
-        return mechanism.release(data, rng=rng)
+        values = read_values(data)
+        mechanism.check_size(len(values))
+        if ledger is not None:
+            ledger.charge(mechanism)
+        return mechanism.release(values, rng=rng)
 
     def to_json(self) -> str:
         """Return the plan as JSON; `plan_from_json` reads it back exactly."""

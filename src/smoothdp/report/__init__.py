@@ -1,11 +1,13 @@
 """Results in words, tables and pictures, for people."""
 
+from smoothdp.report.account import Account
 from smoothdp.report.collect import collect_histogram, collect_mean, collect_share
 from smoothdp.report.collection import Collection
 from smoothdp.report.measurement import Measurement, measure_histogram
 from smoothdp.report.noise_table import NoiseTable, noise_table
 
 __all__ = [
+    "Account",
     "Collection",
     "Measurement",
     "NoiseTable",

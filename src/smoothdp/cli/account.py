@@ -1,0 +1,100 @@
+"""``smoothdp account``: what was spent, and what is left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+import smoothdp as sd
+
+
+class _ShowByDefault(click.Group):
+    """A group in which a file name stands for ``show FILE``."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        first = arguments[0] if arguments else "--help"
+        if first not in self.commands and first not in ("-h", "--help"):
+            arguments = ["show", *arguments]
+        return super().parse_args(context, arguments)
+
+
+@click.group(cls=_ShowByDefault)
+def account() -> None:
+    """Show or export a ledger: what was released, what it cost, and what is left.
+
+    \b
+    Example:
+      smoothdp account ledger.db --delta 1e-6
+    """
+
+
+@account.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--delta", help="Print the epsilon of all releases together at this delta.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw delta against epsilon.")
+def show(file: Path, delta: str | None, as_json: bool, plot: Path | None) -> None:
+    """Verify a ledger and show its entries, what is spent in any notion, and what is left.
+
+    \b
+    Example:
+      smoothdp account show ledger.db --delta 1e-6
+    """
+    found = sd.Account.of(sd.Ledger(file), delta=delta)
+    if plot is not None:
+        click.echo(f"Picture: {found.draw(plot)}", err=True)
+    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())
+
+
+@account.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--jsonl", "--json", is_flag=True, help="One JSON object a line (the only form).")
+def export(file: Path, jsonl: bool) -> None:
+    """Print every entry of a ledger as one line of JSON, oldest first.
+
+    \b
+    Example:
+      smoothdp account export ledger.db --jsonl > ledger.jsonl
+    """
+    del jsonl
+    for entry in sd.Ledger(file).entries():
+        click.echo(json.dumps(entry.to_dict()))
+
+
+@account.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--epsilon", help="A budget in epsilon, with --delta or without.")
+@click.option("--delta", help="Delta of a budget (epsilon, delta).")
+@click.option("--rho", help="Or: a budget of zero-concentrated DP.")
+@click.option("--mu", help="Or: a budget of Gaussian DP.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+def create(
+    file: Path,
+    epsilon: str | None,
+    delta: str | None,
+    rho: str | None,
+    mu: str | None,
+    as_json: bool,
+) -> None:
+    """Make a ledger with a budget, or check that there is one with this budget.
+
+    \b
+    Example:
+      smoothdp account create ledger.db --epsilon 1 --delta 1e-6
+    """
+    if sum(given is not None for given in (epsilon, rho, mu)) != 1 or (
+        delta is not None and epsilon is None
+    ):
+        raise click.UsageError(
+            "Expected --epsilon (or with --delta), --rho or --mu; got another choice. Give one."
+        )
+    budget: Any
+    if epsilon is not None:
+        budget = sd.PureDP(epsilon) if delta is None else sd.ApproxDP(epsilon, delta=delta)
+    else:
+        budget = sd.ZCDP(rho or "") if mu is None else sd.GaussianDP(mu)
+    found = sd.Account.of(sd.Ledger(file, budget=budget))
+    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())

@@ -1,0 +1,78 @@
+"""To and from the mechanisms of autodp."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.interop.extras import binary_up, guarantee_of, library, profile_of
+from smoothdp.privacy.concentrated import ZCDP
+from smoothdp.privacy.conversions import gaussian_to_zcdp
+from smoothdp.privacy.gaussian import GaussianDP
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.profile import read_delta
+from smoothdp.privacy.standard import ApproxDP, PureDP
+
+
+def to_autodp(item: object, *, name: str = "smoothdp") -> Any:
+    """Return a guarantee or mechanism as an autodp Mechanism.
+
+    Pure, approximate, zero-concentrated and Gaussian claims become autodp's own descriptions,
+    which its composition understands; anything else with a profile gets its certified
+    epsilon(delta). autodp computes in doubles, without error bounds.
+
+    Raises:
+        InvalidParameter, IncompatibleClaims: no profile, or a smoothed claim.
+        MissingExtra: autodp is not installed.
+    """
+    core = library("autodp.autodp_core", extra="autodp")
+    profile = profile_of(item)
+    mechanism = core.Mechanism()
+    mechanism.name = name
+    mechanism.params = {}
+    claim = guarantee_of(item)
+    if isinstance(claim, PureDP):
+        mechanism.propagate_updates(binary_up(claim.exact_epsilon), "pureDP")
+    elif isinstance(claim, ApproxDP):
+        pair = binary_up(claim.exact_epsilon), binary_up(claim.exact_delta)
+        mechanism.propagate_updates(pair, "approxDP")
+    elif isinstance(claim, ZCDP | GaussianDP):
+        found = gaussian_to_zcdp(claim) if isinstance(claim, GaussianDP) else claim
+        rho = binary_up(found.exact_rho)
+        mechanism.propagate_updates(lambda order: order * rho, "RDP")
+    if not isinstance(claim, PureDP | ApproxDP):
+        mechanism.approxDP = lambda delta: profile.epsilon(exact_fraction(delta, name="delta"))
+    return mechanism
+
+
+def from_autodp(
+    mechanism: Any, *, neighbours: Neighbours | str, delta: Parameter | None = None
+) -> Guarantee:
+    """Return the claim of an autodp Mechanism, taken at its word.
+
+    Args:
+        mechanism: of autodp.
+        neighbours: the relation that it was made for; autodp does not keep it.
+        delta: where to read its curve; None: its pure epsilon.
+
+    Raises:
+        InvalidParameter: another object, or no finite epsilon there.
+        MissingExtra: autodp is not installed.
+    """
+    core = library("autodp.autodp_core", extra="autodp")
+    about = read_neighbours(neighbours)
+    if not isinstance(mechanism, core.Mechanism):
+        raise InvalidParameter(explain("a Mechanism of autodp", f"{mechanism!r}", "Give one"))
+    target = None if delta is None else read_delta(delta)
+    at = 0.0 if target is None else float(target)
+    epsilon = float(mechanism.eps_pureDP if target is None else mechanism.get_eps(at))
+    if not 0 <= epsilon < math.inf:
+        raise InvalidParameter(
+            explain("a finite epsilon", f"epsilon={epsilon} at delta={at}", "Give a larger delta")
+        )
+    if target is None:
+        return PureDP(epsilon, neighbours=about)
+    return ApproxDP(epsilon, delta=target, neighbours=about)

@@ -1,0 +1,72 @@
+"""What the bridges share: optional imports, profiles, and floats that round up in binary."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import Any
+
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra, explain
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.parameters import LogRatio, Real, float_bounds
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.privacy.smoothed import SmoothedDP
+
+
+def library(name: str, *, extra: str) -> Any:
+    """Return a module of an optional library, or raise MissingExtra."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        if error.name and error.name.split(".")[0] != name.split(".")[0]:
+            raise
+        raise MissingExtra(f"working with {extra}", extra) from None
+
+
+def guarantee_of(item: object) -> Guarantee | None:
+    """Return the guarantee that an object is or has; smoothed claims are refused."""
+    found = item if isinstance(item, Guarantee) else getattr(item, "guarantee", None)
+    if callable(found) and not isinstance(item, type):
+        found = found()
+    if isinstance(found, SmoothedDP):
+        raise _smoothed()
+    return found if isinstance(found, Guarantee) else None
+
+
+def profile_of(item: object) -> PrivacyProfile:
+    """Return the profile of a guarantee, a mechanism, a composition, or a profile."""
+    if isinstance(item, SmoothedDP) or getattr(item, "model", None) is not None:
+        raise _smoothed()
+    if isinstance(item, PrivacyProfile):
+        return item
+    maker = getattr(item, "profile", None)
+    found = maker() if callable(maker) and not isinstance(item, type) else None
+    if not isinstance(found, PrivacyProfile):
+        raise InvalidParameter(
+            explain("something with a privacy profile", f"{item!r}", "Give a guarantee")
+        )
+    return found
+
+
+def binary_up(value: Real) -> float:
+    """Return a float whose binary value is not below an exact number.
+
+    >>> from fractions import Fraction
+    >>> binary_up(Fraction(3, 10))
+    0.30000000000000004
+    """
+    if isinstance(value, LogRatio):
+        return log_bounds(value.ratio).upper
+    upper = float_bounds(value)[1]
+    return math.nextafter(0.0, 1.0) if value > 0 and upper == 0.0 else upper
+
+
+def _smoothed() -> IncompatibleClaims:
+    return IncompatibleClaims(
+        explain(
+            "ordinary differential privacy",
+            "a smoothed claim, which other libraries would take for an ordinary one",
+            "Give a guarantee that holds for all data",
+        )
+    )

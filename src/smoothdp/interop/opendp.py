@@ -1,0 +1,202 @@
+"""To and from the measurements of OpenDP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Real, exact_int, float_of
+from smoothdp.interop.extras import binary_up, guarantee_of, library
+from smoothdp.privacy.concentrated import ZCDP
+from smoothdp.privacy.conversions import gaussian_to_zcdp, group_privacy
+from smoothdp.privacy.gaussian import GaussianDP
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
+from smoothdp.privacy.standard import ApproxDP, PureDP
+
+_METRICS = {
+    ("ChangeOneDistance()", 1): Neighbours.REPLACE_ONE,
+    ("HammingDistance()", 1): Neighbours.REPLACE_ONE,
+    ("SymmetricDistance()", 1): Neighbours.ADD_REMOVE,
+    ("InsertDeleteDistance()", 1): Neighbours.ADD_REMOVE,
+    ("SymmetricDistance()", 2): Neighbours.REPLACE_ONE,
+    ("InsertDeleteDistance()", 2): Neighbours.REPLACE_ONE,
+}
+
+
+def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = None) -> Any:
+    """Return a mechanism as a user measurement of OpenDP, with its privacy map.
+
+    The map of d_in = k is group privacy of the guarantee for k records, every number rounded
+    up; the measurement returns `Release.value`. OpenDP asks for its features "contrib" and
+    "honest-but-curious" first.
+
+    Args:
+        mechanism: something with a guarantee and `release(data)`.
+        input_domain: default: lists of n_records floats without nan.
+        input_metric: default: the change-one distance for replace_one, the symmetric distance
+            for add_remove.
+
+    Raises:
+        InvalidParameter: no guarantee or release.
+        IncompatibleClaims: a smoothed or truncated claim, which OpenDP has no measure for.
+        MissingExtra: OpenDP is not installed.
+    """
+    dp = library("opendp.prelude", extra="opendp")
+    guarantee = guarantee_of(mechanism)
+    if guarantee is None or not callable(getattr(mechanism, "release", None)):
+        raise InvalidParameter(
+            explain("a mechanism with a guarantee and release()", f"{mechanism!r}", "Give one")
+        )
+    measure, cost = _measure(dp, guarantee)
+    if input_metric is None:
+        change_one = guarantee.neighbours is Neighbours.REPLACE_ONE
+        input_metric = dp.change_one_distance() if change_one else dp.symmetric_distance()
+    elif _METRICS.get((str(input_metric), 1)) is not guarantee.neighbours:
+        raise IncompatibleClaims(
+            explain(
+                f"a metric in which distance 1 is {guarantee.neighbours.value}",
+                f"{input_metric}",
+                "Leave input_metric out",
+            )
+        )
+    if input_domain is None:
+        size = getattr(mechanism, "n_records", None)
+        input_domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=size)
+
+    def privacy_map(distance: int) -> Any:
+        if distance == 0:
+            return cost(group_privacy(guarantee, n_records=1), free=True)
+        return cost(group_privacy(guarantee, n_records=int(distance)))
+
+    return dp.m.make_user_measurement(
+        input_domain,
+        input_metric,
+        measure,
+        lambda data: mechanism.release(data).value,
+        privacy_map,
+    )
+
+
+def _measure(dp: Any, guarantee: Guarantee) -> tuple[Any, Callable[..., Any]]:
+    """Return the measure of OpenDP for a claim, and the map from a claim to its distance."""
+    if isinstance(guarantee, PureDP):
+        return (
+            dp.max_divergence(),
+            lambda g, free=False: 0.0 if free else binary_up(g.exact_epsilon),
+        )
+    if isinstance(guarantee, ApproxDP):
+        return (
+            dp.fixed_smoothed_max_divergence(),
+            lambda g, free=False: (
+                (0.0, 0.0)
+                if free
+                else (binary_up(g.exact_epsilon), min(1.0, binary_up(g.exact_delta)))
+            ),
+        )
+    if isinstance(guarantee, ZCDP | GaussianDP):
+        return (
+            dp.zero_concentrated_divergence(),
+            lambda g, free=False: 0.0 if free else binary_up(_rho(g)),
+        )
+    raise IncompatibleClaims(
+        explain(
+            "a pure, approximate, zero-concentrated or Gaussian claim",
+            f"{guarantee!r}",
+            "Claim ApproxDP at one epsilon instead",
+        )
+    )
+
+
+def _rho(guarantee: Guarantee) -> Fraction:
+    found = gaussian_to_zcdp(guarantee) if isinstance(guarantee, GaussianDP) else guarantee
+    assert isinstance(found, ZCDP)
+    return found.exact_rho
+
+
+def from_opendp(
+    measurement: Any, *, d_in: Any = 1, neighbours: Neighbours | str | None = None
+) -> Guarantee | PrivacyProfile:
+    """Return the guarantee of an OpenDP measurement, for `compose` and the ledger.
+
+    Pure, zero-concentrated and (epsilon, delta) measures become PureDP, ZCDP and ApproxDP; a
+    measure that is a curve becomes a profile, an upper bound. OpenDP's numbers are taken at
+    their word, as exact binary values.
+
+    Args:
+        measurement: of opendp.
+        d_in: the distance between neighbours in its input metric.
+        neighbours: needed unless the metric says it: distance 1 in the change-one or Hamming
+            metric is replace_one; 1 in the symmetric or insert-delete metric is add_remove,
+            and 2 is replace_one.
+
+    Raises:
+        InvalidParameter: no measurement, or neighbours that are not known.
+        IncompatibleClaims: neighbours that contradict the metric, or another measure.
+        MissingExtra: OpenDP is not installed.
+    """
+    mod = library("opendp.mod", extra="opendp")
+    if not isinstance(measurement, mod.Measurement):
+        raise InvalidParameter(
+            explain("a measurement of OpenDP", f"{type(measurement).__name__}", "Give one")
+        )
+    about = _neighbours(str(measurement.input_metric), d_in, neighbours)
+    measure = str(measurement.output_measure)
+    cost = measurement.map(d_in)
+    if measure == "MaxDivergence":
+        return PureDP(Fraction(cost), neighbours=about)
+    if measure == "ZeroConcentratedDivergence":
+        return ZCDP(Fraction(cost), neighbours=about)
+    if measure == "Approximate(MaxDivergence)":
+        return ApproxDP(Fraction(cost[0]), delta=Fraction(cost[1]), neighbours=about)
+    if measure == "SmoothedMaxDivergence":
+        return FunctionProfile(lambda epsilon: _curve(cost, epsilon), about)
+    raise IncompatibleClaims(
+        explain(
+            "a measure of pure, approximate or zero-concentrated DP",
+            measure,
+            "Convert it in OpenDP first",
+        )
+    )
+
+
+def _neighbours(metric: str, d_in: Any, given: Neighbours | str | None) -> Neighbours:
+    known = (
+        _METRICS.get((metric, exact_int(d_in, name="d_in", minimum=1)))
+        if (metric in {name for name, _ in _METRICS})
+        else None
+    )
+    if given is None and known is None:
+        raise InvalidParameter(
+            explain(
+                "neighbours, which this metric and distance do not say",
+                f"{metric} with d_in={d_in}",
+                'Give neighbours="replace_one" or "add_remove"',
+            )
+        )
+    if given is None:
+        assert known is not None
+        return known
+    asked = read_neighbours(given)
+    if known is not None and known is not asked:
+        raise IncompatibleClaims(
+            explain(
+                f"neighbours {known.value}, as {metric} with d_in={d_in} says",
+                asked.value,
+                "Leave neighbours out, or change d_in",
+            )
+        )
+    return asked
+
+
+def _curve(curve: Any, epsilon: Real) -> LogBounds:
+    """Bound ln delta from above: delta falls, so it is asked for at a float below epsilon."""
+    below = math.nextafter(float_of(epsilon), 0.0)
+    delta = min(1.0, float(curve.delta(below)))
+    upper = math.nextafter(math.log(delta), 1.0) * 1.0 if delta > 0 else -745.0
+    return LogBounds(-math.inf, min(0.0, upper + 1e-15 * abs(upper)))

@@ -1,0 +1,129 @@
+"""The next entry of a ledger, and whether its entries are what was written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from smoothdp.errors import BudgetExceeded, InvalidData, LedgerError, explain
+from smoothdp.exact.parameters import float_of
+from smoothdp.ledger.charged import Charged
+from smoothdp.ledger.entry import Entry, body_of, digest_of, entry_of
+from smoothdp.ledger.filters import Amounts, Filter
+from smoothdp.ledger.store import Head, Row, Tail
+from smoothdp.privacy.release import library_version
+
+# Clocks are set right by seconds all the time; entries then keep the later time.
+_CLOCK_SLACK = timedelta(minutes=1)
+
+
+def last_entry(tail: Tail, path: Path) -> Entry | None:
+    """Return the last entry, or raise LedgerError if it is not what was written."""
+    if tail.row is None:
+        return None
+    return checked_entry(tail.row, tail.previous, path)
+
+
+def checked_entry(row: Row, previous: str, path: Path) -> Entry:
+    """Return the entry of a row whose digest is right."""
+    if row.digest != digest_of(previous, row.number, row.body):
+        raise damaged(path, f"entry {row.number} is not what was written")
+    try:
+        return entry_of(row.number, row.body, row.digest)
+    except InvalidData as error:
+        raise damaged(path, str(error)) from None
+
+
+def next_row(
+    kept: Filter, charged: Charged, costs: Amounts, tail: Tail, *, now: datetime, path: Path
+) -> Row:
+    """Return the entry that a charge adds, or raise why there is none."""
+    last = last_entry(tail, path)
+    spent = kept.nothing() if last is None else last.spent
+    total = kept.total(spent, costs)
+    excess = kept.excess(total)
+    if excess:
+        raise _exceeded(kept, charged, spent, costs, excess)
+    entry = Entry(
+        number=1 if last is None else last.number + 1,
+        time=_time_after(last, now, path).isoformat(),
+        library_version=library_version(),
+        mechanism=charged.mechanism,
+        parameters=charged.parameters,
+        guarantee=charged.guarantee,
+        claim=charged.claim,
+        costs=costs,
+        spent=total,
+        digest="",
+    )
+    previous = tail.head.identity if tail.row is None else tail.row.digest
+    body = body_of(entry)
+    return Row(entry.number, body, digest_of(previous, entry.number, body))
+
+
+def verify_rows(kept: Filter, head: Head, rows: list[Row], path: Path) -> None:
+    """Raise LedgerError unless every entry and every sum is what was written."""
+    previous, spent = head.identity, kept.nothing()
+    for place, row in enumerate(rows, start=1):
+        if row.number != place:
+            raise damaged(path, f"entry {place} is missing")
+        entry = checked_entry(row, previous, path)
+        spent = kept.total(spent, entry.costs)
+        if dict(entry.spent) != spent or kept.excess(spent):
+            raise damaged(path, f"the sum at entry {place} is wrong")
+        previous = row.digest
+
+
+def damaged(path: Path, what: str) -> LedgerError:
+    """Return the error of a ledger that cannot be trusted."""
+    return LedgerError(
+        explain(
+            "an undamaged ledger",
+            f"{path}: {what}",
+            "Nothing may be released. Restore it, and count what is missing as spent",
+        )
+    )
+
+
+def read_clock(now: object) -> datetime:
+    """Return a time in UTC, or raise LedgerError."""
+    if not isinstance(now, datetime) or now.tzinfo is None:
+        raise LedgerError(
+            explain("a clock that returns a datetime with a time zone", f"{now!r}", "Correct it")
+        )
+    return now.astimezone(UTC)
+
+
+def _time_after(last: Entry | None, now: datetime, path: Path) -> datetime:
+    if last is None:
+        return now
+    try:
+        before = datetime.fromisoformat(last.time)
+        late = before - now
+    except (ValueError, TypeError):
+        raise damaged(path, f"entry {last.number} has no time") from None
+    if late > _CLOCK_SLACK:
+        raise LedgerError(
+            explain(
+                f"a clock not before the last entry ({last.time})",
+                now.isoformat(),
+                "Nothing was charged. Set the clock right; if the entry was written in a wrong "
+                "future, pass clock= with a time after it",
+            )
+        )
+    return max(before, now)
+
+
+def _exceeded(
+    kept: Filter, charged: Charged, spent: Amounts, costs: Amounts, excess: list[str]
+) -> BudgetExceeded:
+    left = kept.remaining(spent)
+    room = ", ".join(f"{name} {float_of(left[name].lower()):.6g}" for name in excess)
+    asked = ", ".join(f"{name} {costs[name].float_upper():.6g}" for name in excess if name in costs)
+    return BudgetExceeded(
+        explain(
+            f"a charge within what is left ({room})",
+            f"{asked} for {charged.claim!r}",
+            "Nothing was charged. Ask for less, or stop",
+        )
+    )

@@ -1,0 +1,104 @@
+"""Filters: when may one more release be made, if it was chosen after seeing the earlier ones?
+
+A filter adds up costs and refuses what would pass a limit. It is valid for a family of claims
+C_b that is closed under adaptive composition: if a first mechanism meets C_a, and whatever
+follows meets C_b for *every* first output, then both together meet C_(a+b). Then everything
+released under a limit B, by any strategy that chooses each mechanism and its cost from the
+outputs before it, meets C_B. Proof, by induction on the number of releases: the first cost a
+is chosen before any output, so it is a constant, and after any output the rest is a strategy
+with limit B - a, which meets C_(B - a). (The strategy's own coins are fixed first; charges
+that are never used change nothing.)
+
+So each filter below rests on one composition step, with *constants* a and b:
+
+pure and approximate DP, costs (epsilon, delta): for f with values in [0, 1],
+    E_P f <= e^e1 E_Q f + d1. With f(y) = min(1, e^e2 Q(S | y)):
+    P(S) <= E_P[f] + d2 <= e^(e1 + e2) Q(S) + d1 + d2.
+    (Rogers, Roth, Ullman, Vadhan 2016: basic composition is a filter.)
+zCDP, cost rho, and truncated CDP with one omega: with r = dP/dQ, for each order a,
+    E_Q[r1^a E[r2^a | y]] <= e^(a(a-1)(rho1 + rho2)). (Feldman, Zrnic 2021.)
+Gaussian DP, cost mu^2: G_m1 composed with G_m2 is G of sqrt(m1^2 + m2^2), and adaptive
+    composition of trade-off functions holds with one function for every first output
+    (Dong, Roth, Su 2022; as a filter: Smith, Thakurta 2022).
+approximate zCDP, costs (rho, delta): both laws are mixtures of a part of weight 1 - delta in
+    which rho-zCDP holds, and a rest. Weights multiply: (1 - d1)(1 - d2) >= 1 - d1 - d2, and
+    the good parts compose as zCDP. In the end (epsilon, d + D')-DP holds, where D' is delta of
+    rho-zCDP at epsilon. (Bun, Steinke 2016, section 8; Whitehouse, Ramdas, Rogers, Wu 2023.)
+
+No such step exists for whole privacy profiles: how much is left after a release would depend
+on what came out. A curve is therefore no budget here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from smoothdp.errors import IncompatibleClaims, explain
+from smoothdp.ledger.amount import ZERO, Amount
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.neighbours import require_same
+from smoothdp.sources import Source
+
+Amounts = Mapping[str, Amount]
+"""Costs by currency, such as "epsilon" and "delta"."""
+
+
+@dataclass(frozen=True)
+class Filter(ABC):
+    """The rule by which a budget is kept.
+
+    Attributes:
+        budget: what everything released together meets.
+        limits: the most that may be spent, by currency.
+    """
+
+    source: ClassVar[Source]
+    budget: Guarantee
+    limits: Amounts
+
+    @abstractmethod
+    def costs(self, claim: Guarantee) -> Amounts | None:
+        """Return the costs of a claim, rounded up; None if it has none in these currencies."""
+
+    @abstractmethod
+    def spent(self, amounts: Amounts) -> Guarantee:
+        """Return what was spent as one claim, valid if all of it had been fixed in advance."""
+
+    @abstractmethod
+    def left(self, amounts: Amounts) -> Guarantee:
+        """Return a claim that may still be spent."""
+
+    def price(self, claim: Guarantee) -> Amounts:
+        """Return the costs of a claim, or raise IncompatibleClaims if it has none here."""
+        require_same(self.budget.neighbours, claim.neighbours)
+        found = self.costs(claim)
+        if found is None:
+            raise IncompatibleClaims(
+                explain(
+                    f"a claim that a budget of {type(self.budget).__name__} can be charged with "
+                    f"({', '.join(self.limits)})",
+                    f"{claim!r}",
+                    "Pass claim= with what it implies in the budget's notion, such as "
+                    "ApproxDP(epsilon, delta=) for a budget in epsilon and delta",
+                )
+            )
+        return found
+
+    def nothing(self) -> dict[str, Amount]:
+        """Return amounts of zero."""
+        return dict.fromkeys(self.limits, ZERO)
+
+    def total(self, spent: Amounts, costs: Amounts) -> dict[str, Amount]:
+        """Return what is spent after one more charge."""
+        return {name: spent[name] + costs.get(name, ZERO) for name in self.limits}
+
+    def excess(self, total: Amounts) -> list[str]:
+        """Return the currencies in which a total passes its limit."""
+        return [name for name, limit in self.limits.items() if not total[name].at_most(limit)]
+
+    def remaining(self, spent: Amounts) -> dict[str, Amount]:
+        """Return the limits less what is spent."""
+        return {name: limit - spent[name] for name, limit in self.limits.items()}

@@ -1,0 +1,246 @@
+"""`Ledger`: what was spent, kept across crashes, processes and people."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import ClassVar
+
+from smoothdp.errors import InvalidParameter, LedgerError, explain
+from smoothdp.exact.parameters import Parameter
+from smoothdp.ledger.amount import Amount
+from smoothdp.ledger.bookkeeping import (
+    checked_entry,
+    damaged,
+    last_entry,
+    next_row,
+    read_clock,
+    verify_rows,
+)
+from smoothdp.ledger.budgets import filter_from_text, filter_of, filter_to_text
+from smoothdp.ledger.charged import Charged, read_charged
+from smoothdp.ledger.entry import Entry, entry_of
+from smoothdp.ledger.filters import Amounts, Filter
+from smoothdp.ledger.spending import Spending
+from smoothdp.ledger.store import Head, Row, Store, Tail
+from smoothdp.ledger.totals import totals_of
+from smoothdp.privacy.composition import ComposedProfile, compose
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.sources import Source
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Ledger:
+    """An append-only record of releases, which refuses what would pass the budget.
+
+    A charge is on the disk before `charge` or `spend` returns, so a crash at any moment leaves
+    no release uncharged. Processes on one machine may share the file (not over a network file
+    system). Mechanisms may be chosen after seeing earlier releases: everything released
+    together meets the budget (`smoothdp.ledger.filters` has the proof for each notion).
+
+    Args:
+        path: the file; made if ``budget`` is given and there is none.
+        budget: PureDP, ApproxDP, ZCDP, TruncatedCDP, GaussianDP, or SmoothedDP with
+            adaptive=False. None: whatever the existing ledger has; another one is refused.
+        method: for a budget ApproxDP: "basic" adds up epsilons and deltas; "concentrated" adds
+            up rhos of zCDP and deltas, and allows far more small releases.
+        conversion_delta: for "concentrated": the part of delta that turns rho into epsilon
+            (default: half); the rest is for claims that have a delta themselves.
+        adaptive: False says that all mechanisms are fixed before the first output, as a budget
+            of smoothed DP needs.
+        timeout: seconds to wait for other processes.
+        clock: returns the time, with a time zone.
+
+    Raises:
+        InvalidParameter, IncompatibleClaims: a budget that cannot be kept, or another one than
+            the ledger has.
+        LedgerError: a file that is missing, locked, damaged, read-only, or no ledger of a
+            format that this version knows.
+
+    >>> import tempfile
+    >>> from smoothdp.privacy import PureDP
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(folder + "/ledger.db", budget=PureDP(1))
+    ...     entry = ledger.spend(PureDP("0.3")).entry
+    ...     ledger.left()
+    PureDP(epsilon=7/10, neighbours='replace_one')
+    """
+
+    source: ClassVar[Source] = Source("rogers-roth-ullman-vadhan", "privacy filters")
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        budget: Guarantee | None = None,
+        method: str | None = None,
+        conversion_delta: Parameter | None = None,
+        adaptive: bool = True,
+        timeout: float = 30.0,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        if isinstance(timeout, bool) or not 0 <= timeout <= 86400:
+            raise InvalidParameter(
+                explain("0 <= timeout <= 86400 seconds", f"timeout={timeout}", "Give seconds")
+            )
+        self._clock = clock
+        self._store = Store(Path(path), float(timeout))
+        wanted = None
+        if budget is not None:
+            wanted = filter_of(
+                budget,
+                method=method or "basic",
+                conversion_delta=conversion_delta,
+                adaptive=adaptive,
+            )
+            time = read_clock(clock()).isoformat()
+            self._store.create(Head(uuid.uuid4().hex, time, filter_to_text(wanted)))
+        tail = self._store.tail()
+        self._head = tail.head
+        self._filter = _read_filter(tail.head, self.path)
+        if wanted is not None and wanted != self._filter:
+            raise InvalidParameter(
+                explain(
+                    f"the budget of this ledger, {self._filter.budget!r}, kept as it was",
+                    f"budget={budget!r}, method={method or 'basic'!r}",
+                    "Leave budget out, or give another path",
+                )
+            )
+        last_entry(tail, self.path)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._store.path
+
+    @property
+    def budget(self) -> Guarantee:
+        """What everything released together meets."""
+        return self._filter.budget
+
+    @property
+    def filter(self) -> Filter:
+        """The rule by which the budget is kept."""
+        return self._filter
+
+    def spend(self, mechanism: object, *, claim: Guarantee | None = None) -> Spending:
+        """Charge a mechanism and return the right to one release.
+
+        Args:
+            mechanism: a mechanism or protocol with a guarantee; a guarantee, for a release
+                that is made elsewhere; or with ``claim`` anything that `compose` takes.
+            claim: what to charge instead of the guarantee: something that follows from it,
+                such as ApproxDP(epsilon, delta=) from the profile of a training run.
+
+        Raises:
+            BudgetExceeded: the budget would be passed. Nothing is charged.
+            IncompatibleClaims: other neighbours, or a claim that does not follow, or that
+                the budget has no cost for. Nothing is charged.
+            LedgerError: the file failed, or the clock went back. Nothing may be released.
+        """
+        return Spending(mechanism, self.charge(mechanism, claim=claim))
+
+    def charge(self, mechanism: object, /, *, claim: Guarantee | None = None) -> Entry:
+        """Charge like `spend` and return the entry, once it is on the disk."""
+        charged = read_charged(mechanism, claim)
+        costs = self._filter.price(charged.claim)
+        row = self._store.append(lambda tail: self._next_row(charged, costs, tail))
+        return entry_of(*row)
+
+    def check(self, mechanism: object, /, *, claim: Guarantee | None = None) -> None:
+        """Raise what `charge` would raise now; charge nothing."""
+        charged = read_charged(mechanism, claim)
+        self._next_row(charged, self._filter.price(charged.claim), self._store.tail())
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, oldest first, each checked against its digest."""
+        head, rows = self._store.rows()
+        self._check_same(head)
+        previous = [head.identity, *(row.digest for row in rows)]
+        return [
+            checked_entry(row, digest, self.path)
+            for row, digest in zip(rows, previous, strict=False)
+        ]
+
+    def amounts(self) -> dict[str, tuple[Amount, Amount, Amount]]:
+        """Return (spent, limit, left) by currency, exactly."""
+        spent = self._spent()
+        left = self._filter.remaining(spent)
+        return {
+            name: (spent[name], limit, left[name]) for name, limit in self._filter.limits.items()
+        }
+
+    def spent(self) -> Guarantee:
+        """Return the sum of the charges as one claim.
+
+        What is *proved* for releases that were chosen after seeing others is the budget. This
+        claim holds if all of them were fixed in advance.
+        """
+        return self._filter.spent(self._spent())
+
+    def left(self) -> Guarantee:
+        """Return a claim that may still be spent."""
+        return self._filter.left(self._spent())
+
+    def profile(self) -> ComposedProfile | None:
+        """Return the profile of all guarantees together, as if fixed in advance; None if empty.
+
+        This is for display, in any notion: never below the truth for mechanisms that were
+        fixed in advance, and no promise for those that were chosen after seeing others.
+        """
+        counts = Counter(entry.guarantee for entry in self.entries())
+        return compose(list(counts.items())) if counts else None
+
+    def totals(self) -> list[Guarantee]:
+        """Return the sum of the guarantees in every notion that has one, as if fixed in advance."""
+        guarantees = [entry.guarantee for entry in self.entries()]
+        return totals_of(guarantees, self.budget.neighbours)
+
+    def verify(self) -> int:
+        """Check the whole file, every entry and every sum; return the number of entries.
+
+        Raises:
+            LedgerError: something was changed, lost or damaged.
+        """
+        fault = self._store.fault()
+        if fault is not None:
+            raise damaged(self.path, fault)
+        head, rows = self._store.rows()
+        self._check_same(head)
+        verify_rows(self._filter, head, rows, self.path)
+        return len(rows)
+
+    def _next_row(self, charged: Charged, costs: Amounts, tail: Tail) -> Row:
+        self._check_same(tail.head)
+        now = read_clock(self._clock())
+        return next_row(self._filter, charged, costs, tail, now=now, path=self.path)
+
+    def _spent(self) -> Amounts:
+        tail = self._store.tail()
+        self._check_same(tail.head)
+        last = last_entry(tail, self.path)
+        return self._filter.nothing() if last is None else last.spent
+
+    def _check_same(self, head: Head) -> None:
+        if head != self._head:
+            raise LedgerError(
+                explain(
+                    "the ledger that was opened",
+                    f"another one at {self.path}",
+                    "Nothing may be released. Find out who replaced the file",
+                )
+            )
+
+
+def _read_filter(head: Head, path: Path) -> Filter:
+    try:
+        return filter_from_text(head.kept)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(path, f"its budget cannot be read ({error})") from None

@@ -1,0 +1,67 @@
+"""A charge that was made, and the one release that it pays for."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.ledger.entry import Entry
+
+
+class Spending:
+    """One charge, already on the disk, and the right to one release.
+
+    Used as ``with ledger.spend(mechanism) as release: result = release(data)``. The charge
+    stands whatever happens in the block, even if nothing is released.
+
+    Attributes:
+        entry: the charge as it was recorded.
+        mechanism: what it is for.
+    """
+
+    def __init__(self, mechanism: Any, entry: Entry) -> None:
+        self.mechanism = mechanism
+        self.entry = entry
+        self._is_open = True
+
+    def __enter__(self) -> Spending:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_open = False
+
+    def __call__(self, *data: Any, **options: Any) -> Any:
+        """Return ``mechanism.release(*data, **options)``, once.
+
+        Raises:
+            InvalidParameter: a second release, one after the block, or a mechanism that does
+                not release by itself (then run it inside the block).
+        """
+        maker = getattr(self.mechanism, "release", None)
+        if not callable(maker):
+            raise InvalidParameter(
+                explain(
+                    "a mechanism with release()",
+                    f"a {type(self.mechanism).__name__}",
+                    "It is charged: run it yourself inside the block",
+                )
+            )
+        if not self._is_open:
+            raise InvalidParameter(
+                explain(
+                    "one release for one charge",
+                    f"another one for entry {self.entry.number}",
+                    "Spend again",
+                )
+            )
+        self._is_open = False
+        return maker(*data, **options)
+
+    def __repr__(self) -> str:
+        return f"Spending(entry={self.entry.number}, mechanism={self.entry.mechanism!r})"

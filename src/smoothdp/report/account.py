@@ -1,0 +1,142 @@
+"""A ledger, ready to be shown: entries, what is spent in any notion, and what is left."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from smoothdp.errors import InvalidData, explain
+from smoothdp.exact.parameters import Parameter
+from smoothdp.ledger import Entry, Ledger
+from smoothdp.ledger.amount import Amount
+from smoothdp.plots.canvas import save
+from smoothdp.plots.profile import plot_profile
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.text import number_up, table
+
+_SHOWN = 20
+_CAVEAT = (
+    "That is for releases that were fixed in advance. For releases that were chosen after seeing "
+    "others, what is proved is the budget."
+)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a ledger says.
+
+    Attributes:
+        path: the file.
+        budget: what everything released together meets.
+        amounts: (spent, limit, left) by currency, exactly.
+        left: a claim that may still be spent.
+        totals: the sum of the guarantees in every notion that has one.
+        delta, epsilon: the epsilon of all guarantees together at the delta asked for.
+        entries: all charges.
+        profile: of all guarantees together; None without entries.
+    """
+
+    path: Path
+    budget: Guarantee
+    amounts: dict[str, tuple[Amount, Amount, Amount]]
+    left: Guarantee
+    totals: list[Guarantee]
+    delta: Parameter | None
+    epsilon: float | None
+    entries: list[Entry]
+    profile: PrivacyProfile | None
+
+    @classmethod
+    def of(cls, ledger: Ledger, *, delta: Parameter | None = None) -> Account:
+        """Return the account of a ledger, after verifying all of it."""
+        ledger.verify()
+        profile, totals = ledger.profile(), ledger.totals()
+        epsilon = None
+        if delta is not None:
+            profiles = [claim.profile() for claim in totals] + ([profile] if profile else [])
+            epsilon = min((each.epsilon(delta) for each in profiles), default=0.0)
+        return cls(
+            ledger.path,
+            ledger.budget,
+            ledger.amounts(),
+            ledger.left(),
+            totals,
+            delta,
+            epsilon,
+            ledger.entries(),
+            profile,
+        )
+
+    def text(self) -> str:
+        """Return the tables and the sentences."""
+        amounts = [
+            (name, *(_up(amount) for amount in (spent, limit)), _down(left))
+            for name, (spent, limit, left) in self.amounts.items()
+        ]
+        rows = [
+            (str(e.number), e.time[:19], e.mechanism[:60], repr(e.claim))
+            for e in self.entries[-_SHOWN:]
+        ]
+        hidden = len(self.entries) - len(rows)
+        parts = [
+            f"{self.path}: {len(self.entries)} entries, verified. Budget: {self.budget!r}",
+            table(amounts, header=("", "spent", "budget", "left")),
+        ]
+        if rows:
+            note = f"The last {len(rows)} of them:\n" if hidden else ""
+            parts.append(note + table(rows, header=("entry", "time (UTC)", "mechanism", "charged")))
+            sums = [f"  {claim!r}" for claim in self.totals]
+            if self.epsilon is not None:
+                sums.append(f"  epsilon {number_up(self.epsilon)} at delta {self.delta}")
+            if sums:
+                parts.append("\n".join(["All guarantees together:", *sums, _CAVEAT]))
+        parts.append(f"All releases together, the budget: {self.budget.sentence()}")
+        return "\n\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return {
+            "path": str(self.path),
+            "budget": json.loads(self.budget.to_json()),
+            "sentence": self.budget.sentence(),
+            "amounts": {
+                name: {"spent": spent.text(), "limit": limit.text(), "left": left.text()}
+                for name, (spent, limit, left) in self.amounts.items()
+            },
+            "left": json.loads(self.left.to_json()),
+            "fixed_in_advance": {
+                "totals": [json.loads(claim.to_json()) for claim in self.totals],
+                "delta": None if self.delta is None else str(self.delta),
+                "epsilon": self.epsilon,
+            },
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+    def draw(self, path: str | Path) -> Path:
+        """Write a picture of the profile of all guarantees together, and return its path."""
+        if self.profile is None:
+            raise InvalidData(
+                explain("a ledger with entries", f"none in {self.path}", "Spend something first")
+            )
+        largest = max(1.0, 1.5 * min(self.profile.epsilon("1e-6"), 1e6))
+        title = f"{self.path.name}: {len(self.entries)} releases, as if fixed in advance"
+        return save(plot_profile(self.profile, largest_epsilon=largest, title=title), path)
+
+
+def _up(amount: Amount) -> str:
+    return number_up(amount.float_upper())
+
+
+def _down(amount: Amount) -> str:
+    """Return an amount that is left, rounded down to four digits."""
+    value = amount.lower()
+    number = value if isinstance(value, Fraction) else Fraction(float(value))
+    scaled = f"{float(number):.3e}"
+    rounded = Fraction(scaled)
+    if rounded > number:
+        rounded -= Fraction(f"1e{int(scaled.partition('e')[2]) - 3}")
+    return f"{float(rounded):.4g}"
