@@ -67,7 +67,7 @@ test: check smoke ## All fast tests and checks
 	@echo "==> tests"
 	@$(RUN) -m pytest -n $(WORKERS)
 
-check: .venv/stamp-all-dev
+check: .venv/stamp-all-peers-dev
 	@echo "==> style"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -95,21 +95,21 @@ smoke: build/smoke/stamp
 	@echo "==> smoke tests, required dependencies alone"
 	@build/smoke/venv/bin/python -m pytest -q -m smoke $(SMOKE)
 
-test-slow: .venv/stamp-all-dev
+test-slow: .venv/stamp-all-peers-dev
 	@echo "==> slow tests"
 	@$(RUN) -m pytest -n $(WORKERS) -m slow
 
-bench: .venv/stamp-all-dev
+bench: .venv/stamp-all-peers-dev
 	@$(RUN) -m benchmarks.run
 
 docs: .venv/stamp-docs
 	@$(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-references: .venv/stamp-all-dev
+references: .venv/stamp-all-peers-dev
 	@$(RUN) -m tests.references.make
 
-build: .venv/stamp-all-dev
+build: .venv/stamp-all-peers-dev
 	@$(RUN) -m build --outdir dist
 
 clean:

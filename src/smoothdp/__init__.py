@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smoothdp import interop, noise, paper_bounds, queries, shuffle
+    from smoothdp import interop, noise, paper_bounds, queries, services, shuffle
     from smoothdp.data import count_column, read_column
     from smoothdp.errors import (
         BudgetExceeded,
@@ -167,7 +167,7 @@ _HOMES = {
     "smoothed_to_distributional": "smoothdp.smoothed",
 }
 
-_ROOMS = {"interop", "noise", "paper_bounds", "queries", "shuffle"}
+_ROOMS = {"interop", "noise", "paper_bounds", "queries", "services", "shuffle"}
 
 __all__ = [
     "ZCDP",
@@ -240,6 +240,7 @@ __all__ = [
     "queries",
     "read_column",
     "release",
+    "services",
     "shuffle",
     "smoothed_by_size",
     "smoothed_delta",

@@ -14,6 +14,10 @@ from smoothdp.cli.noise import noise
 from smoothdp.cli.papers import papers
 from smoothdp.cli.plan import plan
 from smoothdp.cli.release import release
+from smoothdp.cli.results import results
+from smoothdp.cli.serve import serve
+from smoothdp.cli.submit import submit
+from smoothdp.cli.task import task
 from smoothdp.errors import PrivacyWarning, SmoothdpError
 
 
@@ -31,7 +35,8 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (measure, noise, plan, release, collect, account, papers):
+_COMMANDS = (measure, noise, plan, release, account, collect, task, serve, submit, results, papers)
+for command in _COMMANDS:
     commands.add_command(command)
 
 

@@ -1,0 +1,58 @@
+"""``smoothdp serve demo``: clients, shuffler and analyser on one machine, to try."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import click
+
+import smoothdp as sd
+
+_MADE_UP = [int(user % 3 == 0) for user in range(600)]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--column", help="Column of FILE (CSV or Parquet), one row a user.")
+@click.option("--above", type=float, help="Collect how many values are above this number.")
+@click.option("--bounds", nargs=2, help="Collect the sum and mean, values clipped to these.")
+@click.option("--domain", type=click.Path(path_type=Path), help="Collect counts: file of values.")
+@click.option("--epsilon", default="1", show_default=True)
+@click.option("--delta", default="1e-6", show_default=True)
+def demo(
+    file: Path | None,
+    column: str | None,
+    above: float | None,
+    bounds: tuple[str, str] | None,
+    domain: Path | None,
+    epsilon: str,
+    delta: str,
+) -> None:
+    """Run everything on this machine: a client per row, a shuffler, an analyser; print the result.
+
+    Without FILE, 600 made-up users of whom 200 hold a 1.
+
+    \b
+    Example:
+      smoothdp serve demo flights.csv --column dep_delay --above 15
+    """
+    from smoothdp import services
+
+    say = partial(click.echo, err=True)
+    run = partial(services.demonstrate, say=say, epsilon=epsilon, delta=delta)
+    if file is None:
+        found = run(_MADE_UP)
+    elif column is None or [above is None, bounds is None, domain is None].count(False) != 1:
+        raise click.UsageError("Expected --column and one of --above, --bounds, --domain.")
+    elif domain is not None:
+        names = [name.strip() for name in domain.read_text().splitlines() if name.strip()]
+        values = sd.read_column(file, column, kind="category")
+        found = run(values, protocol="histogram", domain=names)
+    elif bounds is not None:
+        found = run(list(sd.read_column(file, column)), protocol="real_sum", bounds=bounds)
+    else:
+        found = run([int(value > above) for value in sd.read_column(file, column)])
+    click.echo(json.dumps(found.document, indent=2))
+    click.echo(services.ONE_HOST, err=True)

@@ -1,0 +1,46 @@
+"""``smoothdp submit``: one user's report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("datum")
+@click.option("--task", type=click.Path(path_type=Path), required=True, help="The file task.json.")
+@click.option("--shuffler", required=True, help="Address of the shuffler, https://...")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="File with the client's token.",
+)
+@click.option(
+    "--outcomes",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="outcomes.sqlite",
+    show_default=True,
+    help="File that keeps what was randomised, for retries.",
+)
+def submit(datum: str, task: Path, shuffler: str, token_file: Path, outcomes: Path) -> None:
+    """Randomise DATUM, seal it and send it, once per window.
+
+    A DATUM of "-" is read from the standard input, where other programs do not see it.
+    Calling it again in the same window sends the same report, whatever DATUM is then.
+
+    \b
+    Example:
+      smoothdp submit 1 --task task.json --shuffler http://127.0.0.1:8601 --token-file token
+    """
+    from smoothdp import services
+
+    datum = sys.stdin.readline().strip() if datum == "-" else datum
+    store = services.OutcomeStore(outcomes)
+    client = services.Client(services.read_task(task), store)
+    with services.connect(shuffler) as http:
+        services.submit(client, datum, http=http, token=token_file.read_text().strip())
+    store.forget_before(client.task.task_id, client.window_now() - 1)
+    click.echo(f"Accepted for window {client.window_now()}.")

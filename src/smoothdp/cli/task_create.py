@@ -1,0 +1,63 @@
+"""``smoothdp task create``: a task, and a directory of secrets for each party."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_DIRECTORY = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.argument("directory", type=_DIRECTORY)
+@click.option(
+    "--protocol", type=click.Choice(["boolean-sum", "real-sum", "histogram"]), required=True
+)
+@click.option("--epsilon", required=True, help="Of each window.")
+@click.option("--delta", required=True, help="Of each window, e.g. 1e-6.")
+@click.option("--min-batch", type=int, required=True, help="Fewest users in a batch.")
+@click.option("--dishonest-share", default="0.1", show_default=True, help="Assumed at most.")
+@click.option("--n-bits", type=int, default=8, show_default=True, help="Bits of a real sum.")
+@click.option("--bounds", nargs=2, help="Lower and upper end of a real datum.")
+@click.option("--domain", type=click.Path(path_type=Path), help="File of names of a histogram.")
+@click.option("--window-seconds", type=int, default=86_400, show_default=True)
+@click.option("--grace-seconds", type=int, default=3_600, show_default=True)
+@click.option("--windows", type=int, default=1, show_default=True, help="Paid by the budget.")
+@click.option("--unit", default="one client", show_default=True, help="Who may send once.")
+def create(
+    directory: Path,
+    protocol: str,
+    n_bits: int,
+    bounds: tuple[str, str] | None,
+    domain: Path | None,
+    min_batch: int,
+    windows: int,
+    window_seconds: int,
+    grace_seconds: int,
+    **promise: str,
+) -> None:
+    """Write DIRECTORY/task.json, and a directory of secrets for each party.
+
+    \b
+    Example:
+      smoothdp task create smokers --protocol boolean-sum --epsilon 1 --delta 1e-6 --min-batch 1000
+    """
+    from smoothdp import services
+
+    names = domain.read_text(encoding="utf-8").splitlines() if domain else []
+    key = services.PrivateKey.generate()
+    made = services.create_task(
+        protocol.replace("-", "_"),
+        analyzer_key=key.public,
+        size=n_bits if protocol == "real-sum" else 1,
+        bounds=bounds or (),
+        domain=[name.strip() for name in names if name.strip()],
+        min_batch=min_batch,
+        windows=windows,
+        window_seconds=window_seconds,
+        grace_seconds=grace_seconds,
+        **promise,
+    )
+    written = services.write_parties(directory, made, key)
+    click.echo(f"Task {made.task_id.hex()} in {written.task}. Give its directories to each party.")

@@ -1,0 +1,69 @@
+"""One byte string per document: RFC 8785 for strings, whole numbers and lists of strings."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from smoothdp.errors import InvalidData, explain
+
+_KEY = re.compile(r"^[a-z_]+$")
+_LARGEST = (1 << 53) - 1
+
+
+def canonical_json(document: dict[str, Any]) -> bytes:
+    """Return the canonical encoding: keys sorted, no spaces, UTF-8.
+
+    Raises:
+        InvalidData: a value of another type, or a whole number beyond 2^53.
+
+    >>> canonical_json({"b": 1, "a": ["x", "y"]})
+    b'{"a":["x","y"],"b":1}'
+    """
+    for key, value in document.items():
+        items = value if isinstance(value, list) else [value]
+        if not _KEY.match(key) or not all(_allowed(item) for item in items):
+            raise InvalidData(
+                explain(
+                    "strings, whole numbers below 2^53 and lists of them",
+                    f"{key}={value!r}",
+                    "Write other numbers as strings",
+                )
+            )
+    try:
+        return json.dumps(
+            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        ).encode()
+    except UnicodeEncodeError:
+        raise InvalidData(
+            explain("text in Unicode", "half a character", "Encode it as UTF-8")
+        ) from None
+
+
+def parse_canonical(data: bytes) -> dict[str, Any]:
+    """Return the document of a canonical encoding; any other encoding of it is refused.
+
+    >>> parse_canonical(b'{"a":1}')
+    {'a': 1}
+    """
+    try:
+        document = json.loads(data)
+        good = isinstance(document, dict) and canonical_json(document) == data
+    except (ValueError, RecursionError):
+        good = False
+    if not good:
+        raise InvalidData(
+            explain(
+                "canonical JSON (RFC 8785)",
+                f"{data[:40]!r}",
+                "Use the file as it was made: its hash names the task",
+            )
+        )
+    return document  # type: ignore[no-any-return]
+
+
+def _allowed(item: object) -> bool:
+    if isinstance(item, bool):
+        return False
+    return isinstance(item, str) or (isinstance(item, int) and abs(item) <= _LARGEST)

@@ -1,0 +1,117 @@
+"""The client: randomises once per window, keeps the outcome, and sends the same again."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from smoothdp import SystemRandom
+from smoothdp.errors import InvalidData, explain
+from smoothdp.services.envelope import (
+    DUMMY,
+    REPORT_ID_BYTES,
+    Header,
+    seal_envelope,
+    seal_values,
+)
+from smoothdp.services.hybrid import PublicKey
+from smoothdp.services.outcomes import Kept, OutcomeStore
+from smoothdp.services.task import Task
+
+Clock = Callable[[], float]
+
+
+class Client:
+    """One user of a task.
+
+    The outcome of randomising is on disk before anything is sent. Drawing again for a retry
+    would be a second disclosure: a later datum for the same window changes nothing.
+
+    Args:
+        task: what the user agreed to.
+        outcomes: where outcomes are kept.
+        name: tells users of one store apart; it never leaves the device.
+        clock: seconds; tells only which window it is.
+    """
+
+    def __init__(
+        self, task: Task, outcomes: OutcomeStore, *, name: str = "me", clock: Clock = time.time
+    ) -> None:
+        self.task = task
+        self._outcomes = outcomes
+        self._name = name
+        self._clock = clock
+
+    def window_now(self) -> int:
+        """Return the number of the present window."""
+        return int(self._clock() // self.task.window_seconds)
+
+    def envelope(
+        self, datum: Any, *, shuffler_key: tuple[int, PublicKey], window: int | None = None
+    ) -> bytes:
+        """Return the envelope of a window: the same bytes until the shuffler's key changes.
+
+        Raises:
+            InvalidData: a datum outside the task's domain; nothing is kept or sent then.
+        """
+        task, at = self.task, self.window_now() if window is None else window
+        kept = self._outcomes.get(task.task_id, at, self._name)
+        if kept is None:
+            fresh = Kept(secrets.token_bytes(REPORT_ID_BYTES), randomize(task, datum))
+            kept = self._outcomes.keep(task.task_id, at, self._name, fresh)
+        key_id, key = shuffler_key
+        if kept.envelope and Header.of(kept.envelope).key_id == key_id:
+            return kept.envelope
+        inner = PublicKey.from_bytes(bytes.fromhex(task.analyzer_key))
+        slots = seal_values(kept.values, key=inner, task_id=task.task_id, window=at)
+        header = Header(key_id, task.slots, task.task_id, at)
+        envelope = seal_envelope(header, kept.report_id, slots, key=key)
+        self._outcomes.keep_envelope(task.task_id, at, self._name, envelope)
+        return envelope
+
+
+def randomize(task: Task, datum: Any) -> tuple[int, ...]:
+    """Return the values of all slots, in a random order: messages, then dummies.
+
+    >>> from smoothdp.services.create import create_task
+    >>> from smoothdp.services.hybrid import PrivateKey
+    >>> task = create_task("histogram", domain=("a", "b", "c"), epsilon="1", delta="1e-6",
+    ...     min_batch=300, analyzer_key=PrivateKey.generate().public)
+    >>> len(randomize(task, "b"))
+    4
+    """
+    # The clients' noise does not depend on the number of users; any number will do here.
+    messages = task.collect(task.min_batch).randomize(read_datum(task, datum))
+    values = [*messages, *[DUMMY] * (task.slots - len(messages))]
+    source = SystemRandom()
+    for last in range(len(values) - 1, 0, -1):
+        other = source.below(last + 1)
+        values[last], values[other] = values[other], values[last]
+    return tuple(values)
+
+
+def read_datum(task: Task, datum: Any) -> Any:
+    """Return a user's datum as the protocol takes it: a bit, a share of the bounds, a bin."""
+    if task.protocol == "real_sum":
+        low, high = (Fraction(bound) for bound in task.bounds)
+        try:
+            value = Fraction(str(datum))
+        except ValueError:
+            raise InvalidData(explain("a number", repr(datum), "Send a number")) from None
+        return (min(max(value, low), high) - low) / (high - low)
+    if task.protocol == "histogram" and task.domain:
+        if datum not in task.domain:
+            raise InvalidData(
+                explain(
+                    f"one of the {len(task.domain)} names of the task",
+                    repr(datum),
+                    "Map other values to one of them before sending",
+                )
+            )
+        return task.domain.index(datum)
+    if isinstance(datum, str) and datum.isascii() and datum.isdigit():
+        return int(datum)
+    return datum

@@ -1,0 +1,88 @@
+"""Making a task: noise calibrated to the smallest batch, or the smallest batch to the noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from smoothdp import ApproxDP
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.services.hybrid import PublicKey
+from smoothdp.services.task import Task
+from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+
+
+def create_task(
+    protocol: str,
+    *,
+    epsilon: str,
+    delta: str,
+    min_batch: int,
+    analyzer_key: PublicKey,
+    size: int = 1,
+    dishonest_share: str = "0.1",
+    window_seconds: int = 86_400,
+    grace_seconds: int = 3_600,
+    windows: int = 1,
+    unit: str = "one client",
+    bounds: Sequence[str] = (),
+    domain: Sequence[str] = (),
+) -> Task:
+    """Return the task with the least noise that keeps a promise in batches of ``min_batch``.
+
+    Args:
+        protocol: "boolean_sum", "real_sum" (needs bounds) or "histogram".
+        epsilon: of each window, to be written as a decimal or a ratio, > 0.
+        delta: of each window, in (0, 1).
+        min_batch: smallest batch; the noise is calibrated to its honest users.
+        size: bits per user of a real sum; bins of a histogram.
+        dishonest_share: share of a batch assumed to be absent, colluding or false.
+        windows: how many windows the budget pays for, by basic composition.
+
+    Raises:
+        InvalidParameter: a field outside its domain, or too few users for the promise.
+
+    >>> from smoothdp.services.hybrid import PrivateKey
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=PrivateKey.generate().public)
+    >>> task.slots, task.honest(500), task.required_batch <= 500
+    (1, 450, True)
+    """
+    share = Fraction(dishonest_share)
+    if not 0 <= share < 1:
+        raise InvalidParameter(
+            explain("0 <= dishonest_share < 1", dishonest_share, "Give a share of the users")
+        )
+    honest = math.floor(min_batch * (1 - share))
+    goal = ApproxDP(epsilon, delta=delta)
+    if protocol == "boolean_sum":
+        noise = str(BooleanSum.calibrate(honest, guarantee=goal).threshold)
+    elif protocol == "real_sum":
+        noise = str(RealSum.calibrate(honest, guarantee=goal, n_bits=size).threshold)
+    elif protocol == "histogram":
+        size = len(domain) if domain else size
+        found = Histogram.calibrate(honest, n_bins=size, guarantee=goal)
+        noise = str(found.omission_probability)
+    else:
+        raise InvalidParameter(
+            explain("boolean_sum, real_sum or histogram", f"protocol={protocol}", "Use one")
+        )
+    return Task(
+        protocol=protocol,
+        size=size,
+        noise=noise,
+        epsilon=epsilon,
+        delta=delta,
+        dishonest_share=dishonest_share,
+        min_batch=min_batch,
+        window_seconds=window_seconds,
+        grace_seconds=grace_seconds,
+        budget_epsilon=str(Fraction(epsilon) * windows),
+        budget_delta=str(Fraction(delta) * windows),
+        analyzer_key=analyzer_key.to_bytes().hex(),
+        analyzer_key_id=1,
+        unit=unit,
+        bounds=tuple(bounds),
+        domain=tuple(domain),
+    )

@@ -1,0 +1,132 @@
+"""The whole path on one machine: real clients, a shuffler, an analyser, and the result."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smoothdp.services.calls import connect, fetch_result, submit
+from smoothdp.services.client import Client
+from smoothdp.services.create import create_task
+from smoothdp.services.hybrid import PrivateKey
+from smoothdp.services.key_files import SECRETS_FILE, read_secret, write_parties
+from smoothdp.services.outcomes import OutcomeStore
+from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens
+from smoothdp.services.running import on_loopback
+from smoothdp.services.sealing import seal_window
+from smoothdp.services.task import Task
+
+ONE_HOST = (
+    "Shuffler and analyser run on one host here: whoever controls it sees both, so the promise "
+    "above does not hold for this demonstration, only for two parties that keep apart."
+)
+_AT_ONCE = 8
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """What a demonstration did: the released document, and the counts along the way."""
+
+    task: Task
+    document: dict[str, Any]
+    totals: dict[str, int]
+    seconds: float
+
+
+def demonstrate(
+    data: Sequence[Any],
+    *,
+    protocol: str = "boolean_sum",
+    epsilon: str = "1",
+    delta: str = "1e-6",
+    dishonest_share: str = "0.1",
+    size: int = 8,
+    bounds: Sequence[str] = (),
+    domain: Sequence[str] = (),
+    directory: Path | None = None,
+    say: Say = lambda _: None,
+) -> Demonstration:
+    """Collect a column through real clients and services on loopback.
+
+    Every datum has a client of its own, with its token and its stored outcome; each sends
+    over HTTP. Then the window is closed, the batch handed over, and the result fetched.
+
+    Args:
+        data: one datum per user.
+        protocol: "boolean_sum", "real_sum" with bounds, or "histogram" with a domain.
+        size: bits per user of a real sum.
+        directory: where the parties keep their files; a temporary one by default.
+
+    Raises:
+        InvalidParameter: too few users for the promise. InvalidData: a datum outside it.
+    """
+    if directory is None:
+        with tempfile.TemporaryDirectory() as made:
+            return demonstrate(
+                data,
+                protocol=protocol,
+                epsilon=epsilon,
+                delta=delta,
+                dishonest_share=dishonest_share,
+                size=size,
+                bounds=bounds,
+                domain=domain,
+                directory=Path(made),
+                say=say,
+            )
+    began = time.perf_counter()
+    key = PrivateKey.generate()
+    task = create_task(
+        protocol,
+        epsilon=epsilon,
+        delta=delta,
+        min_batch=len(data),
+        analyzer_key=key.public,
+        size=size if protocol == "real_sum" else 1,
+        dishonest_share=dishonest_share,
+        bounds=bounds,
+        domain=domain,
+    )
+    written = write_parties(directory, task, key)
+    say(f"Task {task.task_id.hex()[:16]}: {task.collect(len(data)).describe()}")
+    tokens = issue_tokens(written.shuffler, len(data))
+    shuffling = ShufflerParty.from_directory(written.shuffler)
+    analyzing = AnalyzerParty.from_directory(written.analyzer)
+    outcomes = OutcomeStore(directory / "clients.sqlite")
+    window = shuffling.shuffler.window_now(task)
+    with (
+        on_loopback(analyzing.app(work_seconds=0.2)) as analyzer_url,
+        on_loopback(shuffling.app(analyzer_url, work_seconds=3600)) as shuffler_url,
+    ):
+        say(f"Shuffler at {shuffler_url}, analyser at {analyzer_url}")
+
+        def send(part: range) -> None:
+            with connect(shuffler_url) as http:
+                for user in part:
+                    client = Client(task, outcomes, name=str(user))
+                    submit(client, data[user], http=http, token=tokens[user], window=window)
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            shares = [range(start, len(data), _AT_ONCE) for start in range(_AT_ONCE)]
+            list(pool.map(send, shares))
+        say(f"{len(data)} clients have sent {task.slots} sealed messages each")
+        seal_window(shuffling.shuffler, task, window)
+        shuffling.work(analyzer_url)
+        secret = read_secret(written.collector / SECRETS_FILE, ("collector_token",))
+        document = None
+        with connect(analyzer_url) as http:
+            while document is None:
+                document = fetch_result(
+                    http, task_id=task.task_id, window=window, token=secret["collector_token"]
+                )
+                time.sleep(0.05)
+    totals = shuffling.shuffler.totals()
+    for storage in (outcomes, shuffling.shuffler.storage, analyzing.analyzer.storage):
+        storage.close()
+    return Demonstration(task, document, totals, time.perf_counter() - began)

@@ -1,0 +1,26 @@
+"""Named points at which tests stop a service; nothing happens there otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+Reach: TypeAlias = Callable[[str], None]
+"""Called with the name of the point that was reached."""
+
+POINTS = (
+    "ingest: before opening",
+    "ingest: before commit",
+    "ingest: after commit",
+    "seal: inside the transaction",
+    "seal: after commit",
+    "deliver: between parts",
+    "deliver: before acknowledgement",
+    "purge: after commit",
+    "count: inside the transaction",
+    "release: between ledger and result",
+)
+
+
+def pass_by(_: str) -> None:
+    """Go on."""

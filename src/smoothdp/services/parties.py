@@ -1,0 +1,113 @@
+"""A party from its directory: the shuffler or the analyser, ready to serve."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.applications import Starlette
+
+from smoothdp.errors import InvalidData, explain
+from smoothdp.services.analyzer import Analyzer
+from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.calls import connect, putting
+from smoothdp.services.delivery import deliver_batches
+from smoothdp.services.hybrid import PrivateKey
+from smoothdp.services.key_files import SECRETS_FILE, read_secret, read_task
+from smoothdp.services.release import release_counted
+from smoothdp.services.sealing import due_windows, seal_window
+from smoothdp.services.shuffler import Clock, Shuffler
+from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.storage import SqliteStorage
+from smoothdp.services.task import Task
+from smoothdp.services.tokens import issue_client_token
+from smoothdp.services.web_analyzer import analyzer_app
+from smoothdp.services.web_shuffler import shuffler_app
+
+
+@dataclass(frozen=True, slots=True)
+class ShufflerParty:
+    """The shuffler of one task, with what it needs to reach the analyser."""
+
+    task: Task
+    shuffler: Shuffler
+    delivery_token: str
+
+    @classmethod
+    def from_directory(cls, directory: Path, *, clock: Clock = time.time) -> ShufflerParty:
+        """Return the shuffler whose secrets and state are in a directory."""
+        task = read_task(directory)
+        secrets = read_secret(directory / SECRETS_FILE, ("issuing_key", "delivery_token"))
+        shuffler = Shuffler(
+            SqliteStorage(directory / "shuffler.sqlite", SHUFFLER_SCHEMA),
+            tasks=[task],
+            issuing_key=bytes.fromhex(secrets["issuing_key"]),
+            clock=clock,
+        )
+        return cls(task, shuffler, secrets["delivery_token"])
+
+    def work(self, analyzer_url: str) -> None:
+        """Seal the windows that are over, hand over batches, and delete what is done."""
+        for window in due_windows(self.shuffler, self.task):
+            seal_window(self.shuffler, self.task, window)
+        with connect(analyzer_url) as http:
+            deliver_batches(self.shuffler, putting(http, self.delivery_token))
+        self.shuffler.storage.forget()
+
+    def app(self, analyzer_url: str, *, work_seconds: float = 10.0) -> Starlette:
+        """Return the HTTP application, which works in between."""
+        return shuffler_app(
+            self.shuffler, work=lambda: self.work(analyzer_url), work_seconds=work_seconds
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzerParty:
+    """The analyser of one task."""
+
+    task: Task
+    analyzer: Analyzer
+    delivery_hash: str
+    collector_hash: str
+
+    @classmethod
+    def from_directory(cls, directory: Path) -> AnalyzerParty:
+        """Return the analyser whose secrets and state are in a directory."""
+        task = read_task(directory)
+        secrets = read_secret(
+            directory / SECRETS_FILE,
+            ("private_key", "delivery_token_sha256", "collector_token_sha256"),
+        )
+        key = PrivateKey.from_bytes(bytes.fromhex(secrets["private_key"]))
+        storage = SqliteStorage(directory / "analyzer.sqlite", ANALYZER_SCHEMA)
+        analyzer = Analyzer(storage, tasks=[task], key=key)
+        if not analyzer.tasks:
+            raise InvalidData(
+                explain("the key that the task names", f"another in {directory}", "Use its own")
+            )
+        return cls(
+            task, analyzer, secrets["delivery_token_sha256"], secrets["collector_token_sha256"]
+        )
+
+    def work(self) -> None:
+        """Count the batches that are complete, and release those that may be."""
+        self.analyzer.count_complete()
+        release_counted(self.analyzer)
+
+    def app(self, *, work_seconds: float = 10.0) -> Starlette:
+        """Return the HTTP application, which works in between."""
+        return analyzer_app(
+            self.analyzer,
+            shuffler_tokens=[self.delivery_hash],
+            collector_tokens=[self.collector_hash],
+            work=self.work,
+            work_seconds=work_seconds,
+        )
+
+
+def issue_tokens(directory: Path, count: int) -> list[str]:
+    """Return tokens for new clients, made in the shuffler's directory."""
+    task = read_task(directory)
+    key = bytes.fromhex(read_secret(directory / SECRETS_FILE, ("issuing_key",))["issuing_key"])
+    return [issue_client_token(key, task.task_id) for _ in range(count)]

@@ -1,0 +1,113 @@
+"""What is shown of a batch: the estimate, how wrong it may be, and what it promises whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from smoothdp.services.analyzer_tables import INVALID, REPEATED
+from smoothdp.services.task import Task
+from smoothdp.shuffle import Histogram
+
+CURVE_SHARES = ("0", "0.1", "0.25", "0.5", "0.75", "0.9")
+FAILURE_PROBABILITY = "0.05"
+_INVALID_WORTH_SAYING = Fraction(1, 100)
+
+
+def describe_batch(
+    task: Task, *, window: int, users: int, tally: Mapping[int, int]
+) -> dict[str, Any]:
+    """Return the result of a counted batch as a document.
+
+    The estimate is corrected by the real size of the batch and the fixed noise of the
+    clients. Slots that mean nothing are left out of sums and counted beside them.
+    """
+    protocol = task.collect(users)
+    honest = task.honest(users)
+    invalid, repeated = tally.get(INVALID, 0), tally.get(REPEATED, 0)
+    profile = protocol.profile(n_honest=honest)
+    document: dict[str, Any] = {
+        "task_id": task.task_id.hex(),
+        "window": window,
+        "protocol": task.protocol,
+        "users": users,
+        "honest_users_assumed": honest,
+        "invalid_slots": invalid,
+        "repeated_slots": repeated,
+        "promised": {"epsilon": task.epsilon, "delta": task.delta, "unit": task.unit},
+        "epsilon_of_this_batch": _finite(profile.epsilon(task.delta)),
+        "epsilon_by_dishonest_share": _curve(task, users),
+        "epsilon_if_shuffler_and_analyzer_collude": _finite(
+            protocol.local_profile().epsilon(task.delta)
+        ),
+    }
+    document |= _estimate(task, users, tally)
+    document["sentence"] = (
+        f"To each honest user: {task.guarantee.sentence()} It holds if at least {honest} of "
+        f"the {users} users followed the protocol, and the shuffler and the analyser do not "
+        "work together."
+    )
+    if Fraction(invalid + repeated, users * task.slots) > _INVALID_WORTH_SAYING:
+        document["warning"] = f"{invalid + repeated} slots were not genuine: users may be missing"
+    return document
+
+
+def refusal(task: Task, *, users: int, tally: Mapping[int, int]) -> tuple[bool, str]:
+    """Return (quarantine, why) if a batch must not be released, or (False, "")."""
+    dishonest = users - task.honest(users)
+    shown = math.ceil((tally.get(INVALID, 0) + tally.get(REPEATED, 0)) / task.slots)
+    if shown > dishonest:
+        return True, (
+            f"at least {shown} users sent slots that are not genuine, more than the {dishonest} "
+            "that the task assumes"
+        )
+    if not task.keeps_promise(task.honest(users)):
+        return False, "the promise is not kept with so few honest users"
+    return False, ""
+
+
+def _estimate(task: Task, users: int, tally: Mapping[int, int]) -> dict[str, Any]:
+    protocol = task.collect(users)
+    if isinstance(protocol, Histogram):
+        import numpy as np
+
+        counts = np.array([tally.get(value, 0) for value in range(task.size)], dtype=np.int64)
+        found = protocol.estimate_counts(counts)
+        names = task.domain or tuple(str(place) for place in range(task.size))
+        return {
+            "counts": {names[place]: count for place, count in sorted(found.counts.items())},
+            "error_of_all_counts": protocol.error(FAILURE_PROBABILITY, simultaneous=True),
+            "error_fails_with_probability": FAILURE_PROBABILITY,
+            "most_one_false_user_moves_a_count": task.slots,
+        }
+    total = protocol.estimate_from_total(
+        tally.get(1, 0), n_messages=tally.get(0, 0) + tally.get(1, 0)
+    )
+    gain = float(1 / (1 - 2 * protocol.flip_probability))
+    error = protocol.error(FAILURE_PROBABILITY)
+    document: dict[str, Any] = {
+        "sum": total,
+        "error_of_sum": error,
+        "error_fails_with_probability": FAILURE_PROBABILITY,
+        "most_one_false_user_moves_the_sum": gain,
+    }
+    if task.bounds:
+        low, high = (float(Fraction(bound)) for bound in task.bounds)
+        document["mean"] = low + (high - low) * total / users
+        document["error_of_mean"] = (high - low) * error / users
+    return document
+
+
+def _curve(task: Task, users: int) -> dict[str, float | None]:
+    protocol, curve = task.collect(users), {}
+    for share in CURVE_SHARES:
+        honest = max(1, math.floor(users * (1 - Fraction(share))))
+        curve[share] = _finite(protocol.profile(n_honest=honest).epsilon(task.delta))
+    return curve
+
+
+def _finite(epsilon: float) -> float | None:
+    """Return None where no epsilon is enough: JSON has no infinity."""
+    return epsilon if math.isfinite(epsilon) else None

@@ -1,0 +1,86 @@
+"""Running the applications with uvicorn: no access log, no banner, no address kept."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+
+from smoothdp.errors import InvalidParameter, explain
+
+
+def _config(app: Starlette, host: str, port: int, **more: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=5,
+        limit_concurrency=4096,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def run(
+    app: Starlette,
+    *,
+    host: str,
+    port: int,
+    certificate: Path | None = None,
+    certificate_key: Path | None = None,
+    behind_tls: bool = False,
+) -> None:
+    """Serve until stopped.
+
+    Raises:
+        InvalidParameter: an address that others can reach, without encryption: tokens would
+            travel in the clear.
+    """
+    if certificate is None and not behind_tls and not _is_loopback(host):
+        raise InvalidParameter(
+            explain(
+                "a certificate, or a proxy that has one, for an address that others can reach",
+                f"host={host}",
+                "Give --certificate and --certificate-key, or --behind-tls",
+            )
+        )
+    files = {}
+    if certificate is not None:
+        files = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
+    uvicorn.Server(_config(app, host, port, **files)).run()
+
+
+@contextmanager
+def on_loopback(app: Starlette) -> Iterator[str]:
+    """Serve on a free loopback port in a thread; yield the address."""
+    server = uvicorn.Server(_config(app, "127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise OSError("the service did not start")
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,124 @@
+"""Where a service keeps its state: a small interface, and SQLite behind it.
+
+Every change is one transaction that is on disk when it returns. The interface is SQL with
+``?`` marks, upserts and nothing peculiar, so that another database can fill it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+
+
+class StorageFull(Exception):
+    """Nothing more can be stored: the change was undone."""
+
+
+class Transaction(Protocol):
+    """Statements that take effect together, or not at all."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return its rows."""
+
+    def change(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+
+    def change_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once per row of values."""
+
+
+class Storage(Protocol):
+    """The state of one service."""
+
+    def transaction(self) -> Any:
+        """Return a context that yields a Transaction: durable at its end, undone on error."""
+
+    def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return rows of committed state."""
+
+    def forget(self) -> bool:
+        """Make deleted rows unreadable in the files; False if someone else holds them open."""
+
+    def close(self) -> None:
+        """Release the files."""
+
+
+class _SqliteTransaction:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._connection.execute(statement, values).fetchall()
+
+    def change(self, statement: str, values: Sequence[Any] = ()) -> int:
+        return self._connection.execute(statement, values).rowcount
+
+    def change_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(statement, rows)
+
+
+class SqliteStorage:
+    """One SQLite file, readable by its owner alone.
+
+    WAL with synchronous=FULL: a commit survives power loss. secure_delete overwrites deleted
+    rows; they remain in the log until `forget` empties it.
+
+    Args:
+        path: the file; made if it is not there.
+        schema: statements that make the tables if they are not there.
+        busy_seconds: how long to wait for another process that writes.
+    """
+
+    def __init__(self, path: Path | str, schema: str, *, busy_seconds: float = 30.0) -> None:
+        self.path = Path(path)
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(
+            self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        for statement in (
+            "PRAGMA journal_mode=WAL",
+            "PRAGMA synchronous=FULL",
+            "PRAGMA secure_delete=ON",
+            "PRAGMA temp_store=MEMORY",
+        ):
+            self._connection.execute(statement)
+        self._connection.executescript(schema)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Run statements that take effect together and are on disk afterwards."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield _SqliteTransaction(self._connection)
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
+                    raise StorageFull(str(error)) from error
+                raise
+
+    def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return rows of committed state."""
+        with self._lock:
+            return self._connection.execute(statement, values).fetchall()
+
+    def forget(self) -> bool:
+        """Empty the write-ahead log, where deleted rows would still be readable."""
+        with self._lock:
+            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not busy
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()

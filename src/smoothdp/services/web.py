@@ -1,0 +1,96 @@
+"""What both services' HTTP faces share: bodies with a limit, bearer tokens, work in between."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+LOG = logging.getLogger("smoothdp.services")
+BODY_SECONDS = 20.0
+"""How long a body may take to arrive."""
+
+
+class TooLarge(Exception):
+    """A body longer than anything that is meant."""
+
+
+class TooSlow(Exception):
+    """A body that did not arrive in time."""
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body, or raise TooLarge before more than the limit is held."""
+    announced = request.headers.get("content-length", "0")
+    if not announced.isdigit() or int(announced) > limit:
+        raise TooLarge
+    data = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                data += piece
+                if len(data) > limit:
+                    raise TooLarge
+    except TimeoutError:
+        raise TooSlow from None
+    return bytes(data)
+
+
+def bearer(request: Request) -> str:
+    """Return the token of the request, or an empty string."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token if kind.lower() == "bearer" else ""
+
+
+async def too_large(_: Request, __: Exception) -> Response:
+    """Answer 413."""
+    return PlainTextResponse("too large", 413)
+
+
+async def too_slow(_: Request, __: Exception) -> Response:
+    """Answer 408."""
+    return PlainTextResponse("too slow", 408)
+
+
+async def health(_: Request) -> Response:
+    """Answer that the service runs."""
+    return PlainTextResponse("ok")
+
+
+def working(
+    work: Callable[[], Any] | None, seconds: float, *more: Any
+) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """Return a lifespan that starts ``more`` and repeats ``work`` in a thread until the end.
+
+    Work that fails is logged by the name of the error alone, and tried again.
+    """
+
+    async def repeat() -> None:
+        assert work is not None
+        while True:
+            try:
+                await asyncio.to_thread(work)
+            except Exception as error:
+                LOG.warning("work was put off: %s", type(error).__name__)
+            await asyncio.sleep(seconds)
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        for item in more:
+            item.start()
+        task = asyncio.create_task(repeat()) if work is not None else None
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            for item in more:
+                await item.stop()
+
+    return lifespan

@@ -1,0 +1,98 @@
+"""The shuffler's HTTP face. Nothing about a request is logged or kept but its envelope."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from smoothdp.services.envelope import envelope_bytes
+from smoothdp.services.group_commit import GroupCommit
+from smoothdp.services.metrics import shuffler_metrics
+from smoothdp.services.shuffler import Outcome, Shuffler, Upload
+from smoothdp.services.web import (
+    TooLarge,
+    TooSlow,
+    bearer,
+    health,
+    read_body,
+    too_large,
+    too_slow,
+    working,
+)
+
+_WORDS = {
+    Outcome.ACCEPTED: "accepted",
+    Outcome.MALFORMED: "malformed",
+    Outcome.UNAUTHORIZED: "unauthorized",
+    Outcome.UNKNOWN_TASK: "unknown task",
+    Outcome.OUTDATED_KEY: "outdated key",
+    Outcome.CLOSED: "the window is closed",
+    Outcome.TOO_EARLY: "the window is not open yet",
+    Outcome.QUOTA: "over quota",
+    Outcome.FULL: "try again later",
+}
+
+
+def shuffler_app(
+    shuffler: Shuffler, *, work: Callable[[], Any] | None = None, work_seconds: float = 10.0
+) -> Starlette:
+    """Return the application: keys, tasks, reports, health and coarse metrics.
+
+    Args:
+        work: sealing and delivery, repeated in a thread.
+        work_seconds: pause between two rounds of work.
+    """
+    group = GroupCommit(shuffler)
+
+    async def keys(_: Request) -> Response:
+        key_id, public = await asyncio.to_thread(shuffler.keys.active)
+        return JSONResponse(
+            {"key_id": key_id, "public_key": public.hex()},
+            headers={"cache-control": "max-age=300"},
+        )
+
+    async def task(request: Request) -> Response:
+        found = shuffler.tasks.get(_task_id(request))
+        if found is None:
+            return PlainTextResponse("unknown task", 404)
+        return Response(found.encoded, media_type="application/json")
+
+    async def report(request: Request) -> Response:
+        task_id = _task_id(request)
+        found = shuffler.tasks.get(task_id)
+        if found is None:
+            return PlainTextResponse("unknown task", 404)
+        envelope = await read_body(request, envelope_bytes(found.slots))
+        if envelope[4:36] != task_id:
+            return PlainTextResponse("malformed", 400)
+        outcome = await group.submit(Upload(bearer(request), envelope))
+        headers = {"retry-after": "5"} if outcome is Outcome.FULL else None
+        return PlainTextResponse(_WORDS[outcome], outcome.value, headers=headers)
+
+    async def metrics(_: Request) -> Response:
+        return PlainTextResponse(await asyncio.to_thread(shuffler_metrics, shuffler))
+
+    return Starlette(
+        routes=[
+            Route("/v1/keys", keys),
+            Route("/v1/tasks/{task_id}", task),
+            Route("/v1/tasks/{task_id}/reports", report, methods=["POST"]),
+            Route("/healthz", health),
+            Route("/metrics", metrics),
+        ],
+        exception_handlers={TooLarge: too_large, TooSlow: too_slow},
+        lifespan=working(work, work_seconds, group),
+    )
+
+
+def _task_id(request: Request) -> bytes:
+    try:
+        return bytes.fromhex(request.path_params["task_id"])
+    except ValueError:
+        return b""

@@ -1,0 +1,4 @@
+"""The services: formats, replay, minimum batch, crashes, metadata, privacy, operations.
+
+Tests are numbered as in docs/service-tests.md.
+"""

@@ -1,0 +1,84 @@
+"""The whole path over HTTP on loopback, and the commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from smoothdp.cli.serve import serve
+from smoothdp.cli.task import task as task_command
+from smoothdp.services import demonstrate
+
+
+@pytest.mark.parametrize(
+    ("fields", "data"),
+    [
+        ({}, [1, 0, 0] * 30),
+        ({"protocol": "real_sum", "bounds": ("0", "10"), "size": 4}, [2.5, 5, 10] * 30),
+        ({"protocol": "histogram", "domain": ("a", "b", "c")}, ["a", "b"] * 45),
+    ],
+)
+def test_real_clients_and_services(fields: dict[str, Any], data: list[Any]) -> None:
+    found = demonstrate(data, epsilon="2", delta="0.001", **fields)
+    assert found.totals == {"accepted": 90, "pending": 0, "batched": 90, "expired": 0}
+    assert found.document["users"] == 90
+    assert found.document["invalid_slots"] == 0
+    assert found.document["epsilon_of_this_batch"] <= 2
+    assert "81 of the 90 users" in found.document["sentence"]
+    if "sum" in found.document:
+        truth = {"boolean_sum": 30, "real_sum": 52.5}[found.document["protocol"]]
+        # The error bar fails with 0.05; ten times as wide, practically never.
+        assert abs(found.document["sum"] - truth) < 10 * found.document["error_of_sum"]
+
+
+def test_the_demo_command_says_that_one_host_voids_the_assumption(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x\n" + "1\n5\n9\n" * 40)
+    arguments = ["demo", str(table), "--column", "x", "--above", "4", "--epsilon", "2"]
+    result = CliRunner().invoke(serve, arguments)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["users"] == 120
+    assert "one host" in result.stderr
+
+
+def test_a_task_is_made_shown_and_never_overwritten(tmp_path: Path) -> None:
+    create = [
+        "create",
+        str(tmp_path / "t"),
+        "--protocol",
+        "boolean-sum",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--min-batch",
+        "500",
+    ]
+    assert CliRunner().invoke(task_command, create).exit_code == 0
+    shown = CliRunner().invoke(task_command, ["show", str(tmp_path / "t")])
+    assert json.loads(shown.stdout)["min_batch"] == 500
+    assert CliRunner().invoke(task_command, create).exit_code != 0
+    for secret in tmp_path.rglob("secrets.json"):
+        assert secret.stat().st_mode & 0o077 == 0
+    tokens = CliRunner().invoke(
+        task_command, ["tokens", str(tmp_path / "t" / "shuffler"), "--count", "3"]
+    )
+    assert len(set(tokens.stdout.split())) == 3
+
+
+def test_without_the_extra_one_line_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['cryptography'] = None\n"
+        "try:\n    import smoothdp.services\nexcept ImportError as error:\n    print(error)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert 'pip install "smoothdp[serve]"' in result.stdout
+    assert result.stdout.count("\n") == 1

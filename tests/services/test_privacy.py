@@ -1,0 +1,312 @@
+"""Tests 56 to 65: what is promised is what the code does.
+
+The audits run the code that is deployed, from the datum to the tally, on two neighbouring
+inputs, and bound epsilon from below by Clopper and Pearson. They accept a mechanism that keeps
+its promise except with probability 1e-4, and the same audit finds a shuffler that lets
+replays through.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smoothdp.errors import InvalidParameter
+from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.client import randomize
+from smoothdp.services.create import create_task
+from smoothdp.services.delivery import deliver_batches
+from smoothdp.services.release import read_result, release_counted
+from smoothdp.services.result import describe_batch
+from smoothdp.services.shuffler import Outcome, Shuffler
+from smoothdp.services.storage import SqliteStorage
+from smoothdp.services.task import Task
+from tests.services.world import HOUR, KEY, WINDOW, World, small_task
+
+
+def delta_by_enumeration(task: Task, n: int, epsilon: float) -> float:
+    """Return delta of n users from every outcome of every user, over all data: the oracle."""
+    q = float(Fraction(task.noise) / (1 << 64))
+    bits = task.size
+
+    def law(ones: int) -> list[float]:
+        law = [1.0]
+        for bit in [1] * ones + [0] * (n * bits - ones):
+            one = 1 - q if bit else q
+            law = [
+                (law[k] * (1 - one) if k < len(law) else 0) + (law[k - 1] * one if k else 0)
+                for k in range(len(law) + 1)
+            ]
+        return law
+
+    worst = 0.0
+    for others in range((n - 1) * bits + 1):
+        for mine in range(bits + 1):
+            for yours in range(bits + 1):
+                p, r = law(others + mine), law(others + yours)
+                excess = sum(max(0.0, a - math.exp(epsilon) * b) for a, b in zip(p, r, strict=True))
+                worst = max(worst, excess)
+    return worst
+
+
+@pytest.mark.parametrize("protocol", ["boolean_sum", "real_sum"])
+@pytest.mark.parametrize("n", [2, 4])
+def test_56_the_promise_is_that_of_all_outcomes(protocol: str, n: int) -> None:
+    task = small_task(protocol, min_batch=n, dishonest_share="0", epsilon="4", delta="0.2")
+    found = task.collect(n).profile().delta("1")
+    assert found == pytest.approx(delta_by_enumeration(task, n, 1.0), rel=1e-9)
+
+
+def clopper_pearson(successes: int, runs: int, error: float) -> tuple[float, float]:
+    """Return the exact interval, by bisection of binomial tails."""
+
+    def tail(p: float, lower: bool) -> float:
+        terms = range(successes, runs + 1) if lower else range(successes + 1)
+        return math.fsum(
+            math.exp(
+                math.lgamma(runs + 1)
+                - math.lgamma(k + 1)
+                - math.lgamma(runs - k + 1)
+                + k * math.log(p)
+                + (runs - k) * math.log1p(-p)
+            )
+            for k in terms
+        )
+
+    def solve(lower: bool) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            grows = tail(middle, lower) < error / 2
+            low, high = (middle, high) if grows == lower else (low, middle)
+        return low if lower else high
+
+    return (solve(True) if successes else 0.0), (solve(False) if successes < runs else 1.0)
+
+
+def audit(totals: dict[int, list[int]], delta: float) -> float:
+    """Return a lower bound on epsilon from counts of ones, for datum 0 and 1.
+
+    The event is chosen on the first half of the runs and judged on the second.
+    """
+    half = len(totals[1]) // 2
+    first = {x: Counter(seen[:half]) for x, seen in totals.items()}
+
+    def share(x: int, least: int) -> float:
+        return (sum(n for t, n in first[x].items() if t >= least) + 0.5) / (half + 1)
+
+    best = max(range(60), key=lambda t: (share(1, t) - delta) / share(0, t))
+    second = {x: sum(t >= best for t in seen[half:]) for x, seen in totals.items()}
+    runs = len(totals[1]) - half
+    low, _ = clopper_pearson(second[1], runs, 1e-4)
+    _, high = clopper_pearson(second[0], runs, 1e-4)
+    return math.log((low - delta) / high) if low > delta else 0.0
+
+
+class Unguarded(Shuffler):
+    """The mutant: every copy of a report is stored under a name of its own."""
+
+    def _store(self, change: Any, item: Any, counts: Any) -> Outcome:
+        if not isinstance(self._open_window(change, item.header), bytes):
+            return Outcome.CLOSED
+        place = (item.header.task_id, item.header.window)
+        change.change(
+            "INSERT INTO pending VALUES (?, ?, ?, ?)", (*place, os.urandom(16), item.slots)
+        )
+        change.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (*place, os.urandom(16), b""))
+        counts[(*place, "accepted")] += 1
+        return Outcome.ACCEPTED
+
+
+def run_service(directory: Path, task: Task, runs: int, *, guarded: bool) -> dict[int, list[int]]:
+    """Return the ones that the analyser counts, for the protected user's datum 0 and 1."""
+    totals: dict[int, list[int]] = {0: [], 1: []}
+    world = World(directory, task)
+    if not guarded:
+        world.shuffler.__class__ = Unguarded
+    fast = "PRAGMA synchronous=OFF"
+    used: list[Any] = [world.shuffler.storage, world.analyzer.storage, world.outcomes._storage]
+    for storage in used:
+        storage._connection.execute(fast)
+    for run in range(runs):
+        window = WINDOW + run
+        world.now = window * HOUR + 5
+        datum = run % 2
+        victim = world.upload("victim", datum)
+        others = [world.upload(f"{i}", 0) for i in range(task.min_batch - 1)]
+        assert set(world.shuffler.accept([victim, *[victim] * 4, *others])) == {Outcome.ACCEPTED}
+        world.seal(window)
+        deliver_batches(world.shuffler, world.put)
+        world.analyzer.count_complete()
+        rows = world.analyzer.storage.read("SELECT batch_id FROM batch WHERE window = ?", (window,))
+        totals[datum].append(world.analyzer.tallies(rows[0][0]).get(1, 0))
+    world.close()
+    return totals
+
+
+AUDITED = {"epsilon": "0.3", "delta": "0.2", "min_batch": 8, "windows": 100_000}
+"""Few users and little noise: a message that is counted five times costs epsilon = 1.36."""
+
+
+def test_57_the_audit_of_the_real_path_stays_below_the_promise(tmp_path: Path) -> None:
+    task = small_task(**AUDITED)  # type: ignore[arg-type]
+    assert audit(run_service(tmp_path, task, 400, guarded=True), 0.2) <= 0.3
+
+
+def test_58_the_audit_finds_a_shuffler_without_replay_protection(tmp_path: Path) -> None:
+    # The analyser's own check of copied slots is off as well: one check is enough to hold.
+    task = small_task(**AUDITED)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "smoothdp.services.analyzer.Analyzer._repeated_places", lambda *_: frozenset()
+        )
+        totals = run_service(tmp_path, task, 1200, guarded=False)
+    assert audit(totals, 0.2) > 0.3
+
+
+def test_58_the_analyser_alone_holds_against_copies(tmp_path: Path) -> None:
+    task = small_task(**AUDITED)  # type: ignore[arg-type]
+    totals = run_service(tmp_path, task, 60, guarded=False)
+    assert max(max(seen) for seen in totals.values()) <= task.min_batch
+
+
+@pytest.mark.slow
+def test_57_a_longer_audit(tmp_path: Path) -> None:
+    task = small_task(**AUDITED)  # type: ignore[arg-type]
+    assert audit(run_service(tmp_path, task, 10_000, guarded=True), 0.2) <= 0.3
+
+
+@pytest.mark.parametrize("protocol", ["boolean_sum", "real_sum", "histogram"])
+def test_60_the_reported_epsilon_is_that_of_the_honest(protocol: str) -> None:
+    task = small_task(protocol, min_batch=40, dishonest_share="0.25", epsilon="2", delta="0.001")
+    for users in (40, 60):
+        found = describe_batch(task, window=1, users=users, tally={0: users, 1: users})
+        honest = users * 3 // 4
+        assert found["honest_users_assumed"] == honest
+        exact = task.collect(honest).profile().epsilon("0.001")
+        assert found["epsilon_of_this_batch"] == exact
+        assert exact <= 2
+        curve = found["epsilon_by_dishonest_share"]
+        exact = task.collect(users // 2).profile().epsilon("0.001")
+        assert curve["0.5"] == (exact if math.isfinite(exact) else None)
+
+
+def test_61_estimates_are_unbiased_through_the_services(tmp_path: Path) -> None:
+    task = small_task(min_batch=30, windows=1000, epsilon="1", delta="0.01")
+    world = World(tmp_path, task)
+    sums, inside = [], 0
+    for run in range(24):
+        window = WINDOW + run
+        world.now = window * HOUR + 5
+        world.send_many(30, data=(1, 0, 0))
+        document = json.loads(world.finish(window)[1])
+        sums.append(document["sum"])
+        inside += abs(document["sum"] - 10) <= document["error_of_sum"]
+    world.close()
+    deviation = math.sqrt(float(task.collect(30).noise_mse()) / len(sums))  # type: ignore[union-attr]
+    assert abs(sum(sums) / len(sums) - 10) < 4.9 * deviation
+    # Each run is outside with probability at most 0.05: 11 of 24 has probability below 1e-6.
+    assert inside > 13
+
+
+def test_61_a_sum_of_numbers(tmp_path: Path) -> None:
+    task = small_task("real_sum", min_batch=400, epsilon="2", delta="0.001", bounds=("10", "20"))
+    world = World(tmp_path, task)
+    world.send_many(400, data=(10, "12.5", 15, 99))
+    document = json.loads(world.finish()[1])
+    # Clipped to the bounds: 10, 12.5, 15 and 20. A wrong scale would be far outside.
+    assert abs(document["mean"] - 14.375) < 3 * document["error_of_mean"] < 3
+    world.close()
+
+
+def test_62_empty_bins_are_exactly_zero(tmp_path: Path) -> None:
+    task = small_task("histogram", domain=tuple("abcdefgh"), min_batch=60, epsilon="2")
+    world = World(tmp_path, task)
+    world.send_many(60, data="ab")
+    document = json.loads(world.finish()[1])
+    assert set(document["counts"]) <= {"a", "b"}
+    world.close()
+
+
+def test_62_no_bin_exceeds_its_users(tmp_path: Path) -> None:
+    task = small_task("histogram", domain=("a", "b"), min_batch=8)
+    for _ in range(3000):
+        assert randomize(task, "a").count(1) <= 1
+    assert tmp_path.exists()
+
+
+@pytest.mark.parametrize("protocol", ["boolean_sum", "histogram"])
+def test_63_a_false_user_moves_no_more_than_is_said(protocol: str) -> None:
+    task = small_task(protocol, min_batch=40, epsilon="2", delta="0.001")
+    if protocol == "histogram":
+        before = describe_batch(task, window=1, users=60, tally={0: 90, 1: 100})
+        tally = {0: 90, 1: 100 + task.slots}
+        moved = describe_batch(task, window=1, users=60, tally=tally)["counts"]["b"]
+        moved -= before["counts"]["b"]
+        assert moved == pytest.approx(before["most_one_false_user_moves_a_count"], rel=1e-12)
+    else:
+        before = describe_batch(task, window=1, users=60, tally={0: 30, 1: 30})
+        after = describe_batch(task, window=1, users=60, tally={0: 29, 1: 31})
+        moved = after["sum"] - before["sum"]
+        assert moved == pytest.approx(before["most_one_false_user_moves_the_sum"], rel=1e-9)
+
+
+def test_64_the_ledger_is_never_overdrawn(tmp_path: Path) -> None:
+    task = small_task(windows=3)
+    world = World(tmp_path, task)
+    for run in range(8):
+        world.now = (WINDOW + run) * HOUR + 5
+        world.send_many(5)
+        world.seal(WINDOW + run)
+    deliver_batches(world.shuffler, world.put)
+    world.analyzer.count_complete()
+    others = [World.__new__(World) for _ in range(4)]
+    for other in others:
+        other.analyzer = type(world.analyzer)(
+            SqliteStorage(tmp_path / "analyzer.sqlite", ANALYZER_SCHEMA), tasks=[task], key=KEY
+        )
+    with ThreadPoolExecutor(4) as pool:
+        released = list(pool.map(lambda other: release_counted(other.analyzer), others * 8))
+    assert sum(released) == 3
+    statuses = [read_result(world.analyzer, task.task_id, WINDOW + run)[0] for run in range(8)]
+    assert Counter(statuses) == {200: 3, 403: 5}
+    for other in others:
+        other.analyzer.storage.close()
+    world.close()
+
+
+def test_65_more_honest_users_never_cost_more() -> None:
+    task = small_task(min_batch=20, epsilon="2", delta="0.001")
+    epsilons = [task.collect(n).profile().epsilon("0.001") for n in range(2, 60)]
+    assert all(a >= b * (1 - 1e-9) for a, b in pairwise(epsilons))
+    assert not task.keeps_promise(task.required_batch - 1)
+    assert task.keeps_promise(task.required_batch)
+
+
+def test_the_smallest_batch_is_computed_from_the_dishonest_share() -> None:
+    for share in ("0", "0.1", "0.5"):
+        task = create_task(
+            "boolean_sum",
+            epsilon="1",
+            delta="1e-6",
+            min_batch=1000,
+            dishonest_share=share,
+            analyzer_key=KEY.public,
+        )
+        assert task.required_batch <= 1000
+        assert task.required_batch >= 998
+        assert task.keeps_promise(task.honest(task.required_batch))
+        assert not task.keeps_promise(task.honest(task.required_batch - 3))
+    with pytest.raises(InvalidParameter):
+        create_task(
+            "histogram", epsilon="1", delta="1e-6", min_batch=20, size=3, analyzer_key=KEY.public
+        )
