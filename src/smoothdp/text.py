@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 
@@ -62,7 +62,20 @@ def number_up(value: float | Fraction, digits: int = 4) -> str:
     >>> number_up(0.30001), number_up(Fraction(3, 10))
     ('0.3001', '0.3')
     """
-    context = Context(prec=digits, rounding=ROUND_CEILING)
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def number_down(value: float | Fraction, digits: int = 4) -> str:
+    """Return a nonnegative number as text with a few digits, rounded down.
+
+    >>> number_down(0.30009), number_down(Fraction(1, 10**6))
+    ('0.3', '0.000001')
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
+    context = Context(prec=digits, rounding=rounding)
     if isinstance(value, Fraction):
         number = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     elif math.isfinite(value):

@@ -257,3 +257,24 @@ def test_a_value_outside_the_domain(flights: Path, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         main(collect(flights, "dest", "--domain", str(flights.parent / "two.txt")))
     assert "'C'" in capsys.readouterr().err
+
+
+def test_collect_charges_a_ledger_or_refuses(
+    flights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger = str(flights.with_name("ledger.db"))
+    main(["account", "create", ledger, "--epsilon", "2", "--delta", "1e-4"])
+    target = [*collect(flights, "delay", "--bounds", "-60", "240"), "--ledger", ledger]
+    main(target)
+    main([*collect(flights, "late"), "--ledger", ledger])
+    capsys.readouterr()
+    domain = str(flights.with_name("airports.txt"))
+    for refused in (target, [*collect(flights, "dest", "--domain", domain), "--ledger", ledger]):
+        with pytest.raises(SystemExit) as stopped:
+            main(refused)
+        assert stopped.value.code == 2
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert "epsilon" in shown.err
+    main(["account", ledger])
+    assert "2 entries, verified" in capsys.readouterr().out

@@ -23,6 +23,7 @@ from smoothdp.planning.simulated import SimulatedSamples, steps
 from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean, WindowMean
+from tests.checkers.labels import label
 
 BOUNDS = (-60, 1440)
 LOGNORMAL = stats.lognorm(s=1, scale=20)
@@ -44,7 +45,7 @@ def test_steps_reach_the_end() -> None:
         assert np.all(np.diff(found) > 0)
 
 
-@pytest.mark.parametrize("law", [LOGNORMAL, stats.t(3, loc=5), stats.uniform(0, 9)], ids=str)
+@pytest.mark.parametrize("law", [LOGNORMAL, stats.t(3, loc=5), stats.uniform(0, 9)], ids=label)
 def test_simulated_order_statistics(law: Any) -> None:
     """Means, deviations and covariance of order statistics against sorted samples."""
     n, drops = 201, (90, 92)
@@ -63,7 +64,7 @@ def test_simulated_order_statistics(law: Any) -> None:
     assert abs(found.means(drops).mean() - means.mean()) < 5 * means.std() * math.sqrt(2 / 4000)
 
 
-@pytest.mark.parametrize("drops", [(45, 45), (10, 10), (85, 9)], ids=str)
+@pytest.mark.parametrize("drops", [(45, 45), (10, 10), (85, 9)], ids=label)
 def test_simulated_sensitivities(drops: tuple[int, int]) -> None:
     """E S^2 against the queries on whole samples."""
     n, law, bounds = 101, stats.norm(20, 5), (-60.0, 1440.0)
@@ -79,8 +80,8 @@ def test_simulated_sensitivities(drops: tuple[int, int]) -> None:
         assert abs(math.exp(square) - literal.mean()) < 5 * error + 0.03 * literal.mean()
 
 
-@pytest.mark.parametrize("law", [stats.norm(20, 5), LOGNORMAL, stats.expon(scale=30)], ids=str)
-@pytest.mark.parametrize("drops", [(0, 0), (50, 50), (480, 480), (880, 80)], ids=str)
+@pytest.mark.parametrize("law", [stats.norm(20, 5), LOGNORMAL, stats.expon(scale=30)], ids=label)
+@pytest.mark.parametrize("drops", [(0, 0), (50, 50), (480, 480), (880, 80)], ids=label)
 def test_errors_without_noise(law: Any, drops: tuple[int, int]) -> None:
     n = 1001
     assumption = read_assumption(law, (Fraction(-60), Fraction(1440)))
@@ -134,7 +135,7 @@ def test_the_setting_of_paper_2() -> None:
         (Quantile("0.9", bounds=BOUNDS), LOGNORMAL),
         (TrimmedMean(3, bounds=BOUNDS), stats.t(3, loc=100, scale=10)),
     ],
-    ids=str,
+    ids=label,
 )
 def test_the_error_is_what_releases_have(query: Query, law: Any) -> None:
     """On 150 whole samples, by the mechanism's own statistic, sensitivity and noise."""
@@ -233,7 +234,7 @@ def test_what_is_given_is_kept() -> None:
         (ZCDP(HALF), ArsinhNormal),
         (TruncatedCDP(HALF, omega=10), Gaussian),
     ],
-    ids=str,
+    ids=label,
 )
 def test_guarantees(guarantee: Guarantee, law: type[Any]) -> None:
     found = plan(TrimmedMean(1, bounds=BOUNDS), guarantee=guarantee, n_records=2001)
@@ -305,7 +306,7 @@ PLANNED: list[Query] = [
 ]
 
 
-@pytest.mark.parametrize("query", PLANNED, ids=str)
+@pytest.mark.parametrize("query", PLANNED, ids=label)
 def test_plans_survive_json(query: Query) -> None:
     found = plan(query, guarantee=PureDP("ln(3)"), n_records=301)
     assert plan_from_json(found.to_json()) == found
@@ -333,7 +334,7 @@ def test_a_file_cannot_weaken_the_guarantee() -> None:
         ({"smoothing": "nan"}, "smoothing"),
         ({"runners_up": 3}, "int"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_bad_files(change: dict[str, Any], words: str) -> None:
     text = plan(Mean(BOUNDS), guarantee=PureDP(1), n_records=30).to_json()
@@ -365,7 +366,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "kind", "words"), BAD, ids=str)
+@pytest.mark.parametrize(("change", "kind", "words"), BAD, ids=label)
 def test_bad_arguments(change: dict[str, Any], kind: type[Exception], words: str) -> None:
     arguments: dict[str, Any] = {
         "query": Median(BOUNDS),

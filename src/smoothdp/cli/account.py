@@ -70,6 +70,7 @@ def export(file: Path, jsonl: bool) -> None:
 @click.option("--delta", help="Delta of a budget (epsilon, delta).")
 @click.option("--rho", help="Or: a budget of zero-concentrated DP.")
 @click.option("--mu", help="Or: a budget of Gaussian DP.")
+@click.option("--method", type=click.Choice(("basic", "concentrated")), help="What adds up.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def create(
     file: Path,
@@ -77,6 +78,7 @@ def create(
     delta: str | None,
     rho: str | None,
     mu: str | None,
+    method: str | None,
     as_json: bool,
 ) -> None:
     """Make a ledger with a budget, or check that there is one with this budget.
@@ -88,13 +90,11 @@ def create(
     if sum(given is not None for given in (epsilon, rho, mu)) != 1 or (
         delta is not None and epsilon is None
     ):
-        raise click.UsageError(
-            "Expected --epsilon (or with --delta), --rho or --mu; got another choice. Give one."
-        )
+        raise click.UsageError("Expected --epsilon (or with --delta), --rho or --mu; give one.")
     budget: Any
     if epsilon is not None:
         budget = sd.PureDP(epsilon) if delta is None else sd.ApproxDP(epsilon, delta=delta)
     else:
         budget = sd.ZCDP(rho or "") if mu is None else sd.GaussianDP(mu)
-    found = sd.Account.of(sd.Ledger(file, budget=budget))
+    found = sd.Account.of(sd.Ledger(file, budget=budget, method=method))
     click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())

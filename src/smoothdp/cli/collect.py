@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,6 +24,7 @@ from smoothdp.cli.collect_input import read_domain
 @click.option("--n-bits", type=int, help="Messages per user of a mean (default: chosen).")
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @click.option("--confidence", default="0.95", show_default=True, help="Of the error bars.")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Charge a ledger first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw delta against epsilon.")
 def collect(
@@ -37,6 +39,7 @@ def collect(
     n_bits: int | None,
     missing: str | None,
     confidence: str,
+    ledger: Path | None,
     as_json: bool,
     plot: Path | None,
 ) -> None:
@@ -58,23 +61,21 @@ def collect(
             f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)} of them. "
             "Say what to collect."
         )
-    guarantee = sd.ApproxDP(epsilon, delta=delta)
+    options: dict[str, Any] = {
+        "guarantee": sd.ApproxDP(epsilon, delta=delta),
+        "confidence": confidence,
+        "ledger": None if ledger is None else sd.Ledger(ledger),
+    }
     if domain is not None or bins is not None:
         values = sd.read_column(file, column, kind="category", missing=missing)
         names, values = read_domain(values, domain, bins)
-        found = sd.collect_histogram(
-            values, domain=names, guarantee=guarantee, confidence=confidence
-        )
+        found = sd.collect_histogram(values, domain=names, **options)
     else:
         numbers = sd.read_column(file, column, missing=missing)
         if bounds is not None:
-            found = sd.collect_mean(
-                numbers, bounds=bounds, guarantee=guarantee, n_bits=n_bits, confidence=confidence
-            )
+            found = sd.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
         else:
-            found = sd.collect_share(
-                numbers, above=above, guarantee=guarantee, confidence=confidence
-            )
+            found = sd.collect_share(numbers, above=above, **options)
     if plot is not None:
         found.draw(plot)
         click.echo(f"Picture: {plot}", err=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp.errors import InvalidData, explain
+from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.ledger.amount import Amount
@@ -16,7 +17,7 @@ from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.text import number_up, table
+from smoothdp.text import number_down, number_up, table
 
 _SHOWN = 20
 _CAVEAT = (
@@ -74,7 +75,12 @@ class Account:
     def text(self) -> str:
         """Return the tables and the sentences."""
         amounts = [
-            (name, *(_up(amount) for amount in (spent, limit)), _down(left))
+            (
+                name,
+                number_up(spent.float_upper()),
+                number_down(_exactly(limit)),
+                number_down(_exactly(left)),
+            )
             for name, (spent, limit, left) in self.amounts.items()
         ]
         rows = [
@@ -83,7 +89,7 @@ class Account:
         ]
         hidden = len(self.entries) - len(rows)
         parts = [
-            f"{self.path}: {len(self.entries)} entries, verified. Budget: {self.budget!r}",
+            f"{self.path}: {_entries(len(self.entries))}, verified. Budget: {self.budget!r}",
             table(amounts, header=("", "spent", "budget", "left")),
         ]
         if rows:
@@ -127,16 +133,11 @@ class Account:
         return save(plot_profile(self.profile, largest_epsilon=largest, title=title), path)
 
 
-def _up(amount: Amount) -> str:
-    return number_up(amount.float_upper())
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
 
 
-def _down(amount: Amount) -> str:
-    """Return an amount that is left, rounded down to four digits."""
+def _exactly(amount: Amount) -> Fraction:
+    """Return an amount, rounded down if it is irrational."""
     value = amount.lower()
-    number = value if isinstance(value, Fraction) else Fraction(float(value))
-    scaled = f"{float(number):.3e}"
-    rounded = Fraction(scaled)
-    if rounded > number:
-        rounded -= Fraction(f"1e{int(scaled.partition('e')[2]) - 3}")
-    return f"{float(rounded):.4g}"
+    return value if isinstance(value, Fraction) else Fraction(log_bounds(value.ratio).lower)

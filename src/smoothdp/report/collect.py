@@ -12,6 +12,7 @@ from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
+from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -23,6 +24,7 @@ def collect_share(
     above: Parameter | None = None,
     guarantee: ApproxDP,
     confidence: Parameter = "0.95",
+    ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
     """Collect the share of users with a 1, or above a threshold: BooleanSum on one bit each.
@@ -32,11 +34,15 @@ def collect_share(
         above: the threshold, public; None for values that are 0 or 1.
         guarantee: (epsilon, delta), replacing one user.
         confidence: of the error bar.
+        ledger: a `Ledger`, charged before the users randomise.
         rng: `SystemRandom()` by default.
 
     Raises:
         InvalidParameter, InvalidData: arguments outside their domains.
+        BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
+        In all these cases nothing is collected.
     """
+    check_budget(ledger, guarantee)
     numbers = np.asarray(values)
     if above is None:
         wrong = numbers[(numbers != 0) & (numbers != 1)]
@@ -51,6 +57,8 @@ def collect_share(
     n = len(numbers)
     protocol = BooleanSum.calibrate(n, guarantee=guarantee)
     failure = _failure(confidence)
+    if ledger is not None:
+        ledger.charge(protocol)
     release = protocol.release(bits.astype(np.uint8), rng=rng)
     return Collection(
         title=f"Share of {n} users {label}",
@@ -73,6 +81,7 @@ def collect_mean(
     guarantee: ApproxDP,
     n_bits: int | None = None,
     confidence: Parameter = "0.95",
+    ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
     """Collect the mean of values clipped to public bounds: RealSum of their places in [0, 1].
@@ -83,11 +92,15 @@ def collect_mean(
         guarantee: (epsilon, delta), replacing one user.
         n_bits: messages per user; by default the number beyond which little is gained.
         confidence: of the error bar, which is about the clipped mean.
+        ledger: a `Ledger`, charged before the users randomise.
         rng: `SystemRandom()` by default.
 
     Raises:
         InvalidParameter, InvalidData: arguments outside their domains.
+        BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
+        In all these cases nothing is collected.
     """
+    check_budget(ledger, guarantee)
     low, high = (exact_fraction(bound, name="a bound") for bound in bounds)
     if low >= high:
         raise InvalidParameter(
@@ -98,6 +111,8 @@ def collect_mean(
     failure = _failure(confidence)
     width = float(high - low)
     places = np.clip((np.clip(values, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
+    if ledger is not None:
+        ledger.charge(protocol)
     release = protocol.release(places, rng=rng)
     return Collection(
         title=f"Mean of {n} users, clipped to [{float(low):g}, {float(high):g}]",
@@ -119,6 +134,7 @@ def collect_histogram(
     domain: Sequence[str],
     guarantee: ApproxDP,
     confidence: Parameter = "0.95",
+    ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
     """Collect how many users hold each value of a public domain: a zero-preserving histogram.
@@ -128,12 +144,16 @@ def collect_histogram(
         domain: all values a user may have, public.
         guarantee: (epsilon, delta), replacing one user.
         confidence: of all error bars together.
+        ledger: a `Ledger`, charged before the users randomise.
         rng: `SystemRandom()` by default.
 
     Raises:
         InvalidData: a value outside the domain, or one twice in it.
         InvalidParameter: other arguments outside their domains, or too few users.
+        BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
+        In all these cases nothing is collected.
     """
+    check_budget(ledger, guarantee)
     places = {value: place for place, value in enumerate(domain)}
     if len(places) != len(domain):
         raise InvalidData(explain("distinct values in the domain", "one twice", "Mend the domain"))
@@ -144,6 +164,8 @@ def collect_histogram(
         )
     n, failure = len(values), _failure(confidence)
     protocol = Histogram.calibrate(n, n_bins=len(domain), guarantee=guarantee)
+    if ledger is not None:
+        ledger.charge(protocol)
     release = protocol.release([places[value] for value in values], rng=rng)
     return Collection(
         title=f"Counts of {n} users over {len(domain)} values",
