@@ -57,7 +57,7 @@ def ratio_up(value: Fraction, digits: int = 4) -> str:
 
 
 def number_up(value: float | Fraction, digits: int = 4) -> str:
-    """Return a nonnegative number as text with a few digits, rounded up.
+    """Return a number as text with a few digits, rounded up.
 
     >>> number_up(0.30001), number_up(Fraction(3, 10))
     ('0.3001', '0.3')
@@ -66,10 +66,10 @@ def number_up(value: float | Fraction, digits: int = 4) -> str:
 
 
 def number_down(value: float | Fraction, digits: int = 4) -> str:
-    """Return a nonnegative number as text with a few digits, rounded down.
+    """Return a number as text with a few digits, rounded down.
 
-    >>> number_down(0.30009), number_down(Fraction(1, 10**6))
-    ('0.3', '0.000001')
+    >>> number_down(0.30009), number_down(-0.30001), number_down(Fraction(1, 10**6))
+    ('0.3', '-0.3001', '0.000001')
     """
     return _rounded(value, digits, ROUND_FLOOR)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 
 import click
 
 import smoothdp as sd
+from smoothdp.text import number_down, number_up
 
 
 def show_release(
@@ -33,13 +35,21 @@ def show_release(
         return
     click.echo(f"value      {found.value:.10g}")
     if interval is not None:
-        low, high = interval.interval
         click.echo(
-            f"interval   {low:.6g} to {high:.6g} ({float(interval.confidence):.4g}, "
+            f"interval   {_interval_text(*interval.interval)} ({float(interval.confidence):.4g}, "
             f"covers {interval.covers})"
         )
     click.echo(f"mechanism  {found.mechanism}")
     click.echo(f"\n{found.guarantee.sentence()}{' ' + note if note else ''}")
+
+
+def _interval_text(low: float, high: float) -> str:
+    """Return both ends, rounded outwards, with digits enough to tell them apart."""
+    digits = 17
+    if high > low:
+        digits = 3 + math.ceil(math.log10(max(abs(low), abs(high)) / (high - low)))
+    digits = min(max(digits, 4), 17)
+    return f"{number_down(low, digits)} to {number_up(high, digits)}"
 
 
 def missing_note(missing: str | None) -> str:
