@@ -231,6 +231,30 @@ def training() -> None:
     peer("dp_accounting, interval 1e-4", google)
 
 
+def few_steps() -> None:
+    print("\n100 steps of training, q = 0.01")
+    for noise in ("1", "2", "5"):
+        items = [(sd.SubsampledGaussian("0.01", noise_multiplier=noise), 100)]
+        seconds, ends = timed(lambda i=items: sd.compose(i).epsilon_bounds("1e-6"))  # type: ignore[misc]
+        width = f"{ends[1]:.9f}, width {ends[1] - ends[0]:.1e}"
+        line(f"sigma = {noise}, epsilon(1e-6), both ends", seconds, width, "reach 1e-6, 1 s")
+        seconds, found = timed(lambda i=items: sd.compose(i).log_delta_bounds(Fraction(2)))  # type: ignore[misc]
+        width = f"width {found.upper - found.lower:.1e}, ln delta {found.upper:.2f}"
+        line(f"sigma = {noise}, delta(2)", seconds, width, "")
+
+    def google() -> str:
+        pld = import_module("dp_accounting.pld.privacy_loss_distribution")
+        found = []
+        for noise in (1.0, 2.0, 5.0):
+            step = pld.from_gaussian_mechanism(
+                noise, sampling_prob=0.01, value_discretization_interval=1e-4
+            )
+            found.append(f"{step.self_compose(100).get_epsilon_for_delta(1e-6):.6f}")
+        return "epsilon(1e-6) " + ", ".join(found)
+
+    peer("dp_accounting, interval 1e-4", google)
+
+
 # ---- a thousand different mechanisms ---------------------------------------------------
 
 
@@ -246,7 +270,7 @@ def thousand() -> None:
     draw, rng = random.Random(5), np.random.default_rng(5)
     responses = [sd.PureDP(Fraction(draw.randint(10, 200), 1000)) for _ in range(250)]
     gaussians = [sd.GaussianDP(Fraction(draw.randint(5, 60), 1000)) for _ in range(250)]
-    shifted = [binomial_shift(draw.randint(2000, 20_000), deviations=13) for _ in range(250)]
+    shifted = [binomial_shift(draw.randint(2000, 20_000), deviations=10) for _ in range(250)]
     pairs = [eight_atoms(rng) for _ in range(250)]
     more = [sd.PureDP(Fraction(10_000 + 37 * i, 1_000_000)) for i in range(1000)]
     for what, items, reach in (
@@ -268,6 +292,7 @@ def main() -> None:
     gaussians()
     shifts()
     training()
+    few_steps()
     thousand()
 
 

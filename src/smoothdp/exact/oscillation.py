@@ -13,6 +13,12 @@ and Stability of Numerical Algorithms, section 3.6); the atoms come in n / b blo
 sums are added. In all
 
     2 (b + n / b + 3) u S + (2 sqrt(2) TRIG_ERROR + 4 u) S + u t sum w |x|.
+
+Damped sums, of w e^(i phase) e^(t (i x - d)) with d >= 0 from t0 on: S = sum of w e^(-t0 d). The
+first factor, at t0, has an exponent rounded by 2 u (|ln w| + t0 d), exp LIBM_ERROR, an angle
+rounded by u (2 t0 |x| + |phase|). The other two are at most 1, and a rounding of their exponent -y
+moves e^-y by u y e^-y < u. So each factor carries sqrt(2) TRIG_ERROR + LIBM_ERROR + 4 u, and the
+angles in all 2 u t |x| + u |phase|.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
@@ -75,6 +81,61 @@ def oscillating_sums(
     >>> bool(abs(sums.values[2] - np.exp(2j)) <= sums.constant + sums.slope)
     True
     """
+    values, lengths = _matrix_sums(weights, positions, None, step, count)
+    size = float(np.sum(weights))
+    constant = ((2 * lengths + 12) * UNIT_ROUNDOFF + 3 * TRIG_ERROR) * size * 1.01
+    slope = 1.01 * UNIT_ROUNDOFF * float(np.sum(weights * np.abs(positions)))
+    return Sums(values, constant, slope)
+
+
+class Waves(NamedTuple):
+    """Terms e^(log_size + i phase) e^(t (i position - damping)), damping >= 0."""
+
+    log_sizes: FloatArray
+    phases: FloatArray
+    positions: FloatArray
+    damping: FloatArray
+
+
+def damped_sums(waves: Waves, *, first: int, step: float, count: int, budget: float) -> Sums:
+    """Return the sums of the waves at t = first step, ..., (first + count - 1) step.
+
+    Args:
+        waves: taken as exact.
+        first: at least 0.
+        step: of at most 12 significant bits (`short_step`).
+        count: so that first + count is at most 2^40.
+        budget: waves that sum up to less from t = first step on are left out; what is left out
+            is part of the error.
+
+    >>> one = Waves(np.zeros(1), np.zeros(1), np.array([2.0]), np.array([0.5]))
+    >>> sums = damped_sums(one, first=2, step=0.5, count=2, budget=0.0)
+    >>> bool(abs(sums.values[1] - np.exp(1.5 * (2j - 0.5))) <= sums.constant + 1.5 * sums.slope)
+    True
+    """
+    start = first * step
+    sizes = np.exp(waves.log_sizes - start * waves.damping)
+    keep = sizes > budget / max(1, sizes.size)
+    dropped = 1.01 * float(np.sum(sizes[~keep]))
+    sizes = sizes[keep]
+    log_sizes, phases, x, damping = (part[keep] for part in waves)
+    weights = sizes * unit_circle(phases + start * x)
+    values, lengths = _matrix_sums(weights, x, damping, step, count)
+    units = 2 * lengths + 20 + 2 * (np.abs(log_sizes) + start * damping) + np.abs(phases)
+    constant = UNIT_ROUNDOFF * float(sizes @ units)
+    constant += (5 * TRIG_ERROR + 3 * LIBM_ERROR) * float(np.sum(sizes))
+    slope = 2 * UNIT_ROUNDOFF * float(sizes @ np.abs(x))
+    return Sums(values, 1.01 * constant + dropped, 1.01 * slope)
+
+
+def _matrix_sums(
+    weights: FloatArray | ComplexArray,
+    positions: FloatArray,
+    damping: FloatArray | None,
+    step: float,
+    count: int,
+) -> tuple[ComplexArray, int]:
+    """Return the sums at t = 0, step, ..., and how many terms are added one after another."""
     width = max(1, math.isqrt(count))
     rows = -(-count // width)
     total = np.zeros((rows, width), dtype=np.complex128)
@@ -82,12 +143,15 @@ def oscillating_sums(
     fine = np.arange(width) * step
     block = min(max(math.isqrt(weights.size), _BLOCKS[0]), _BLOCKS[1])
     for start in range(0, weights.size, block):
-        w, x = weights[start : start + block], positions[start : start + block]
-        left = unit_circle(np.multiply.outer(coarse, x))
+        part = slice(start, start + block)
+        w, x = weights[part], positions[part]
+        left, right = (
+            unit_circle(np.multiply.outer(coarse, x)),
+            unit_circle(np.multiply.outer(x, fine)),
+        )
+        if damping is not None:
+            left *= np.exp(-np.multiply.outer(coarse, damping[part]))
+            right *= np.exp(-np.multiply.outer(damping[part], fine))
         left *= w
-        total += left @ unit_circle(np.multiply.outer(x, fine))
-    size = float(np.sum(weights))
-    lengths = min(block, weights.size) + -(-weights.size // block)
-    constant = ((2 * lengths + 12) * UNIT_ROUNDOFF + 3 * TRIG_ERROR) * size * 1.01
-    slope = 1.01 * UNIT_ROUNDOFF * float(np.sum(weights * np.abs(positions)))
-    return Sums(total.ravel()[:count], constant, slope)
+        total += left @ right
+    return total.ravel()[:count], min(block, weights.size) + -(-weights.size // block)

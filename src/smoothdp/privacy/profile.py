@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from smoothdp.privacy.tradeoff import TradeoffFunction
 
 
-_LARGEST_SEARCHED = 1e15
+LARGEST_SEARCHED = 1e15
+"""No epsilon is looked for beyond this one."""
 # So that products of a few parameters are still floats.
 _LARGEST = 10**300
 
@@ -73,10 +74,10 @@ class PrivacyProfile(ABC):
         def possible(epsilon: float) -> bool:
             return self.log_delta_bounds(exact_real(epsilon, name="epsilon")).lower <= goal.upper
 
-        above = smallest_true(certain, high=_LARGEST_SEARCHED)
-        below = smallest_true(possible, high=_LARGEST_SEARCHED)
+        above = smallest_true(certain, high=LARGEST_SEARCHED)
+        below = smallest_true(possible, high=LARGEST_SEARCHED)
         if below == math.inf:
-            return _LARGEST_SEARCHED, above
+            return LARGEST_SEARCHED, above
         return (below if below == 0.0 else math.nextafter(below, 0.0)), above
 
     def tradeoff(self) -> TradeoffFunction:

@@ -98,15 +98,28 @@ class Accountant:
         return self._with_smoothed(found)
 
     @property
+    def never_zero(self) -> bool:
+        """Whether delta is positive at every epsilon: some loss is unbounded, or infinite."""
+        lower = [side.lower.product for side in self.sides(0) if side.lower is not None]
+        return any(
+            product.log_infinite.lower > -math.inf
+            or bool(product.gaussian)
+            or any(law.largest == math.inf for law, _ in product.parts)
+            for product in lower
+        )
+
+    @property
     def _n_grids(self) -> int:
         return max(1, sum(count for item, count in self.parts if item.laws is None))
 
     def _at_level(self, epsilon: Real, level: int) -> LogBounds:
         lower = upper = -math.inf
         for side in self.sides(level):
-            upper = max(upper, side.upper.log_bounds(epsilon).upper)
+            above = side.upper.log_bounds(epsilon)
+            upper = max(upper, above.upper)
             if side.lower is not None and at_most(epsilon, Fraction(FAR_QUERY)):
-                lower = max(lower, side.lower.log_bounds(epsilon).lower)
+                below = above if side.lower is side.upper else side.lower.log_bounds(epsilon)
+                lower = max(lower, below.lower)
         return LogBounds(lower, upper)
 
     def _with_smoothed(self, found: LogBounds) -> LogBounds:

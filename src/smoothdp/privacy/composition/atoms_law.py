@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.contour_balls import BallTransform, two_point_transform
 from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.oscillation import Sums, oscillating_sums
+from smoothdp.exact.oscillation import oscillating_sums
 from smoothdp.exact.parameters import Real
 from smoothdp.privacy.composition.laws import EXACT, LossLaw, Moments, Slack, TiltedSums
 
@@ -109,7 +109,8 @@ class AtomsLaw(LossLaw):
         sums = oscillating_sums(kept, losses - moments.mean, step=step, count=count)
         constant = sums.constant + weight_error + dropped
         # The rounding of the positions doubles that of the angles.
-        return TiltedSums(Sums(sums.values, constant, 2 * sums.slope), moments.mean)
+        t = step * np.arange(count, dtype=np.float64)
+        return TiltedSums(sums.values, constant + 2 * sums.slope * t, moments.mean)
 
 
 _MOST_CACHED = 8

@@ -15,7 +15,7 @@ from smoothdp.privacy.composition.accountant import Accountant
 from smoothdp.privacy.composition.root import epsilon_root
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_delta
+from smoothdp.privacy.profile import LARGEST_SEARCHED, PrivacyProfile, read_delta
 from smoothdp.sources import Source
 
 _MOST_CACHED = 4096
@@ -83,6 +83,8 @@ class ComposedProfile(PrivacyProfile):
         The upper one is certain, and within a few units of the least that is.
         """
         target = read_delta(delta)
+        if target == 0 and self.accountant.single is None and self.accountant.never_zero:
+            return LARGEST_SEARCHED, math.inf
         if target == 0 or target == 1:
             return super().epsilon_bounds(delta)
         goal = log_bounds(target)

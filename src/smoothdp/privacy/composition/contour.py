@@ -12,9 +12,9 @@ So the sum is an upper bound as it stands; the aliases are bounded for the lower
 
 Parts of the bound, relative to e^(K(c) - c e):
 
-truncation at T: with |psi_j(t)| <= a_j + v_j / t, and G the variance of the normal part
+truncation at T: with |psi_j(t)| <= b_j for all t >= T, and G the variance of the normal part
     (and of the smoothing), the rest of the sum is at most
-    (1/pi) int_T^inf e^(-G t^2 / 2) prod (a_j + v_j / T)^k_j / t^2 dt
+    (1/pi) int_T^inf e^(-G t^2 / 2) prod b_j^k_j / t^2 dt
     <= prod (...) e^(-G T^2 / 2) min(1 / T, 1 / (G T^3)) / pi,
     as terms fall and |z (z + 1)| >= t^2.
 rounding of a node: |psi_j| <= 1, so prod psi_j^k_j is off by at most sum k_j e_j, and by at
@@ -45,8 +45,6 @@ _NEGLIGIBLE = 1e-290
 
 Progress = Callable[[int, int], None]
 """Called with (laws done, laws in all)."""
-Decays = list[tuple[float, float, int]]
-"""(a, v, count) of the laws that decay at all: see `LossLaw.decay`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +121,9 @@ class Contour:
         for done, (law, count) in enumerate(product.parts):
             if progress is not None:
                 progress(done, len(product.parts))
-            sums, centre = law.transform(plan.tilt, step=plan.step, count=t.size, budget=share)
-            centres.append(count * centre)
-            error = sums.constant + sums.slope * t + 3 * UNIT_ROUNDOFF
+            sums = law.transform(plan.tilt, step=plan.step, count=t.size, budget=share)
+            centres.append(count * sums.centre)
+            error = sums.error + 3 * UNIT_ROUNDOFF
             with np.errstate(under="ignore", divide="ignore", over="ignore"):
                 absolute += count * error
                 relative += count * error / np.abs(sums.values)
@@ -164,19 +162,13 @@ class Contour:
         )
 
 
-def truncation(
-    product: Product, tilt: float, last: float, spread: float, decays: Decays | None = None
-) -> float:
+def truncation(product: Product, tilt: float, last: float, spread: float) -> float:
     """Return a bound of the terms beyond ``last``, relative to e^(K(c) - c e)."""
     if last <= 0:
         return math.inf
-    log_size = 0.0
-    for share, variation, count in product.decays(tilt) if decays is None else decays:
-        bound = share + variation / last
-        if 0 < bound < 1:
-            log_size += count * math.log(bound)
-        elif bound == 0:
-            return 0.0
+    log_size = product.log_decay(tilt, last)
+    if log_size == -math.inf:
+        return 0.0
     v = spread * spread
     variance = product.variance_bounds[0] + v
     log_size -= 0.5 * variance * last * last

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from smoothdp.exact.logspace import (
     LIBM_ERROR,
@@ -28,19 +29,29 @@ _CONTOURS = 12
 _FIRST_GAP = 1e-4
 
 
+class Aim(NamedTuple):
+    """What a contour is for: a tilt, the epsilon it is planned at, and how sharp it is to be."""
+
+    tilt: float
+    epsilon: float
+    gap: float
+    target: float
+
+
 @dataclass(eq=False)
 class Inversion:
     """Bounds of ln delta of the finite losses of a product, as sharp as ``tolerance``.
 
     ``patient``: refine until the tolerance is met or out of reach; else stop at what is quick.
+
+    What is kept between calls only saves time: the bounds at an epsilon are always the same.
     """
 
     product: Product
     tolerance: float
     progress: Progress | None = None
     patient: bool = True
-    contours: OrderedDict[float, Contour] = field(default_factory=OrderedDict)
-    finest: set[float] = field(default_factory=set)
+    contours: OrderedDict[Aim, Contour | None] = field(default_factory=OrderedDict)
     start: float = 1.0
 
     def log_bounds(self, epsilon: float) -> LogBounds:
@@ -49,45 +60,56 @@ class Inversion:
             return LOG_ZERO
         tilt = self.product.saddle(epsilon, start=self.start)
         self.start = tilt
-        contour = self.contours.get(tilt)
-        if contour is not None:
+        best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
+        gap, target = 0.0, _SHARPEST
+        while True:
+            contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), gap, target))
+            if contour is None and gap > 0.0:
+                return best
+            if contour is None:
+                # Too many nodes for all digits: aim at ten, at the tolerance, then smooth.
+                if target == _SHARPEST:
+                    target = max(_SHARPEST, min(_SHARP, 0.01 * self.tolerance))
+                elif target < 0.01 * self.tolerance:
+                    target = 0.01 * self.tolerance
+                else:
+                    gap = self._first_gap(tilt)
+                continue
             found = self._bounds(contour, epsilon)
-            if self._sharp(found) or not self.patient or tilt in self.finest:
-                self.contours.move_to_end(tilt)
-                return found
-        return self._build(epsilon, tilt)
+            best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
+            if gap == 0.0 or self._sharp(found) or not self.patient:
+                return best
+            # Beside an atom the width falls only with the square root of the gap.
+            gap *= _power_of_four(0.5 * self.tolerance / (found.upper - found.lower))
+
+    def log_size(self, epsilon: float) -> float:
+        """Return about ln of the size of the terms at the saddle: what rounding is relative to."""
+        if epsilon >= self.product.largest:
+            return -math.inf
+        self.start = self.product.saddle(epsilon, start=self.start)
+        return self.product.moments(self.start).log_mgf - self.start * epsilon
 
     def _sharp(self, found: LogBounds) -> bool:
         return found.upper - found.lower <= self.tolerance
 
-    def _build(self, epsilon: float, tilt: float) -> LogBounds:
-        """Plan, sum, and refine the smoothing until the bracket is narrow enough."""
-        fallback = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
-        best = fallback
-        gap, target = 0.0, _SHARPEST
-        while True:
-            plan = self.plan(epsilon, tilt, gap, target)
-            if plan is None and gap == 0.0:
-                # Too many nodes for all digits: aim at ten, then smooth.
-                if target == _SHARPEST:
-                    target = max(_SHARPEST, min(_SHARP, 0.01 * self.tolerance))
-                else:
-                    gap = self._first_gap(tilt)
-                    target = max(_SHARPEST, 0.01 * self.tolerance)
-                continue
-            if plan is None:
-                self.finest.add(tilt)
-                return best
-            contour = Contour(self.product, plan, budget=target, progress=self.progress)
-            found = self._bounds(contour, epsilon)
-            best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
-            self._keep(tilt, contour)
-            if gap == 0.0:
-                self.finest.add(tilt)
-            if gap == 0.0 or self._sharp(found) or not self.patient:
-                return best
-            # Beside an atom the width falls only with the square root of the gap.
-            gap *= min(0.25, max(1e-3, 0.5 * self.tolerance / (found.upper - found.lower)))
+    def _centre(self, epsilon: float, tilt: float) -> float:
+        """Return the epsilon to plan for: one for all that share the tilt, if it is close by."""
+        natural = self.product.natural(tilt)
+        return natural if tilt * abs(natural - epsilon) < 1.0 else epsilon
+
+    def _contour(self, aim: Aim) -> Contour | None:
+        """Return the contour for an aim, None if it is too long."""
+        if aim not in self.contours:
+            plan = self.plan(aim.epsilon, aim.tilt, aim.gap, aim.target)
+            self.contours[aim] = (
+                None
+                if plan is None
+                else Contour(self.product, plan, budget=aim.target, progress=self.progress)
+            )
+            while len(self.contours) > _CONTOURS:
+                self.contours.popitem(last=False)
+        self.contours.move_to_end(aim)
+        return self.contours[aim]
 
     def _first_gap(self, tilt: float) -> float:
         """Return the tolerance, or a coarser gap to begin with if that takes long."""
@@ -98,12 +120,6 @@ class Inversion:
         nodes = last * math.sqrt(self.product.moments(tilt).variance)
         return self.tolerance if nodes * size < _SOON_WORK else _FIRST_GAP
 
-    def _keep(self, tilt: float, contour: Contour) -> None:
-        self.contours[tilt] = contour
-        self.contours.move_to_end(tilt)
-        while len(self.contours) > _CONTOURS:
-            self.contours.popitem(last=False)
-
     def plan(self, epsilon: float, tilt: float, gap: float, target: float) -> Plan | None:
         """Return a plan whose aliases and truncation are below the tolerance, if there is one
         of reasonable size."""
@@ -112,26 +128,42 @@ class Inversion:
         share = 1 / (tilt * (tilt + 1) * math.sqrt(2 * math.pi * curve))
         log_delta = moments.log_mgf - tilt * epsilon + math.log(share)
         room = -math.log(target)
-        period = max((room - min(log_delta, 0.0)) / tilt, math.sqrt(2.2 * room * curve))
-        for _ in range(40):
+        period = (room - min(log_delta, 0.0)) / tilt
+        for _ in range(80):
             if self.log_aliases(epsilon, tilt, period) <= log_delta - room + 0.7:
                 break
             period *= 1.25
         else:
             return None
         spread = _spread(tilt, gap) if gap else 0.0
-        decays = self.product.decays(tilt)
+        last = self._last(tilt, spread, target * share, 3 / math.sqrt(curve), period)
+        if last is None:
+            return None
         work = _QUICK_WORK if target == _SHARPEST and gap == 0.0 else _MOST_WORK
-        last = 3 / math.sqrt(curve)
-        while truncation(self.product, tilt, last, spread, decays) > target * share:
-            last *= 1.15
-            if last * period > 2 * math.pi * _MOST_NODES:
-                return None
         nodes = last * period / (2 * math.pi)
         if nodes * self.product.cost(tilt, last=last, budget=target) > work:
             return None
         # The last node is at most one step short.
         return Plan(tilt, period, last + 2 * math.pi / period, spread)
+
+    def _last(
+        self, tilt: float, spread: float, target: float, first: float, period: float
+    ) -> float | None:
+        """Return about the first node from which the terms are below the target, if it is soon."""
+        most = math.floor(math.log(max(1.0, 2 * math.pi * _MOST_NODES / (period * first)), 1.15))
+
+        def enough(steps: int) -> bool:
+            return truncation(self.product, tilt, first * 1.15**steps, spread) <= target
+
+        if enough(0):
+            return first
+        if not enough(most):
+            return None
+        low, high = 0, most
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return first * 1.15**high
 
     def log_aliases(self, epsilon: float, tilt: float, period: float) -> float:
         """Return a float not below ln of all aliases: sum of e^(cmB) delta(e + mB), m != 0.
@@ -144,8 +176,12 @@ class Inversion:
             return left
         right = math.inf
         variance = self.product.moments(tilt).variance
-        for factor in (1.0, 0.5, 0.25, 0.1, 2.0):
-            other = tilt + min(factor * period / max(variance, 1e-300), 8 * tilt + 8)
+        # The first suits a normal law; where a rare large loss is what the tilt has brought up,
+        # the variance says little.
+        moves = [factor / math.sqrt(max(variance, 1e-300)) for factor in (8.0, 3.0)]
+        moves += [factor * (tilt + 1) for factor in (1.0, 0.25, 0.1, 0.04, 0.015)]
+        for move in moves:
+            other = tilt + min(move, 8 * tilt + 8)
             other = min(other, max(self.product.largest_tilt, 1.001 * tilt))
             value = self.product.log_chernoff(epsilon, other)
             value += _log_geometric((other - tilt) * period) + 4 * LIBM_ERROR * abs(value)
@@ -174,3 +210,8 @@ def _log_geometric(x: float) -> float:
     if x < 1e-9:
         return math.inf
     return -x - math.log(-math.expm1(-x)) + 4 * LIBM_ERROR * (1 + abs(x))
+
+
+def _power_of_four(share: float) -> float:
+    """Return the power of 4 from 1/1024 to 1/4 next below a share."""
+    return 4.0 ** max(-5, min(-1, math.floor(math.log(share, 4))))

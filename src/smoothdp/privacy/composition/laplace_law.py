@@ -10,7 +10,7 @@ import numpy as np
 
 from smoothdp.exact.contour_balls import BallTransform, laplace_transform
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.oscillation import TRIG_ERROR, Sums, unit_circle
+from smoothdp.exact.oscillation import TRIG_ERROR, unit_circle
 from smoothdp.privacy.composition.laws import LossLaw, Moments, Slack, TiltedSums
 
 
@@ -84,13 +84,13 @@ class LaplaceLaw(LossLaw):
         values *= unit_circle(-t * centre)
         constant = 4 * (8 * LIBM_ERROR + 5 * TRIG_ERROR + 20 * UNIT_ROUNDOFF)
         slope = 12 * UNIT_ROUNDOFF * a
-        return TiltedSums(Sums(values, constant, slope), centre)
+        return TiltedSums(values, constant + slope * t, centre)
 
     def ball_transform(self) -> BallTransform | None:
         return None if self.exact_ratio is None else laplace_transform(self.exact_ratio)
 
-    def decay(self, tilt: float) -> tuple[float, float]:
-        """Atoms of tilted mass a; a monotone density, whose variation is twice its largest."""
+    def decay(self, tilt: float, last: float) -> float:
+        """Atoms of tilted mass p; a monotone density of largest value v: p + 2 v / t."""
         at_ends = 0.5 * (1 + math.exp(-(2 * tilt + 1) * self.ratio))
         scaled = self._scaled_mgf(tilt)
-        return min(1.0, 1.0001 * at_ends / scaled), 0.5001 / scaled
+        return min(1.0, (1.0001 * at_ends + 0.5001 / last) / scaled)

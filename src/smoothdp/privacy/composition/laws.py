@@ -21,10 +21,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from smoothdp.exact.contour_balls import BallTransform
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.oscillation import Sums
 from smoothdp.privacy.neighbours import Neighbours
+
+FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
 
 
 class Slack(NamedTuple):
@@ -56,9 +61,13 @@ class Moments(NamedTuple):
 
 
 class TiltedSums(NamedTuple):
-    """The normalised transform psi(t) = E[e^((c+it)L)] / E[e^(cL)] e^(-it centre) at nodes."""
+    """The normalised transform psi(t) = E[e^((c+it)L)] / E[e^(cL)] e^(-it centre) at nodes.
 
-    sums: Sums
+    Each value is within its error of the truth.
+    """
+
+    values: ComplexArray
+    error: FloatArray
     centre: float
 
 
@@ -106,13 +115,24 @@ class LossLaw(ABC):
         del tilt, last, budget
         return 1
 
-    def decay(self, tilt: float) -> tuple[float, float]:
-        """Return (a, v) with |psi(t)| <= a + v / t for every t > 0: nothing by default.
+    def split(self, loss: float) -> Split | None:
+        """Return the law in two parts, about at a loss; None where that is of no use."""
+        del loss
+        return None
 
-        For a law of atoms with tilted mass a and a density of total variation v.
-        """
-        del tilt
-        return 1.0, 0.0
+    def decay(self, tilt: float, last: float) -> float:
+        """Return a bound of |psi(t)| at every t >= last > 0: none by default."""
+        del tilt, last
+        return 1.0
+
+
+class Split(NamedTuple):
+    """The laws of the losses below and above a point, which share the mass, and of the latter
+    a float not below ln of the mass under P."""
+
+    head: LossLaw
+    tail: LossLaw
+    log_mass: float
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,6 +20,8 @@ from smoothdp.privacy.composition.laws import (
 )
 
 _LARGEST_TILT = 1e9
+_LEAST_TILT = 1e-9
+_MOST_CACHED = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,7 @@ class Product:
 
     parts: tuple[tuple[LossLaw, int], ...]
     gaussian: Fraction
+    _moments: dict[float, Moments] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, laws: Iterable[tuple[LossLaw | GaussianLaw, int]]) -> Product:
@@ -74,6 +77,14 @@ class Product:
 
     def moments(self, tilt: float) -> Moments:
         """Return ln of the moment generating function of the sum at a tilt, and the rest."""
+        found = self._moments.get(tilt)
+        if found is None:
+            if len(self._moments) >= _MOST_CACHED:
+                self._moments.clear()
+            found = self._moments[tilt] = self._summed(tilt)
+        return found
+
+    def _summed(self, tilt: float) -> Moments:
         variance = self.variance_bounds[1]
         values = [0.5 * variance * tilt * (tilt + 1)]
         error = 6 * UNIT_ROUNDOFF * values[0]
@@ -93,10 +104,16 @@ class Product:
         share = budget / max(1, sum(count for _, count in self.parts))
         return 1 + sum(law.cost(tilt, last=last, budget=share) for law, _ in self.parts)
 
-    def decays(self, tilt: float) -> list[tuple[float, float, int]]:
-        """Return (a, v, count) of the laws whose transform decays (see `LossLaw.decay`)."""
-        found = [(*law.decay(tilt), count) for law, count in self.parts]
-        return [(share, variation, count) for share, variation, count in found if share < 1]
+    def log_decay(self, tilt: float, last: float) -> float:
+        """Return a bound of ln |prod psi_j(t)^k_j| over t >= last, the normal part left out."""
+        total = 0.0
+        for law, count in self.parts:
+            bound = law.decay(tilt, last)
+            if bound == 0:
+                return -math.inf
+            if bound < 1:
+                total += count * math.log(bound)
+        return total
 
     @cached_property
     def largest_tilt(self) -> float:
@@ -104,20 +121,20 @@ class Product:
         return min((law.largest_tilt for law, _ in self.parts), default=_LARGEST_TILT)
 
     def saddle(self, epsilon: float, *, start: float = 1.0) -> float:
-        """Return about the c > 0 that minimises K(c) - c epsilon - ln c(c + 1), of 7 bits.
+        """Return about the c > 0 that minimises K(c) - c epsilon - ln c(c + 1).
 
-        The slope K'(c) - epsilon - 1/c - 1/(c+1) increases; bracketed Newton steps in ln c.
+        It is the largest c of 7 bits at which the slope K'(c) - epsilon - 1/c - 1/(c+1), which
+        increases, is not above 0: whatever the start. Newton steps in ln c come close.
         """
         low, high = 0.0, self.largest_tilt
         tilt = short_tilt(min(start, 0.98 * high))
         for _ in range(60):
-            moments = self.moments(tilt)
-            slope = moments.mean - epsilon - 1 / tilt - 1 / (tilt + 1)
+            slope = self._slope(tilt, epsilon)
             if slope > 0:
                 high = tilt
             else:
                 low = tilt
-            curve = moments.variance + tilt**-2 + (tilt + 1) ** -2
+            curve = self.moments(tilt).variance + tilt**-2 + (tilt + 1) ** -2
             move = -slope / (curve * tilt)
             following = tilt * math.exp(max(-4.0, min(4.0, move)))
             if not low < following < high:
@@ -125,9 +142,40 @@ class Product:
                 following = math.sqrt(low * high) if low > 0 else high / 16
             rounded = short_tilt(following)
             if rounded == tilt or abs(move) < 0.01:
-                return rounded
+                tilt = rounded
+                break
             tilt = rounded
-        return tilt
+        return self._last_below(tilt, epsilon)
+
+    def _last_below(self, tilt: float, epsilon: float) -> float:
+        """Return the largest c of 7 bits at which the slope is not above 0, from one close by."""
+
+        def above(place: int) -> bool:
+            here = tilt_at(place)
+            return here > self.largest_tilt or self._slope(here, epsilon) > 0
+
+        least = place_of(_LEAST_TILT)
+        low = place_of(tilt)
+        step = 1
+        if above(low):
+            high = low
+            while low > least and above(low):
+                low, high, step = max(least, low - step), low, 2 * step
+        else:
+            high = low + 1
+            while not above(high):
+                low, high, step = high, high + step, 2 * step
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if above(middle) else (middle, high)
+        return tilt_at(low)
+
+    def _slope(self, tilt: float, epsilon: float) -> float:
+        return self.moments(tilt).mean - epsilon - 1 / tilt - 1 / (tilt + 1)
+
+    def natural(self, tilt: float) -> float:
+        """Return the epsilon whose saddle the tilt is, about."""
+        return self.moments(tilt).mean - 1 / tilt - 1 / (tilt + 1)
 
     def log_chernoff(self, epsilon: float, tilt: float) -> float:
         """Return a float not below ln E[(1 - e^(epsilon - S))_+; S finite], by Markov."""
@@ -139,5 +187,21 @@ class Product:
 
 def short_tilt(tilt: float) -> float:
     """Return a float close by with a mantissa of 7 bits: tilts repeat, and are exact."""
-    mantissa, exponent = math.frexp(min(max(tilt, 1e-9), _LARGEST_TILT))
+    mantissa, exponent = math.frexp(min(max(tilt, _LEAST_TILT), _LARGEST_TILT))
     return math.ldexp(round(mantissa * 128) / 128, exponent)
+
+
+def place_of(tilt: float) -> int:
+    """Return the place of a float of 7 bits among all of them, larger for larger ones."""
+    mantissa, exponent = math.frexp(tilt)
+    return 64 * exponent + round(mantissa * 128) - 64
+
+
+def tilt_at(place: int) -> float:
+    """Return the float of 7 bits at a place.
+
+    >>> tilt_at(place_of(0.75) + 1)
+    0.7578125
+    """
+    exponent, digits = divmod(place, 64)
+    return math.ldexp((64 + digits) / 128, exponent)

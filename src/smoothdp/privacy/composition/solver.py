@@ -16,7 +16,11 @@ from smoothdp.privacy.composition.ball_route import ball_bounds
 from smoothdp.privacy.composition.contour import Progress
 from smoothdp.privacy.composition.grouping import grouped
 from smoothdp.privacy.composition.inversion import Inversion
+from smoothdp.privacy.composition.large_losses import LargeLosses
 from smoothdp.privacy.composition.product import Product
+
+# Brackets up to this wide are not worth another look.
+_NARROW = 1e-6
 
 
 @dataclass(eq=False)
@@ -39,6 +43,11 @@ class Solver:
         """The contour, for everything else."""
         return Inversion(self.product, self.tolerance, self.progress, self.patient)
 
+    @cached_property
+    def large_losses(self) -> LargeLosses:
+        """The contours by the number of large losses, where a tail is heavy."""
+        return LargeLosses(self.product, self.tolerance, self.patient)
+
     @property
     def route(self) -> str:
         """The name of the method."""
@@ -59,8 +68,11 @@ class Solver:
                 return LOG_ZERO
             return log_gaussian_square_excess(product.gaussian, epsilon)
         low, high = real_bounds(epsilon)
-        upper = self._finite(math.nextafter(low - slack.loss, -math.inf) if slack.loss else low)
-        lower = self._finite(math.nextafter(high + slack.loss, math.inf) if slack.loss else high)
+        if slack.loss:
+            low, high = math.nextafter(low - slack.loss, -math.inf), high + slack.loss
+            high = math.nextafter(high, math.inf)
+        upper = self._finite(low)
+        lower = upper if high == low else self._finite(high)
         infinite = product.log_infinite
         total = LogBounds(
             log_sum_lower(lower.lower, infinite.lower), log_sum_upper(upper.upper, infinite.upper)
@@ -81,4 +93,9 @@ class Solver:
         if self.route == "exact grouping":
             assert self.atoms is not None
             return self.atoms.log_excess(Fraction(epsilon))
-        return self.inversion.log_bounds(epsilon)
+        found = self.inversion.log_bounds(epsilon)
+        if epsilon > 0 and not found.upper - found.lower <= min(_NARROW, self.tolerance):
+            other = self.large_losses.log_bounds(epsilon)
+            if other is not None:
+                found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
+        return found
