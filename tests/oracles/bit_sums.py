@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, product
-from math import comb
 
-import mpmath
+from tests.checkers import rationals
 
 Law = list[Fraction]
 
 
 @lru_cache(maxsize=4096)
 def binomial_law(n: int, p: Fraction) -> tuple[Fraction, ...]:
-    return tuple(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1))
+    return rationals.binomial_law(n, p)
 
 
 def convolve(a: tuple[Fraction, ...] | Law, b: tuple[Fraction, ...] | Law) -> Law:
@@ -49,10 +47,6 @@ def stretched(law: Law, copies: int) -> Law:
     return out
 
 
-def hockey_stick(p: Law, r: Law, growth: Fraction) -> Fraction:
-    return sum((max(Fraction(0), a - growth * b) for a, b in zip(p, r, strict=True)), Fraction(0))
-
-
 def curve(p: Law, r: Law) -> list[tuple[Fraction, Fraction]]:
     """Knots (alpha, power) of testing r (null) against p, by sorting likelihood ratios."""
     atoms = [(a, b) for a, b in zip(p, r, strict=True) if a or b]
@@ -71,11 +65,3 @@ def beta_at(knots: list[tuple[Fraction, Fraction]], alpha: Fraction) -> Fraction
                 continue
             return 1 - (y0 + (y1 - y0) * (alpha - x0) / (x1 - x0))
     return Fraction(0)
-
-
-def log_fraction(value: Fraction) -> float:
-    """ln of a rational number, rounded once."""
-    if value == 0:
-        return -math.inf
-    with mpmath.workdps(60):
-        return float(mpmath.log(mpmath.mpf(value.numerator) / value.denominator))

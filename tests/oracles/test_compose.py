@@ -305,9 +305,9 @@ def test_laplace_mechanism_by_brute_force() -> None:
 
 def test_laplace_profile_is_below_its_claim() -> None:
     mechanism = LaplaceMechanism("0.5", 1)
-    assert mechanism.guarantee().exact_epsilon == 2
+    assert mechanism.guarantee.exact_epsilon == 2
     for epsilon in ("0", "0.7", "1.9"):
-        assert mechanism.profile().delta(epsilon) < mechanism.guarantee().profile().delta(epsilon)
+        assert mechanism.profile().delta(epsilon) < mechanism.guarantee.profile().delta(epsilon)
         truth = -mpmath.expm1((mpmath.mpf(epsilon) - 2) / 2)
         assert mechanism.profile().delta(epsilon) == pytest.approx(float(truth), rel=1e-14)
     assert mechanism.profile().delta(2) == 0.0

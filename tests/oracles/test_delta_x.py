@@ -16,6 +16,7 @@ from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.parameters import exact_real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.testing import oracles
+from tests.checkers.rationals import log_fraction
 
 GROWTHS = [Fraction(1), Fraction(101, 100), Fraction(3, 2), Fraction(3), Fraction(40)]
 
@@ -36,10 +37,6 @@ def mechanism_and_law(
         "with_replacement": oracles.law_with_replacement,
     }[kind]
     return mechanism, partial(name, n_categories=m, n_draws=size)
-
-
-def log_fraction(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def compositions(n: int, m: int) -> list[tuple[int, ...]]:

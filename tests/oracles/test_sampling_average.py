@@ -14,6 +14,7 @@ from smoothdp import PrivacyWarning, SamplingHistogram
 from smoothdp.exact.parameters import exact_real
 from smoothdp.mechanisms.finite_law import FiniteLawProfile
 from smoothdp.mechanisms.sampling_average import SamplingAverage
+from tests.checkers.rationals import log_fraction
 from tests.oracles.sample_sums import Law, Weights, enumerated, multiplied
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_draws = n_records")
@@ -54,10 +55,6 @@ def pairs_truth(
 
 def extremes(x: Sequence[int], universe: Sequence[int]) -> list[tuple[int, int]]:
     return [(v, w) for v in (min(x), max(x)) for w in (min(universe), max(universe)) if v != w]
-
-
-def log_fraction(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def check(

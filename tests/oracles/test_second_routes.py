@@ -19,6 +19,7 @@ from smoothdp.mechanisms.histogram.independent import independent_divergence
 from smoothdp.mechanisms.histogram.line import BinomialLine, HypergeometricLine
 from smoothdp.mechanisms.histogram.plane import plane_divergence
 from smoothdp.mechanisms.histogram.plane_laws import HypergeometricPlane, MultinomialPlane
+from tests.checkers.rationals import log_fraction
 
 F = Fraction
 
@@ -56,10 +57,6 @@ def rational_sticks(a: int, b: int, rest: int, draws: int, growth: Fraction) -> 
                 gain = law(a, b, i, j) - growth * law(a - 1, b + 1, i, j)
                 totals[name] += max(F(0), gain)
     return totals
-
-
-def log_fraction(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
 
 
 @pytest.mark.parametrize("seed", range(25))

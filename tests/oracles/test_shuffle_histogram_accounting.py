@@ -23,20 +23,12 @@ from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
+from smoothdp.testing.oracles import hockey_stick
+from tests.checkers.rationals import binomial_law
 
 mpmath.mp.dps = 40
 Law = dict[tuple[int, ...], Fraction]
 GROWTHS = [Fraction(1), Fraction(11, 10), Fraction(3, 2), Fraction(3), Fraction(50)]
-
-
-def binomial_law(n: int, p: Fraction) -> list[Fraction]:
-    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-
-
-def hockey_stick(first: Law, second: Law, growth: Fraction) -> Fraction:
-    outputs = first.keys() | second.keys()
-    parts = (first.get(o, Fraction(0)) - growth * second.get(o, Fraction(0)) for o in outputs)
-    return sum((max(part, Fraction(0)) for part in parts), Fraction(0))
 
 
 def close(bounds: LogBounds, truth: Fraction | mpf, width: float = 1e-11) -> None:

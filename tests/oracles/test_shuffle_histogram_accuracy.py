@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,10 +15,7 @@ from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_e
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
-
-
-def binomial_law(n: int, p: Fraction) -> list[Fraction]:
-    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+from tests.checkers.rationals import binomial_law
 
 
 def partitions(n: int, d: int) -> list[tuple[int, ...]]:
@@ -33,7 +31,7 @@ def estimate(count: int, missing: int, mean: Fraction) -> Fraction:
     return count - missing + mean if count > missing else Fraction(0)
 
 
-def failure_of_a_bin(count: int, bound: int, law: list[Fraction], mean: Fraction) -> Fraction:
+def failure_of_a_bin(count: int, bound: int, law: Sequence[Fraction], mean: Fraction) -> Fraction:
     """P(|estimate - count| > bound), straight from the analyser."""
     return sum(
         (p for w, p in enumerate(law) if abs(estimate(count, w, mean) - count) > bound),

@@ -23,6 +23,7 @@ from smoothdp.shuffle.flip_mu import CountTests, mu_at
 from smoothdp.shuffle.flip_profile import FlipProfile
 from smoothdp.shuffle.real_sum import RealSum
 from smoothdp.shuffle.worst_case import violation, worst_case
+from tests.checkers.rationals import hockey_stick, log_fraction
 from tests.oracles.bit_sums import (
     Law,
     beta_at,
@@ -30,8 +31,6 @@ from tests.oracles.bit_sums import (
     by_messages,
     convolve,
     curve,
-    hockey_stick,
-    log_fraction,
     stretched,
     total_law,
 )

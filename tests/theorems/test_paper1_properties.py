@@ -27,6 +27,7 @@ from smoothdp.smoothed.properties import (
     smoothed_to_distributional,
 )
 from smoothdp.testing import oracles
+from tests.checkers.rationals import hockey_stick
 
 F = Fraction
 Vertex = tuple[Fraction, ...]
@@ -104,13 +105,12 @@ def utility(laws: list[list[Fraction]], growth: Fraction, truth: int) -> Fractio
     return mean * (growth + 1)
 
 
-def stick(p: list[Fraction], q: list[Fraction], growth: Fraction) -> Fraction:
-    return sum((max(F(0), a - growth * b) for a, b in zip(p, q, strict=True)), F(0))
-
-
 def delta_at(laws: list[list[Fraction]], growth: Fraction, here: int) -> Fraction:
     others = [law for c, law in enumerate(laws) if c != here]
-    return max(max(stick(laws[here], q, growth), stick(q, laws[here], growth)) for q in others)
+    return max(
+        max(hockey_stick(laws[here], q, growth), hockey_stick(q, laws[here], growth))
+        for q in others
+    )
 
 
 TWO = ((F(1, 4), F(3, 4)), (F(2, 3), F(1, 3)))
@@ -211,7 +211,7 @@ def test_smoothed_justification_2_is_false_as_printed() -> None:
     p = [F(2000, 10000), F(904, 10000), F(7096, 10000)]
     q = [p[1], p[0], p[2]]
     growth = F(1105, 1000)
-    delta = max(stick(p, q, growth), stick(q, p, growth))
+    delta = max(hockey_stick(p, q, growth), hockey_stick(q, p, growth))
     good = [
         sum((a for a, b in zip(x, y, strict=True) if 1 / (2 * growth) <= a / b <= 2 * growth), F(0))
         for x, y in ((p, q), (q, p))

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from smoothdp.errors import InvalidData
+from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.exact.entropy import SeededRandom
 from smoothdp.privacy import ApproxDP
 from smoothdp.shuffle.applications.pointers import MultiPartyPointerJumping, PointerChasing
@@ -120,7 +120,7 @@ def test_definition_3_6_pointer_jumping() -> None:
     assert problem.solve(records[:2]) is None
     with pytest.raises(InvalidData, match="labels"):
         problem.encode(2, (0, 3, 1))
-    with pytest.raises(InvalidData, match="tree"):
+    with pytest.raises(OutOfReach, match="tree"):
         MultiPartyPointerJumping(100, height=9)
 
 

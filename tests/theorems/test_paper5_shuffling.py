@@ -23,13 +23,13 @@ from smoothdp.paper_bounds.cheu import cheu_delta, cheu_epsilon, cheu_fixed_set_
 from smoothdp.paper_bounds.clones import blanket_delta, clones_2021_delta, clones_delta
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.real_sum import RealSum
+from tests.checkers.rationals import hockey_stick
 from tests.oracles.bit_sums import (
     Law,
     beta_at,
     binomial_law,
     convolve,
     curve,
-    hockey_stick,
     total_law,
 )
 

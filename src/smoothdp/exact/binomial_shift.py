@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.exact.balls import exp_bounds, real_bounds
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import (
     LOG_ZERO,
     LogBounds,
@@ -29,7 +30,7 @@ def log_shift_delta(n_trials: int, probability: Fraction, epsilon: Real) -> LogB
     True
     """
     both = [_one_way(n_trials, p, epsilon) for p in (probability, 1 - probability)]
-    return LogBounds(max(b.lower for b in both), max(b.upper for b in both))
+    return largest(both)
 
 
 def _one_way(n: int, p: Fraction, epsilon: Real) -> LogBounds:

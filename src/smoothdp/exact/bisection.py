@@ -1,4 +1,4 @@
-"""Bisection over floats that returns the safe side."""
+"""Bisection of monotone claims, over floats and whole numbers, that returns the safe side."""
 
 from __future__ import annotations
 
@@ -33,6 +33,38 @@ def smallest_true(
         else:
             below = middle
     return _float(above)
+
+
+def narrowed(
+    holds: Callable[[float], bool], low: float, high: float, *, relative: float
+) -> tuple[float, float]:
+    """Return a bracket around where a monotone claim turns true, narrow relative to its end.
+
+    The claim is taken to hold at ``high`` and is never asked there; for claims too slow for
+    `smallest_true`, which goes on to the last bit.
+
+    >>> low, high = narrowed(lambda x: x * x >= 2.0, 1.0, 2.0, relative=1e-3)
+    >>> low**2 < 2 <= high**2
+    True
+    """
+    while high - low > relative * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
+
+
+def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least whole number in [low, high] at which a monotone claim holds.
+
+    The claim is taken to hold at ``high`` and is never asked there.
+
+    >>> least_integer(lambda n: n * n >= 50, 0, 100)
+    8
+    """
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
 
 
 def _rank(value: float) -> int:

@@ -59,6 +59,9 @@ class SeededRandom:
     Args:
         seed: a whole number >= 0.
 
+    Raises:
+        InvalidParameter: another seed.
+
     >>> SeededRandom(7).bits(32) == SeededRandom(7).bits(32)
     True
     """

@@ -1,4 +1,4 @@
-"""Arrays of random 64-bit words: exact Bernoulli by thresholds, exact permutations by sorting."""
+"""Arrays of random 64-bit words, and exact permutations by sorting them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,6 @@ def random_words(count: int, rng: Entropy) -> WordArray:
     else:
         data = rng.bits(WORD_BITS * count).to_bytes(8 * count, "little")
     return np.frombuffer(data, dtype=np.uint64)
-
-
-def count_below(threshold: int, count: int, rng: Entropy) -> int:
-    """Return how many of ``count`` uniform words are below a threshold in [0, 2^64]."""
-    if threshold >= 1 << WORD_BITS:
-        return count
-    return int(np.count_nonzero(random_words(count, rng) < np.uint64(threshold)))
 
 
 def uniform_order(count: int, rng: Entropy) -> NDArray[np.int64]:

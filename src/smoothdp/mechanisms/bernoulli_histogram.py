@@ -11,11 +11,12 @@ from typing import ClassVar
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.log_sums import largest, log_total
 from smoothdp.exact.logspace import LOG_ONE, LogBounds, log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.samplers import binomial
 from smoothdp.mechanisms.counts import LARGEST_COUNT
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, largest
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.histogram.independent import independent_divergence
 from smoothdp.mechanisms.histogram.line import BinomialLine
 from smoothdp.mechanisms.histogram.rows import window
@@ -129,17 +130,9 @@ class BernoulliHistogram(HistogramMechanism):
         peak = max(part(max(1, min(n, centre + step))).upper for step in (-1, 0, 1))
         span = window(size, peak)
         parts = [part(draws) for draws in range(span.lowest, span.highest + 1)]
-        lower = _log_total([p.lower for p in parts]) - 1e-13
-        upper = _log_total([p.upper for p in parts]) + 1e-13
+        lower = log_total([p.lower for p in parts]) - 1e-13
+        upper = log_total([p.upper for p in parts]) + 1e-13
         return LogBounds(lower, min(0.0, log_sum_upper(upper, span.log_dropped)))
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:
         return tuple(binomial(count, self.keep_probability, rng) for count in counts)
-
-
-def _log_total(logs: list[float]) -> float:
-    """Return ln of the sum of exponentials, right to a few units at the largest."""
-    top = max(logs)
-    if top == -math.inf:
-        return -math.inf
-    return top + math.log(math.fsum(math.exp(value - top) for value in logs))

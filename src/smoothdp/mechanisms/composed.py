@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
-import numpy as np
-
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.parameters import Real
 from smoothdp.mechanisms.counts import read_counts
-from smoothdp.mechanisms.finite_law import FiniteLawMechanism, OutputLaw
+from smoothdp.mechanisms.finite_law import FiniteLawMechanism, OutputLaw, both_ways
+from smoothdp.mechanisms.measured import Measured
 from smoothdp.mechanisms.post_processed import PostProcessed
 from smoothdp.mechanisms.sample.sample_law import (
     SampledHistogram,
@@ -33,7 +33,7 @@ _REMEDY = "Compose their profiles instead (an upper bound), or take smaller samp
 
 
 @dataclass(frozen=True, init=False)
-class Composed:
+class Composed(Measured[Iterable[object]]):
     """Several mechanisms run independently on the same records, all outputs seen.
 
     All releases see the same database x, or all see the same neighbour x'. So for each
@@ -115,18 +115,6 @@ class Composed:
             mechanism.check_counts(checked)
         return ComposedProfile(self, checked)
 
-    def delta(self, counts: Iterable[object], *, epsilon: Parameter) -> float:
-        """Return delta_epsilon(x), never below the truth (see `at`)."""
-        return self.at(counts).delta(epsilon)
-
-    def delta_bounds(self, counts: Iterable[object], *, epsilon: Parameter) -> tuple[float, float]:
-        """Return floats (lower, upper) around delta_epsilon(x) (see `at`)."""
-        return self.at(counts).delta_bounds(epsilon)
-
-    def log_delta(self, counts: Iterable[object], *, epsilon: Parameter) -> float:
-        """Return ln delta_epsilon(x), never below the truth (see `at`)."""
-        return self.at(counts).log_delta(epsilon)
-
 
 @dataclass(frozen=True)
 class ComposedProfile(PrivacyProfile):
@@ -178,12 +166,7 @@ class ComposedProfile(PrivacyProfile):
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta_epsilon(x): the largest over the neighbours and both directions."""
-        lower = upper = -np.inf
-        for pair in self.pairs:
-            for atoms in (pair, Atoms(pair.log_q, pair.log_p, pair.error)):
-                bounds = atoms.log_excess(epsilon)
-                lower, upper = max(lower, bounds.lower), max(upper, bounds.upper)
-        return LogBounds(lower, upper)
+        return largest([atoms.log_excess(epsilon) for atoms in both_ways(self.pairs)])
 
 
 def _pairs_of(mechanism: Listed, counts: tuple[int, ...]) -> PairOf:
@@ -206,8 +189,7 @@ def _histogram_pair(mechanism: SampledHistogram, count_a: int, count_b: int) -> 
         mechanism, (count_a, count_b + 1, rest), most=MOST_ATOMS, remedy=_REMEDY
     )
     here = log_sample_law(mechanism, histograms, (count_a, count_b, rest))
-    there = log_sample_law(mechanism, histograms, (count_a - 1, count_b + 1, rest))
-    return Atoms(here.log_values, there.log_values, max(here.error, there.error))
+    return here.against(log_sample_law(mechanism, histograms, (count_a - 1, count_b + 1, rest)))
 
 
 def _finite_pairs(law: Callable[[tuple[int, ...]], OutputLaw], counts: tuple[int, ...]) -> PairOf:
@@ -217,7 +199,6 @@ def _finite_pairs(law: Callable[[tuple[int, ...]], OutputLaw], counts: tuple[int
         moved = list(counts)
         moved[a] -= 1
         moved[b] += 1
-        there = law(tuple(moved))
-        return Atoms(here.log_values, there.log_values, max(here.error, there.error))
+        return here.against(law(tuple(moved)))
 
     return pair

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, LogBounds, exp_upper
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.sample_size import read_sample_size
 from smoothdp.mechanisms.counts import LARGEST_COUNT
 
 Sampling = Literal["without_replacement", "with_replacement"]
@@ -82,7 +83,8 @@ def read_draws(
                 "Use one of the two",
             )
         )
-    draws = Draws(n, _read_number(n, n_draws, sampling_rate), sampling)
+    size = read_sample_size(n, n_draws=n_draws, sampling_rate=sampling_rate)
+    draws = Draws(n, size, sampling)
     if not draws.replacing:
         if draws.n_draws > n:
             raise InvalidParameter(
@@ -96,27 +98,3 @@ def read_draws(
                 stacklevel=3,
             )
     return draws
-
-
-def _read_number(n: int, n_draws: int | None, sampling_rate: Parameter | None) -> int:
-    if (n_draws is None) == (sampling_rate is None):
-        raise InvalidParameter(
-            explain(
-                "either n_draws or sampling_rate",
-                "both or neither",
-                "Give exactly one of them",
-            )
-        )
-    if n_draws is not None:
-        return exact_int(n_draws, name="n_draws", minimum=1)
-    assert sampling_rate is not None
-    rate = exact_fraction(sampling_rate, name="sampling_rate")
-    if not 0 < rate <= 1:
-        raise InvalidParameter(
-            explain(
-                "0 < sampling_rate <= 1",
-                f"sampling_rate={sampling_rate}",
-                "Give the share of records that are drawn",
-            )
-        )
-    return math.ceil(rate * n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
 from smoothdp.mechanisms.sampled import SampledMechanism, Value
@@ -30,6 +31,10 @@ class OutputLaw(NamedTuple):
 
     log_values: FloatArray
     error: float
+
+    def against(self, other: OutputLaw) -> Atoms:
+        """Return this law and another over the same outputs, as the atoms of a hockey stick."""
+        return Atoms(self.log_values, other.log_values, max(self.error, other.error))
 
 
 class FiniteLawMechanism(SampledMechanism[Value]):
@@ -61,21 +66,24 @@ class FiniteLawProfile(PrivacyProfile):
     @cached_property
     def pairs(self) -> tuple[Atoms, ...]:
         """The laws of the output at the counts and at each neighbour."""
-        here = self.mechanism.output_law(self.counts)
-        there = [self.mechanism.output_law(counts) for counts in replaced(self.counts)]
-        return tuple(
-            Atoms(here.log_values, law.log_values, max(here.error, law.error)) for law in there
-        )
+        here = self._law(self.counts)
+        return tuple(here.against(self._law(counts)) for counts in replaced(self.counts))
+
+    def _law(self, counts: tuple[int, ...]) -> OutputLaw:
+        return self.mechanism.output_law(counts)
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta_epsilon(x): the largest over the neighbours and both directions."""
         cap = self.mechanism.cap.logs
-        lower = upper = -np.inf
-        for pair in self.pairs:
-            for atoms in (pair, Atoms(pair.log_q, pair.log_p, pair.error)):
-                bounds = atoms.log_excess(epsilon)
-                lower, upper = max(lower, bounds.lower), max(upper, bounds.upper)
-        return LogBounds(min(lower, cap.upper), min(upper, cap.upper))
+        worst = largest([atoms.log_excess(epsilon) for atoms in both_ways(self.pairs)])
+        return LogBounds(min(worst.lower, cap.upper), min(worst.upper, cap.upper))
+
+
+def both_ways(pairs: Iterable[Atoms]) -> Iterator[Atoms]:
+    """Yield each pair of laws, and the same pair the other way round."""
+    for pair in pairs:
+        yield pair
+        yield Atoms(pair.log_q, pair.log_p, pair.error)
 
 
 def replaced(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

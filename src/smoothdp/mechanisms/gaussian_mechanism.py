@@ -55,14 +55,15 @@ class GaussianMechanism:
         )
         object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
+    @property
     def guarantee(self) -> GaussianDP:
-        """Return the claim it meets: mu-Gaussian DP."""
+        """The claim it meets: mu-Gaussian DP."""
         mu = self.exact_sensitivity / self.exact_sigma
         return GaussianDP(mu, neighbours=self.neighbours)
 
     def profile(self) -> PrivacyProfile:
         """Return its privacy profile."""
-        return self.guarantee().profile()
+        return self.guarantee.profile()
 
     def loss_laws(self) -> LossLaws:
         """Return the law of its privacy loss, for composition."""

@@ -66,8 +66,9 @@ class LaplaceMechanism:
         """Return a = sensitivity / scale."""
         return self.exact_sensitivity / self.exact_scale
 
+    @property
     def guarantee(self) -> PureDP:
-        """Return the claim it meets: a-DP."""
+        """The claim it meets: a-DP."""
         return PureDP(self.ratio, neighbours=self.neighbours)
 
     def profile(self) -> PrivacyProfile:

@@ -10,10 +10,9 @@ from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.geometric_sampler import two_sided_geometric
-from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, exact_fraction
-from smoothdp.exact.samplers import multinomial, multivariate_hypergeometric
-from smoothdp.mechanisms.draws import Draws, Sampling, read_draws
+from smoothdp.mechanisms.drawn import DrawnRecords
+from smoothdp.mechanisms.draws import Sampling, read_draws
 from smoothdp.mechanisms.finite_law import FiniteLawMechanism, OutputLaw
 from smoothdp.mechanisms.sample.noisy_law import noisy_law
 from smoothdp.privacy.guarantee import Guarantee
@@ -28,7 +27,7 @@ _PRECISE_BITS = 64
 
 
 @dataclass(frozen=True, init=False)
-class NoisySamplingHistogram(FiniteLawMechanism[tuple[int, ...]]):
+class NoisySamplingHistogram(DrawnRecords, FiniteLawMechanism[tuple[int, ...]]):
     """Draw records at random and publish their histogram with discrete noise in each count.
 
     Given the sampled count h of a category, o is published with probability proportional to
@@ -97,16 +96,9 @@ class NoisySamplingHistogram(FiniteLawMechanism[tuple[int, ...]]):
                     "Use one of the two",
                 )
             )
-        object.__setattr__(self, "n_records", draws.n_records)
-        object.__setattr__(self, "n_draws", draws.n_draws)
+        self._set_draws(draws)
         object.__setattr__(self, "noise_epsilon", noise)
-        object.__setattr__(self, "sampling", draws.sampling)
         object.__setattr__(self, "noise_support", noise_support)
-
-    @property
-    def draws(self) -> Draws:
-        """The number of records drawn, and how."""
-        return Draws(self.n_records, self.n_draws, self.sampling)
 
     @property
     def noise_rate(self) -> Fraction:
@@ -180,14 +172,6 @@ class NoisySamplingHistogram(FiniteLawMechanism[tuple[int, ...]]):
             f"exp(-{self.noise_rate} |z|) in each count, on {where}"
         )
 
-    def log_inclusion(self) -> LogBounds:
-        """Bound ln of T/n, or of 1 - (1 - 1/n)^T with replacement."""
-        return self.draws.log_inclusion()
-
-    def inclusion(self) -> Fraction:
-        """Return T/n exactly; with replacement 1 - (1 - 1/n)^T, or a float just above it."""
-        return self.draws.inclusion()
-
     def output_law(self, counts: tuple[int, ...]) -> OutputLaw:
         """Return the law of the output, exactly lumped to {0..T} in each category.
 
@@ -229,10 +213,8 @@ class NoisySamplingHistogram(FiniteLawMechanism[tuple[int, ...]]):
             )
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:
-        draw = multinomial if self.draws.replacing else multivariate_hypergeometric
-        sampled = draw(self.n_draws, counts, rng)
         nonnegative = self.noise_support == "nonnegative"
         return tuple(
             h + two_sided_geometric(self.noise_rate, rng, lowest=-h if nonnegative else None)
-            for h in sampled
+            for h in self._sample(counts, rng)
         )

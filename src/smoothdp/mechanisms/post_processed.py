@@ -15,7 +15,6 @@ from smoothdp.mechanisms.finite_law import (
     FiniteLawMechanism,
     FiniteLawProfile,
     OutputLaw,
-    replaced,
 )
 from smoothdp.mechanisms.sample.grouping import Grouping, check_hashable
 from smoothdp.mechanisms.sample.sample_law import (
@@ -23,7 +22,7 @@ from smoothdp.mechanisms.sample.sample_law import (
     log_sample_law,
     sampled_histograms,
 )
-from smoothdp.privacy.atoms import MOST_ATOMS, Atoms
+from smoothdp.privacy.atoms import MOST_ATOMS
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.sources import Source
 
@@ -167,11 +166,5 @@ class PostProcessedProfile(FiniteLawProfile):
     mechanism: PostProcessed
     grouping: Grouping
 
-    @cached_property
-    def pairs(self) -> tuple[Atoms, ...]:
-        """The laws of the output at the counts and at each neighbour."""
-        here = self.mechanism.law_over(self.grouping, self.counts)
-        there = [self.mechanism.law_over(self.grouping, c) for c in replaced(self.counts)]
-        return tuple(
-            Atoms(here.log_values, law.log_values, max(here.error, law.error)) for law in there
-        )
+    def _law(self, counts: tuple[int, ...]) -> OutputLaw:
+        return self.mechanism.law_over(self.grouping, counts)

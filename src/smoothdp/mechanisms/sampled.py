@@ -6,7 +6,7 @@ The shared part: profile at given counts, ordinary DP beside it, and the frame o
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
@@ -18,6 +18,7 @@ from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, float_bounds
 from smoothdp.mechanisms.counts import read_counts
+from smoothdp.mechanisms.measured import Measured
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.release import Release, library_version
@@ -34,7 +35,7 @@ class Cap(NamedTuple):
     floats: tuple[float, float]
 
 
-class SampledMechanism(ABC, Generic[Value]):
+class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
     """A mechanism that samples records at random and publishes something about them."""
 
     source: ClassVar[Source]
@@ -83,18 +84,6 @@ class SampledMechanism(ABC, Generic[Value]):
             InvalidData: counts that are negative, fractional, or add up to another number.
         """
         return self.profile_at(self._read(counts))
-
-    def delta(self, counts: Iterable[object], *, epsilon: Parameter) -> float:
-        """Return delta_epsilon(x), never below the truth (see `at`)."""
-        return self.at(counts).delta(epsilon)
-
-    def delta_bounds(self, counts: Iterable[object], *, epsilon: Parameter) -> tuple[float, float]:
-        """Return floats (lower, upper) around delta_epsilon(x) (see `at`)."""
-        return self.at(counts).delta_bounds(epsilon)
-
-    def log_delta(self, counts: Iterable[object], *, epsilon: Parameter) -> float:
-        """Return ln delta_epsilon(x), never below the truth (see `at`)."""
-        return self.at(counts).log_delta(epsilon)
 
     def worst_case_delta(self, *, epsilon: Parameter) -> float:
         """Return a delta of ordinary DP at epsilon, rounded up.

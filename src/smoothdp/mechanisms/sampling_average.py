@@ -15,14 +15,14 @@ from smoothdp.errors import InvalidData, PrivacyWarning, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.exact.samplers import multinomial, multivariate_hypergeometric
 from smoothdp.mechanisms.average.law import check_work
 from smoothdp.mechanisms.average.samples import SampleSums
 from smoothdp.mechanisms.average.search import worst_neighbour
 from smoothdp.mechanisms.average.sequences import SequenceSums
 from smoothdp.mechanisms.average.subsets import SubsetSums
 from smoothdp.mechanisms.average.value_grid import ValueGrid, read_grid
-from smoothdp.mechanisms.draws import Draws, Sampling, read_draws
+from smoothdp.mechanisms.drawn import DrawnRecords
+from smoothdp.mechanisms.draws import Sampling, read_draws
 from smoothdp.mechanisms.finite_law import FiniteLawMechanism, OutputLaw
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
@@ -31,7 +31,7 @@ from smoothdp.sources import Source
 
 
 @dataclass(frozen=True, init=False)
-class SamplingAverage(FiniteLawMechanism[float]):
+class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
     """Draw n_draws of n_records records at random and publish the average of their values.
 
     Nothing is added: the randomness is in which records are drawn. Values lie in a finite
@@ -89,15 +89,8 @@ class SamplingAverage(FiniteLawMechanism[float]):
                 PrivacyWarning,
                 stacklevel=2,
             )
-        object.__setattr__(self, "n_records", draws.n_records)
-        object.__setattr__(self, "n_draws", draws.n_draws)
+        self._set_draws(draws)
         object.__setattr__(self, "universe", read_grid(universe).values)
-        object.__setattr__(self, "sampling", draws.sampling)
-
-    @property
-    def draws(self) -> Draws:
-        """The number of records drawn, and how."""
-        return Draws(self.n_records, self.n_draws, self.sampling)
 
     @cached_property
     def grid(self) -> ValueGrid:
@@ -109,14 +102,6 @@ class SamplingAverage(FiniteLawMechanism[float]):
         low, high = min(self.universe), max(self.universe)
         values = f"{len(self.universe)} values from {low} to {high}"
         return f"average of {self.draws.describe()}, {values}"
-
-    def log_inclusion(self) -> LogBounds:
-        """Bound ln of T/n, or of 1 - (1 - 1/n)^T with replacement."""
-        return self.draws.log_inclusion()
-
-    def inclusion(self) -> Fraction:
-        """Return T/n exactly; with replacement 1 - (1 - 1/n)^T, or a float just above it."""
-        return self.draws.inclusion()
 
     # ---- measure: databases are given by their values, or by counts over the universe ----
 
@@ -160,7 +145,7 @@ class SamplingAverage(FiniteLawMechanism[float]):
         return AverageProfile(self, counts)
 
     def check_counts(self, counts: tuple[int, ...]) -> None:
-        """Refuse counts over another number of categories, with InvalidData."""
+        """Raise InvalidData for counts over another number of categories."""
         if len(counts) != len(self.universe):
             raise InvalidData(
                 explain(
@@ -230,8 +215,7 @@ class SamplingAverage(FiniteLawMechanism[float]):
         return super().release(data, counts=counts, rng=rng)
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> float:
-        draw = multinomial if self.draws.replacing else multivariate_hypergeometric
-        drawn = draw(self.n_draws, counts, rng)
+        drawn = self._sample(counts, rng)
         total = sum(
             (count * value for count, value in zip(drawn, self.universe, strict=True) if count),
             Fraction(0),

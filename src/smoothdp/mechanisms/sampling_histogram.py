@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.exact.samplers import multinomial, multivariate_hypergeometric
-from smoothdp.mechanisms.draws import Draws, Sampling, read_draws
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, largest
+from smoothdp.mechanisms.drawn import DrawnRecords
+from smoothdp.mechanisms.draws import Sampling, read_draws
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.histogram.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
@@ -27,7 +28,7 @@ from smoothdp.sources import Source
 
 
 @dataclass(frozen=True, init=False)
-class SamplingHistogram(HistogramMechanism):
+class SamplingHistogram(DrawnRecords, HistogramMechanism):
     """Draw n_draws of n_records records at random and publish their histogram.
 
     Nothing is added: the randomness is in which records are drawn.
@@ -71,36 +72,17 @@ class SamplingHistogram(HistogramMechanism):
         draws = read_draws(
             n_records, n_draws=n_draws, sampling_rate=sampling_rate, sampling=sampling
         )
-        object.__setattr__(self, "n_records", draws.n_records)
-        object.__setattr__(self, "n_draws", draws.n_draws)
-        object.__setattr__(self, "sampling", draws.sampling)
-
-    @property
-    def draws(self) -> Draws:
-        """The number of records drawn, and how."""
-        return Draws(self.n_records, self.n_draws, self.sampling)
-
-    @property
-    def _replacing(self) -> bool:
-        return self.sampling == "with_replacement"
+        self._set_draws(draws)
 
     def describe(self) -> str:
         """Return the mechanism and its public parameters in words."""
         return f"histogram of {self.draws.describe()}"
 
-    def log_inclusion(self) -> LogBounds:
-        """Bound ln of T/n, or of 1 - (1 - 1/n)^T with replacement."""
-        return self.draws.log_inclusion()
-
-    def inclusion(self) -> Fraction:
-        """Return T/n exactly; with replacement 1 - (1 - 1/n)^T, or a float just above it."""
-        return self.draws.inclusion()
-
     def pair_divergence(self, count_a: int, count_b: int, epsilon: Real) -> LogBounds:
-        if not self._replacing and self.n_draws == self.n_records:
+        if not self.draws.replacing and self.n_draws == self.n_records:
             return LogBounds(0.0, 0.0)
         rest = self.n_records - count_a - count_b
-        if self._replacing:
+        if self.draws.replacing:
             if rest == 0:
                 return multinomial_line_divergence(count_a, count_b, self.n_draws, epsilon)
             return plane_divergence(MultinomialPlane(count_a, count_b, rest, self.n_draws), epsilon)
@@ -109,9 +91,9 @@ class SamplingHistogram(HistogramMechanism):
         return plane_divergence(HypergeometricPlane(count_a, count_b, rest, self.n_draws), epsilon)
 
     def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
-        if len(known) > 2 or (not self._replacing and self.n_draws == self.n_records):
+        if len(known) > 2 or (not self.draws.replacing and self.n_draws == self.n_records):
             return enumerated_utility(known, self.n_draws, self.sampling, threshold)
-        utility = multinomial_line_utility if self._replacing else hypergeometric_line_utility
+        utility = multinomial_line_utility if self.draws.replacing else hypergeometric_line_utility
         first, second = known
         return largest(
             [
@@ -121,5 +103,4 @@ class SamplingHistogram(HistogramMechanism):
         )
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:
-        draw = multinomial if self._replacing else multivariate_hypergeometric
-        return draw(self.n_draws, counts, rng)
+        return self._sample(counts, rng)

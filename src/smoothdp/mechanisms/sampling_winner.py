@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import ClassVar
@@ -14,14 +13,16 @@ import numpy as np
 
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.exact.samplers import multinomial, multivariate_hypergeometric
-from smoothdp.mechanisms.draws import Draws, Sampling, read_draws
+from smoothdp.mechanisms.drawn import DrawnRecords
+from smoothdp.mechanisms.draws import Sampling, read_draws
 from smoothdp.mechanisms.finite_law import (
     FiniteLawMechanism,
     FiniteLawProfile,
     OutputLaw,
+    both_ways,
     replaced,
 )
 from smoothdp.mechanisms.voting.majority import MajorityProfile
@@ -36,7 +37,7 @@ _LOG_HALF = math.log(0.5) + 1e-15
 
 
 @dataclass(frozen=True, init=False)
-class SamplingWinner(FiniteLawMechanism[int]):
+class SamplingWinner(DrawnRecords, FiniteLawMechanism[int]):
     """Draw n_draws of n_records votes at random and publish the winner of a voting rule.
 
     Nothing is added: the randomness is in which votes are drawn. The output is the index of
@@ -99,31 +100,16 @@ class SamplingWinner(FiniteLawMechanism[int]):
             exact_histogram=False,
         )
         checked, candidates = read_rule(rule, n_candidates)
-        object.__setattr__(self, "n_records", draws.n_records)
-        object.__setattr__(self, "n_draws", draws.n_draws)
+        self._set_draws(draws)
         object.__setattr__(self, "rule", checked)
         object.__setattr__(self, "n_candidates", candidates)
-        object.__setattr__(self, "sampling", draws.sampling)
-
-    @property
-    def draws(self) -> Draws:
-        """The number of votes drawn, and how."""
-        return Draws(self.n_records, self.n_draws, self.sampling)
 
     def describe(self) -> str:
         """Return the mechanism and its public parameters in words."""
         return f"{self.rule} winner among {self.n_candidates} candidates, {self.draws.describe()}"
 
-    def log_inclusion(self) -> LogBounds:
-        """Bound ln of T/n, or of 1 - (1 - 1/n)^T with replacement."""
-        return self.draws.log_inclusion()
-
-    def inclusion(self) -> Fraction:
-        """Return T/n exactly; with replacement 1 - (1 - 1/n)^T, or a float just above it."""
-        return self.draws.inclusion()
-
     def check_counts(self, counts: tuple[int, ...]) -> None:
-        """Refuse counts of another number of categories, with InvalidData."""
+        """Raise InvalidData for counts of another number of categories."""
         wanted = n_categories(self.rule, self.n_candidates)
         if len(counts) != wanted:
             what = "candidates" if self.rule == "plurality" else "rankings, in lexicographic order"
@@ -155,8 +141,7 @@ class SamplingWinner(FiniteLawMechanism[int]):
         return WinnerProfile(self, counts)
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> int:
-        draw = multinomial if self.draws.replacing else multivariate_hypergeometric
-        return winner_of(self.rule, draw(self.n_draws, counts, rng), self.n_candidates)
+        return winner_of(self.rule, self._sample(counts, rng), self.n_candidates)
 
 
 @lru_cache(maxsize=4096)
@@ -197,9 +182,7 @@ class WinnerProfile(FiniteLawProfile):
             for _, group in groupby(gained, key=self._gained)
             for law in self.mechanism.laws(list(group))
         ]
-        return tuple(
-            Atoms(here.log_values, law.log_values, max(here.error, law.error)) for law in there
-        )
+        return tuple(here.against(law) for law in there)
 
     def _gained(self, counts: tuple[int, ...]) -> int:
         return next(b for b, n in enumerate(counts) if n > self.counts[b])
@@ -207,15 +190,13 @@ class WinnerProfile(FiniteLawProfile):
     @cached_property
     def deciding(self) -> tuple[Atoms, ...]:
         """The pairs in both directions, without a candidate that wins by more than a half."""
-        kept = [_without_favourite(pair) for pair in self.pairs]
-        return (*kept, *(Atoms(pair.log_q, pair.log_p, pair.error) for pair in kept))
+        return tuple(both_ways(map(_without_favourite, self.pairs)))
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta_epsilon(x): the largest over the neighbours and both directions."""
         cap = self.mechanism.cap.logs
-        bounds = [atoms.log_excess(epsilon) for atoms in self.deciding]
-        lower, upper = (max(ends) for ends in zip(*bounds, strict=True))
-        return LogBounds(min(lower, cap.upper), min(upper, cap.upper))
+        worst = largest([atoms.log_excess(epsilon) for atoms in self.deciding])
+        return LogBounds(min(worst.lower, cap.upper), min(worst.upper, cap.upper))
 
 
 def _without_favourite(pair: Atoms) -> Atoms:

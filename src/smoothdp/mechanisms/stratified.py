@@ -9,9 +9,11 @@ from typing import ClassVar, TypeAlias
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, largest
+from smoothdp.exact.parameters import Real
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.measured import Measured
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
@@ -24,7 +26,7 @@ StrataCounts: TypeAlias = Mapping[str, Iterable[object]] | Sequence[Iterable[obj
 
 
 @dataclass(frozen=True, init=False)
-class StratifiedHistogram:
+class StratifiedHistogram(Measured[StrataCounts]):
     """Independent samples of several strata, all histograms published.
 
     The strata and their sizes are public, and a record stays in its stratum: neighbours
@@ -102,15 +104,6 @@ class StratifiedHistogram:
         """
         each = zip(self.strata, self._each(counts), strict=True)
         return StrataProfile(tuple(mechanism.at(part) for mechanism, part in each))
-
-    def delta(
-        self,
-        counts: StrataCounts,
-        *,
-        epsilon: Parameter,
-    ) -> float:
-        """Return delta_epsilon(x), never below the truth (see `at`)."""
-        return self.at(counts).delta(epsilon)
 
     def release(
         self,

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.exponential_moments import hyperbolic_moment
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.law import FloatArray
 from smoothdp.noise.specification import ParameterSpec
+from smoothdp.noise.stretched_normal import StretchedNormal
 from smoothdp.sources import Source
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ArsinhNormal(NoiseDistribution):
+class ArsinhNormal(StretchedNormal):
     """Z = sinh(sigma Y) / sigma, Y standard normal.
 
     Density exp(-y^2 / 2) / sqrt(2 pi (1 + sigma^2 x^2)) with y = arsinh(sigma x) / sigma;
@@ -29,6 +27,10 @@ class ArsinhNormal(NoiseDistribution):
 
     Args:
         sigma: shape > 0; near 0 the law is near the standard normal one.
+
+    Raises:
+        InvalidParameter: sigma outside this domain. OutOfReach: beyond what is computed,
+            see ``parameters``.
 
     >>> round(ArsinhNormal("0.4").variance, 12)
     1.17852426355
@@ -44,19 +46,9 @@ class ArsinhNormal(NoiseDistribution):
             typical=("0.4", "0.17", "1.26", "3"),
         ),
     )
-    exact_sigma: Fraction
 
-    def __init__(self, sigma: Parameter) -> None:
-        object.__setattr__(self, "exact_sigma", self.parameters[0].read(sigma))
-
-    @property
-    def sigma(self) -> float:
-        """The shape as a float."""
-        return float(self.exact_sigma)
-
-    @special.per_precision
-    def _shape(self) -> Ball:
-        return ball(self.exact_sigma)
+    def _stretch(self, y: FloatArray) -> FloatArray:
+        return np.sinh(self.sigma * y) / self.sigma
 
     def _normal_of(self, a: FloatArray) -> FloatArray:
         return np.arcsinh(self.sigma * np.minimum(a, 1e300)) / self.sigma
@@ -69,15 +61,6 @@ class ArsinhNormal(NoiseDistribution):
         log_f = -y * y / 2 - log_cosh - normal.LOG_ROOT_TWO_PI
         return np.where(np.isinf(a), -math.inf, log_f)
 
-    def _log_survival(self, a: FloatArray) -> FloatArray:
-        return np.where(np.isinf(a), -math.inf, normal.log_tail(self._normal_of(a)))
-
-    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
-        return np.sinh(self.sigma * normal.tail_quantile(log_tail)) / self.sigma
-
-    def _central_quantile(self, mass: FloatArray) -> FloatArray:
-        return np.sinh(self.sigma * normal.central_quantile(mass)) / self.sigma
-
     def _moment(self, k: int) -> float:
         return special.nearest(lambda: hyperbolic_moment(k, self._shape()))
 
@@ -85,9 +68,6 @@ class ArsinhNormal(NoiseDistribution):
         w = self._shape() * v.exp()
         y = w.asinh() / self._shape()
         return special.normal_log_density(y) - (w * w).log1p() / 2
-
-    def _ball_log_peak(self) -> Ball:
-        return -special.log(2 * special.pi()) / 2
 
     def _ball_elasticity(self, v: Ball) -> Ball:
         sigma = self._shape()
@@ -102,9 +82,9 @@ class ArsinhNormal(NoiseDistribution):
             slope, angle = w / root, special.log(w + root)
         return slope * (angle / (sigma * sigma) + slope)
 
-    def _ball_survival(self, x: Ball) -> Ball:
+    def _ball_normal_of(self, x: Ball) -> Ball:
         sigma = self._shape()
-        return special.normal_tail((sigma * x).asinh() / sigma)
+        return (sigma * x).asinh() / sigma
 
     def _elasticity_slope(self, v: Ball) -> Ball:
         # T^2/sigma^2 + z sech^2 z T / sigma^2 + 2 T^2 sech^2 z, z = sigma y, T = tanh z.

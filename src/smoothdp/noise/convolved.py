@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from fractions import Fraction
 
 from smoothdp.exact import special
-from smoothdp.exact.balls import ball
 from smoothdp.exact.special import Ball
-from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.inverted_quantiles import InvertedQuantiles
+from smoothdp.noise.sigma_law import SigmaLaw
 
 
-class LogNormalFactor(NoiseDistribution):
+class LogNormalFactor(SigmaLaw, InvertedQuantiles):
     """X e^(sigma Y), Y standard normal, where the density of X falls log-concavely in ln|x|.
 
     Then g(v) = f(e^v) is a convolution of a normal density of variance sigma^2 with a
@@ -26,17 +25,6 @@ class LogNormalFactor(NoiseDistribution):
     q - ln(1 - q), which is below 2, and with the first-order term below 3.5, within 1.2 sigma of x.
     By Cauchy's estimate, A differs from A(x) by at most 6 / sigma within 0.6 sigma of it.
     """
-
-    exact_sigma: Fraction
-
-    @property
-    def sigma(self) -> float:
-        """The shape as a float."""
-        return float(self.exact_sigma)
-
-    @special.per_precision
-    def _shape(self) -> Ball:
-        return ball(self.exact_sigma)
 
     @abstractmethod
     def _real_elasticity(self, v: Ball) -> Ball:

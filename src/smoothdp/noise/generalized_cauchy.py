@@ -14,20 +14,24 @@ from smoothdp.exact.balls import ball
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise.beta_series import log_incomplete_beta
-from smoothdp.noise.inversion import invert
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.inverted_quantiles import InvertedQuantiles
+from smoothdp.noise.law import FloatArray
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class GeneralizedCauchy(NoiseDistribution):
+class GeneralizedCauchy(InvertedQuantiles):
     """Density c sin(pi / c) / (2 pi) / (1 + |x|^c), due to Nissim, Raskhodnikova and Smith.
 
     Variance 1 / (1 + 2 cos(2 pi / c)) for c > 3. Pure DP under smooth sensitivity.
 
     Args:
         power: c > 1; 2 is the Cauchy law.
+
+    Raises:
+        InvalidParameter: power outside this domain. OutOfReach: beyond what is computed,
+            see ``parameters``.
 
     >>> GeneralizedCauchy(6).variance
     0.5
@@ -95,21 +99,6 @@ class GeneralizedCauchy(NoiseDistribution):
     def _middle(self) -> float:
         """Where a^c = 1/9: the tail beyond, even if tiny, is summed and not a difference."""
         return float(9 ** (-1 / self.power))
-
-    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - self._log_survival(x)
-
-        return invert(self._log_survival, log_slope, log_tail)
-
-    def _central_quantile(self, mass: FloatArray) -> FloatArray:
-        def log_mass(x: FloatArray) -> FloatArray:
-            return np.log(self._central_mass(x))
-
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - log_mass(x)
-
-        return invert(log_mass, log_slope, np.log(mass))
 
     def _moment(self, k: int) -> float:
         if self.exact_power <= k + 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -12,10 +11,8 @@ import numpy as np
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
 from smoothdp.exact.log_normal_balls import log_transform_ball
-from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise.convolved import LogNormalFactor
-from smoothdp.noise.inversion import invert
 from smoothdp.noise.law import FloatArray
 from smoothdp.noise.log_normal_transform import log_transform, transform_deficit
 from smoothdp.noise.specification import ParameterSpec
@@ -33,6 +30,10 @@ class LaplaceLogNormal(LogNormalFactor):
     Args:
         sigma: shape > 0; near 0 the law is near the standard Laplace one.
 
+    Raises:
+        InvalidParameter: sigma outside this domain. OutOfReach: beyond what is computed,
+            see ``parameters``.
+
     >>> round(LaplaceLogNormal("0.5").density(0.1), 12)
     0.491266906838
     """
@@ -47,10 +48,6 @@ class LaplaceLogNormal(LogNormalFactor):
             typical=("0.5", "0.25", "1.2", "2.5"),
         ),
     )
-    exact_sigma: Fraction
-
-    def __init__(self, sigma: Parameter) -> None:
-        object.__setattr__(self, "exact_sigma", self.parameters[0].read(sigma))
 
     def _log_density(self, a: FloatArray) -> FloatArray:
         square = self.sigma**2
@@ -59,20 +56,8 @@ class LaplaceLogNormal(LogNormalFactor):
     def _log_survival(self, a: FloatArray) -> FloatArray:
         return log_transform(np.log(a), self.sigma) - math.log(2)
 
-    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - self._log_survival(x)
-
-        return invert(self._log_survival, log_slope, log_tail)
-
-    def _central_quantile(self, mass: FloatArray) -> FloatArray:
-        def log_mass(x: FloatArray) -> FloatArray:
-            return np.log(transform_deficit(np.log(x), self.sigma) / 2)
-
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - log_mass(x)
-
-        return invert(log_mass, log_slope, np.log(mass))
+    def _central_mass(self, a: FloatArray) -> FloatArray:
+        return transform_deficit(np.log(a), self.sigma) / 2
 
     def _moment(self, k: int) -> float:
         return special.nearest(

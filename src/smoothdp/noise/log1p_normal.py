@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.exponential_moments import exponential_moment
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.law import FloatArray
 from smoothdp.noise.specification import ParameterSpec
+from smoothdp.noise.stretched_normal import StretchedNormal
 from smoothdp.sources import Source
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Log1pNormal(NoiseDistribution):
+class Log1pNormal(StretchedNormal):
     """Z = sgn(Y) (e^(sigma |Y|) - 1) / sigma, Y standard normal.
 
     Density phi(y) e^(-sigma y) with y = ln(1 + sigma |x|) / sigma and phi the normal density;
@@ -30,6 +28,10 @@ class Log1pNormal(NoiseDistribution):
 
     Args:
         sigma: shape > 0; near 0 the law is near the standard normal one.
+
+    Raises:
+        InvalidParameter: sigma outside this domain. OutOfReach: beyond what is computed,
+            see ``parameters``.
 
     >>> round(Log1pNormal("0.5").variance, 6)
     2.56067
@@ -45,19 +47,9 @@ class Log1pNormal(NoiseDistribution):
             typical=("0.5", "0.15", "1.06", "3"),
         ),
     )
-    exact_sigma: Fraction
 
-    def __init__(self, sigma: Parameter) -> None:
-        object.__setattr__(self, "exact_sigma", self.parameters[0].read(sigma))
-
-    @property
-    def sigma(self) -> float:
-        """The shape as a float."""
-        return float(self.exact_sigma)
-
-    @special.per_precision
-    def _shape(self) -> Ball:
-        return ball(self.exact_sigma)
+    def _stretch(self, y: FloatArray) -> FloatArray:
+        return np.expm1(self.sigma * y) / self.sigma
 
     def _normal_of(self, a: FloatArray) -> FloatArray:
         return np.log1p(self.sigma * np.minimum(a, 1e300)) / self.sigma
@@ -67,15 +59,6 @@ class Log1pNormal(NoiseDistribution):
         log_f = -y * y / 2 - self.sigma * y - normal.LOG_ROOT_TWO_PI
         return np.where(np.isinf(a), -math.inf, log_f)
 
-    def _log_survival(self, a: FloatArray) -> FloatArray:
-        return np.where(np.isinf(a), -math.inf, normal.log_tail(self._normal_of(a)))
-
-    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
-        return np.expm1(self.sigma * normal.tail_quantile(log_tail)) / self.sigma
-
-    def _central_quantile(self, mass: FloatArray) -> FloatArray:
-        return np.expm1(self.sigma * normal.central_quantile(mass)) / self.sigma
-
     def _moment(self, k: int) -> float:
         return special.nearest(lambda: exponential_moment(k, self._shape()))
 
@@ -83,9 +66,6 @@ class Log1pNormal(NoiseDistribution):
         sigma = self._shape()
         log_growth = (sigma * v.exp()).log1p()
         return special.normal_log_density(log_growth / sigma) - log_growth
-
-    def _ball_log_peak(self) -> Ball:
-        return -special.log(2 * special.pi()) / 2
 
     def _ball_elasticity(self, v: Ball) -> Ball:
         sigma = self._shape()
@@ -97,9 +77,9 @@ class Log1pNormal(NoiseDistribution):
             log_growth = special.log(1 + w)
         return (log_growth / (sigma * sigma) + 1) / (1 + 1 / w)
 
-    def _ball_survival(self, x: Ball) -> Ball:
+    def _ball_normal_of(self, x: Ball) -> Ball:
         sigma = self._shape()
-        return special.normal_tail((sigma * x).log1p() / sigma)
+        return (sigma * x).log1p() / sigma
 
     def _elasticity_slope(self, v: Ball) -> Ball:
         # With r = w / (1 + w): (r / sigma^2 + (ln(1+w) / sigma^2 + 1) (1 - r)) r, and

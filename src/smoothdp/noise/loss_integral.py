@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
+from smoothdp.exact.log_sums import log_total
 from smoothdp.noise.excess import RELATIVE_ERROR, log_psi, slope_bound
 from smoothdp.noise.kinks import kink_gaps
 from smoothdp.noise.offset import Offset
@@ -49,7 +50,7 @@ class LossIntegral:
             if any(moved):
                 continue
             errors = table.log_errors()
-            if _log_sum(errors) <= target:
+            if log_total(errors) <= target:
                 return self._assemble(table, errors, b)
             if len(panels) > _MOST_PANELS:
                 break
@@ -68,9 +69,9 @@ class LossIntegral:
     def _assemble(self, table: _Table, errors: FloatArray, b: float) -> tuple[float, float]:
         lower, upper = table.log_sums()
         rest = [bound for part in self.parts for bound in part.log_excess(b)]
-        error = _log_sum(errors)
-        high = _log_sum(np.array([upper, error, *(r[1] for r in rest)]))
-        low_sum = _log_sum(np.array([lower, *(r[0] for r in rest)])) - 1e-15 * len(rest)
+        error = log_total(errors)
+        high = log_total(np.array([upper, error, *(r[1] for r in rest)]))
+        low_sum = log_total(np.array([lower, *(r[0] for r in rest)])) - 1e-15 * len(rest)
         kept = -math.expm1(error - low_sum)
         low = low_sum + math.log(kept) if kept > 0 else -math.inf
         slack = 1e-14 + 4e-16 * (abs(high) + (abs(low) if low > -math.inf else 0.0))
@@ -166,7 +167,7 @@ class _Table:
         weight = np.array([p.log_weight for p in self.panels])
         loss = np.array([p.loss for p in self.panels])
         half = np.array([float(p.half) for p in self.panels])
-        return _log_sum(weight + log_psi(loss, self.b) + np.log(2 * half))
+        return log_total(weight + log_psi(loss, self.b) + np.log(2 * half))
 
     def log_errors(self) -> FloatArray:
         """Return bounds of ln of the quadrature error of each panel.
@@ -236,7 +237,7 @@ class _Table:
         upper = np.where(blurred, weight + most + weight_error, terms + error)
         lower = np.where(blurred, -math.inf, terms - error)
         rounding = 2.0**-52 * terms.size
-        return _log_sum(lower) - rounding, _log_sum(upper) + rounding
+        return log_total(lower) - rounding, log_total(upper) + rounding
 
 
 def _largest(errors: FloatArray, target: float) -> NDArray[np.bool_]:
@@ -247,13 +248,6 @@ def _largest(errors: FloatArray, target: float) -> NDArray[np.bool_]:
     marks = np.ones(errors.size, dtype=np.bool_)
     marks[order[: int(np.searchsorted(sums, target))]] = False
     return marks
-
-
-def _log_sum(logs: FloatArray) -> float:
-    top = float(np.max(logs))
-    if math.isinf(top) or math.isnan(top):
-        return top
-    return top + math.log(math.fsum(np.exp(logs - top).tolist()))
 
 
 def _log_gap(bounds: tuple[float, float]) -> float:

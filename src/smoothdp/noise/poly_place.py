@@ -29,6 +29,10 @@ class PolyPlace(NoiseDistribution):
     Args:
         alpha: shape > 1, epsilon over the smoothing.
 
+    Raises:
+        InvalidParameter: alpha outside this domain. OutOfReach: beyond what is computed,
+            see ``parameters``.
+
     >>> round(PolyPlace(3).variance, 12)
     1.082857142857
     """

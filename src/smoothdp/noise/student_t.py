@@ -14,8 +14,8 @@ from smoothdp.exact.balls import ball
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise.beta_series import log_incomplete_beta
-from smoothdp.noise.inversion import invert
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.inverted_quantiles import InvertedQuantiles
+from smoothdp.noise.law import FloatArray
 from smoothdp.noise.mills import log_mills
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
@@ -25,7 +25,7 @@ _MANY = 8
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class StudentT(NoiseDistribution):
+class StudentT(InvertedQuantiles):
     """Density c (1 + x^2 / d)^(-(d + 1) / 2), c = G((d+1)/2) / (sqrt(pi d) G(d/2)).
 
     Variance d / (d - 2) for d > 2. Pure DP under smooth sensitivity; its worst loss is in
@@ -33,6 +33,10 @@ class StudentT(NoiseDistribution):
 
     Args:
         degrees: any real number > 0; 1 is the Cauchy law.
+
+    Raises:
+        InvalidParameter: degrees outside this domain. OutOfReach: beyond what is computed,
+            see ``parameters``.
 
     >>> StudentT("2.5").variance
     5.0
@@ -119,21 +123,6 @@ class StudentT(NoiseDistribution):
         log_w = 2 * np.log(near) - math.log(d) - growth
         series = np.exp(log_incomplete_beta(0.5, d / 2, scale, log_w, -growth)) / 2
         return np.where(a > near, 0.5 - np.exp(self._log_far(np.maximum(a, root))), series)
-
-    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - self._log_survival(x)
-
-        return invert(self._log_survival, log_slope, log_tail)
-
-    def _central_quantile(self, mass: FloatArray) -> FloatArray:
-        def log_mass(x: FloatArray) -> FloatArray:
-            return np.log(self._central_mass(x))
-
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - log_mass(x)
-
-        return invert(log_mass, log_slope, np.log(mass))
 
     def _moment(self, k: int) -> float:
         if self.exact_degrees <= k:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise import special_functions as scipy_special
 from smoothdp.noise.convolved import LogNormalFactor
-from smoothdp.noise.inversion import invert
 from smoothdp.noise.law import FloatArray
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
@@ -38,6 +35,10 @@ class UniformLogNormal(LogNormalFactor):
     Args:
         sigma: shape > 0.
 
+    Raises:
+        InvalidParameter: sigma outside this domain. OutOfReach: beyond what is computed,
+            see ``parameters``.
+
     >>> round(UniformLogNormal("0.75").variance, 12)
     1.026738949639
     """
@@ -52,10 +53,6 @@ class UniformLogNormal(LogNormalFactor):
             typical=("0.75", "1.5", "0.3", "3"),
         ),
     )
-    exact_sigma: Fraction
-
-    def __init__(self, sigma: Parameter) -> None:
-        object.__setattr__(self, "exact_sigma", self.parameters[0].read(sigma))
 
     def _log_density(self, a: FloatArray) -> FloatArray:
         sigma = self.sigma
@@ -114,21 +111,6 @@ class UniformLogNormal(LogNormalFactor):
         w = np.log(a) / sigma
         scaled = np.exp(normal.log_tail(w + sigma) + sigma * sigma / 2 + np.log(a))
         return np.asarray((scipy_special.ndtr(w) + scaled) / 2)
-
-    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - self._log_survival(x)
-
-        return invert(self._log_survival, log_slope, log_tail)
-
-    def _central_quantile(self, mass: FloatArray) -> FloatArray:
-        def log_mass(x: FloatArray) -> FloatArray:
-            return np.log(self._central_mass(x))
-
-        def log_slope(x: FloatArray) -> FloatArray:
-            return self._log_density(x) - log_mass(x)
-
-        return invert(log_mass, log_slope, np.log(mass))
 
     def _moment(self, k: int) -> float:
         return special.nearest(lambda: ball(self.exact_sigma**2 * k * k / 2).exp() / (k + 1))

@@ -12,7 +12,7 @@ from typing import Literal
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.binomial_shift import log_shift_delta
-from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.curves import normal_upper_quantile
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
@@ -42,6 +42,9 @@ def chen_long_tradeoff(
         n_users: n; expected_random_users: lambda in (0, n).
         reading: "linear" or "step".
 
+    Raises:
+        InvalidParameter: arguments outside these domains.
+
     >>> round(chen_long_tradeoff("9/25", n_users=2, expected_random_users="4/5"), 12)
     0.18
     """
@@ -67,6 +70,9 @@ def chen_long_mu(
 
     Args:
         n_users: n; expected_random_users: lambda in (0, n); least_alpha: in [0, 1/2].
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
 
     >>> chen_long_mu(n_users=100, expected_random_users=58)
     inf
@@ -111,6 +117,12 @@ def chen_long_delta(*, n_users: int, expected_random_users: Parameter, epsilon: 
     Verdict: **false** in general (Theorem 2). For lambda above about 2.5 n^(2/3) it was above the
     exact delta wherever compared; that is no proof.
 
+    Args:
+        n_users: n; expected_random_users: lambda in (0, n); epsilon: >= 0.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
+
     >>> round(chen_long_delta(n_users=100, expected_random_users=58, epsilon="0.5"), 6)
     0.001953
     """
@@ -122,6 +134,12 @@ def chen_long_delta(*, n_users: int, expected_random_users: Parameter, epsilon: 
 
 def chen_long_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
     """Return the smallest lambda with `chen_long_delta` <= delta: a claim, not a guarantee.
+
+    Args:
+        n_users: n; epsilon: >= 0; delta: in (0, 1).
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
 
     >>> round(chen_long_random_users(n_users=1000, epsilon=1, delta="1e-6"), 1)
     68.0
@@ -181,18 +199,14 @@ def _quantile(setting: Setting, level: Fraction) -> int:
     """
     if level == 0:
         return -1
-    low, high = -1, setting.n_users
-    while high - low > 1:
-        middle = (low + high) // 2
-        mass, rest = _corner(setting, middle)
-        low_side = level <= Fraction(1, 2)
-        here, goal = (mass, float(level)) if low_side else (rest, float(1 - level))
+    low_side = level <= Fraction(1, 2)
+    goal = float(level) if low_side else float(1 - level)
+
+    def reached(m: int) -> bool:
+        mass, rest = _corner(setting, m)
+        here = mass if low_side else rest
         if abs(here - goal) < 1e-9 * goal and setting.n_users <= _EXACT_UP_TO:
-            reached = _exact_mass(setting, middle) >= level
-        else:
-            reached = here >= goal if low_side else here <= goal
-        if reached:
-            high = middle
-        else:
-            low = middle
-    return high
+            return _exact_mass(setting, m) >= level
+        return here >= goal if low_side else here <= goal
+
+    return least_integer(reached, 0, setting.n_users)

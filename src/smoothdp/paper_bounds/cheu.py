@@ -31,6 +31,9 @@ def cheu_epsilon(*, n_users: int, expected_random_users: Parameter, delta: Param
     Returns:
         inf where the condition on lambda does not hold.
 
+    Raises:
+        InvalidParameter: arguments outside these domains.
+
     >>> round(cheu_epsilon(n_users=1000, expected_random_users=400, delta="1e-6"), 6)
     0.913073
     """
@@ -52,6 +55,12 @@ def _epsilon(n: int, users: Fraction, part: Fraction) -> float:
 def cheu_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> float:
     """Return the smallest delta, rounded up, with `cheu_epsilon` <= epsilon; 1 if there is none.
 
+    Args:
+        n_users: n; expected_random_users: lambda in (0, n); epsilon: >= 0.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
+
     >>> round(cheu_delta(n_users=100, expected_random_users=58, epsilon="0.9"), 3)
     0.188
     """
@@ -68,6 +77,12 @@ def cheu_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Param
 
 def cheu_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
     """Return the smallest lambda, rounded up, with `cheu_epsilon` <= epsilon; inf if none.
+
+    Args:
+        n_users: n; epsilon: >= 0; delta: in (0, 1).
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
 
     >>> round(cheu_random_users(n_users=1000, epsilon=1, delta="1e-6"), 1)
     366.9
@@ -90,8 +105,14 @@ def cheu_fixed_set_epsilon(*, n_random_users: int, delta: Parameter) -> float:
     The sum in which the users of H are random is (epsilon, delta/2)-DP for h > 8 ln(4/delta);
     paper 5 prints (epsilon, delta/2) as a trade-off function and no more.
 
+    Args:
+        n_random_users: h >= 1; delta: in (0, 1).
+
     Returns:
         inf where the condition on h does not hold.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
 
     >>> round(cheu_fixed_set_epsilon(n_random_users=50, delta="0.05"), 6)
     0.983823
@@ -110,6 +131,12 @@ def cheu_choice(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
 
     64 l / epsilon^2 if epsilon >= sqrt(192 l / n), else n - epsilon n^(3/2) / sqrt(432 l), with
     l = ln(4/delta). Larger than `cheu_random_users`.
+
+    Args:
+        n_users: n; epsilon: > 0; delta: in (0, 1).
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
 
     >>> round(cheu_choice(n_users=10**6, epsilon=1, delta="1e-6"), 2)
     972.92

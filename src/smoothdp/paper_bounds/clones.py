@@ -12,8 +12,11 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
+from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, enclose, log_bounds, precision
+from smoothdp.exact.bisection import narrowed
 from smoothdp.exact.curves import at_most
+from smoothdp.exact.log_sums import largest, log_total
 from smoothdp.exact.logspace import (
     LOG_ZERO,
     LogBounds,
@@ -35,6 +38,12 @@ def clones_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Par
 
     Verdict: holds (proved above); equal to `blanket_delta` for one bit a user.
 
+    Args:
+        n_users: n; expected_random_users: lambda in (0, n); epsilon: >= 0.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
+
     >>> round(clones_delta(n_users=100, expected_random_users=58, epsilon="0.3"), 9)
     0.000132833
     """
@@ -49,6 +58,12 @@ def clones_2021_delta(
     """Return delta by clones as of 2021, clone probability e^-e0 = q / (1 - q), rounded up.
 
     Verdict: holds, by the same argument: fewer clones are revealed than there are.
+
+    Args:
+        n_users: n; expected_random_users: lambda in (0, n); epsilon: >= 0.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
 
     >>> round(clones_2021_delta(n_users=100, expected_random_users=58, epsilon="0.3"), 5)
     0.00062
@@ -67,6 +82,8 @@ def blanket_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Pa
     With b of m bits equal to 1 the sum is 2 ((m - b) g - b h), and (m - b) Bin(m, 1/2)(b) =
     (m / 2) Bin(m - 1, 1/2)(b) turns it into `clones_delta`: they are the same number.
 
+    Args, raises: as `clones_delta`.
+
     >>> setting = {"n_users": 100, "expected_random_users": 58, "epsilon": "0.3"}
     >>> blanket_delta(**setting) == clones_delta(**setting)
     True
@@ -82,8 +99,16 @@ def clones_random_users(
     """Return the smallest lambda, rounded up, with delta by clones at most delta.
 
     Args:
-        n_users: n; epsilon: > 0; delta: in (0, 1); year: 2021 or 2023.
+        n_users: n; epsilon: >= 0; delta: in (0, 1); year: 2021 or 2023, of the analysis.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
+
+    >>> round(clones_random_users(n_users=1000, epsilon=1, delta="1e-6"), 1)
+    73.1
     """
+    if year not in (2021, 2023):
+        raise InvalidParameter(explain("year 2021 or 2023", f"year={year!r}", "Use one of the two"))
     n = exact_int(n_users, name="n_users", minimum=1)
     target, part = read_epsilon(epsilon), read_open_delta(delta)
     goal = log_bounds(part).lower
@@ -99,11 +124,7 @@ def clones_random_users(
     low, high = 0.0, 1.0
     while not holds(high):
         low, high = high, 2 * high
-    high = min(high, float(n))
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return narrowed(holds, low, min(high, float(n)), relative=1e-4)[1]
 
 
 def _log_delta(n: int, flip: Fraction, clone: Fraction, epsilon: Real) -> LogBounds:
@@ -123,8 +144,8 @@ def _log_delta(n: int, flip: Fraction, clone: Fraction, epsilon: Real) -> LogBou
         log_binomial_tail(n - low, n - 1, 1 - clone).upper,
     ]
     return LogBounds(
-        _log_total([part.lower for part in parts]) - 1e-12,
-        _log_total([*(part.upper for part in parts), *outside]) + 1e-12,
+        log_total([part.lower for part in parts]) - 1e-12,
+        log_total([*(part.upper for part in parts), *outside]) + 1e-12,
     )
 
 
@@ -161,7 +182,7 @@ class _Test(NamedTuple):
         values = [self._at(c, t) for t in tries if 0 <= t <= c]
         if not values:
             return LOG_ZERO
-        return LogBounds(max(v.lower for v in values), max(v.upper for v in values))
+        return largest(values)
 
     def _at(self, c: int, t: int) -> LogBounds:
         gain = self.log_g.shifted(binomial_point(t, c, 1, 1) if c else LogBounds(0.0, 0.0))
@@ -171,11 +192,3 @@ class _Test(NamedTuple):
             log_difference_lower(gain.lower, loss.upper) if gain.lower > loss.upper else -math.inf,
             log_difference_upper(gain.upper, loss.lower) if gain.upper > loss.lower else -math.inf,
         )
-
-
-def _log_total(logs: list[float]) -> float:
-    """Return ln of the sum of exponentials, right to a few units at the largest."""
-    top = max(logs)
-    if top == -math.inf:
-        return -math.inf
-    return top + math.log(math.fsum(math.exp(value - top) for value in logs))

@@ -12,17 +12,22 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from smoothdp.exact.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.logspace import log_sum_upper
 from smoothdp.exact.parameters import LogRatio, Parameter, Real
 from smoothdp.paper_bounds.liu_setting import (
+    AtCounts,
+    OverModel,
     Sample,
-    read_capped_epsilon,
-    read_histogram,
-    read_rows,
-    read_sample,
+    read_at_counts,
+    read_over_model,
 )
-from smoothdp.paper_bounds.liu_upper import divergence, exp_upper_capped, log_moment_upper
+from smoothdp.paper_bounds.liu_upper import (
+    divergence,
+    exp_upper_capped,
+    log_cap,
+    log_moment_upper,
+)
 from smoothdp.privacy.model import DataModel
 
 _BITS = 256
@@ -53,13 +58,8 @@ def liu_all_epsilon_upper(
     >>> liu_all_epsilon_upper(counts=(6000, 4000), n_draws=9000, epsilon=1) < 1e-17
     True
     """
-    sample = _sample(counts, n_draws, sampling_rate)
-    return exp_upper_capped(
-        log_liu_all_epsilon_upper(
-            counts=counts, epsilon=epsilon, n_draws=n_draws, sampling_rate=sampling_rate
-        ),
-        sample,
-    )
+    setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
+    return exp_upper_capped(_log_bound(setting), setting.sample)
 
 
 def log_liu_all_epsilon_upper(
@@ -69,16 +69,26 @@ def log_liu_all_epsilon_upper(
     n_draws: int | None = None,
     sampling_rate: Parameter | None = None,
 ) -> float:
-    """Return ln of `liu_all_epsilon_upper`, rounded up."""
-    sample = _sample(counts, n_draws, sampling_rate)
-    small, large = sorted(read_histogram(counts))[:2]
-    cap = log_bounds(sample.rate).upper
-    if small == 0 or sample.n_draws == sample.n_records:
+    """Return ln of `liu_all_epsilon_upper`, rounded up.
+
+    Args, raises: as `liu_all_epsilon_upper`.
+
+    >>> round(log_liu_all_epsilon_upper(counts=(6000, 4000), n_draws=9000, epsilon=1), 2)
+    -39.47
+    """
+    setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
+    return _log_bound(setting)
+
+
+def _log_bound(setting: AtCounts) -> float:
+    sample, cap = setting.sample, log_cap(setting.sample)
+    small, large = sorted(setting.counts)[:2]
+    if small == 0 or sample.is_everything:
         return cap
     # step (3): every other pair has both counts at least as large as one of these.
     pairs = {(small, large), (large, small), (large + 1, small - 1), (small + 1, large - 1)}
     with precision(_BITS):
-        half = _half(read_capped_epsilon(epsilon))
+        half = _half(setting.epsilon)
         return min(cap, max(_two_terms(a, b, half, sample) for a, b in pairs))
 
 
@@ -139,18 +149,10 @@ def liu_all_epsilon_smoothed_upper(
     ... ) < 1e-11
     True
     """
-    return exp_upper_capped(
-        log_liu_all_epsilon_smoothed_upper(
-            n_records=n_records,
-            epsilon=epsilon,
-            n_draws=n_draws,
-            sampling_rate=sampling_rate,
-            model=model,
-            smallest_probability=smallest_probability,
-            n_categories=n_categories,
-        ),
-        read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate),
+    setting = read_over_model(
+        n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
     )
+    return exp_upper_capped(_log_smoothed_bound(setting), setting.sample)
 
 
 def log_liu_all_epsilon_smoothed_upper(
@@ -163,21 +165,31 @@ def log_liu_all_epsilon_smoothed_upper(
     smallest_probability: Parameter | None = None,
     n_categories: int | None = None,
 ) -> float:
-    """Return ln of `liu_all_epsilon_smoothed_upper`, rounded up."""
-    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
-    rows = read_rows(
-        model=model, smallest_probability=smallest_probability, n_categories=n_categories
+    """Return ln of `liu_all_epsilon_smoothed_upper`, rounded up.
+
+    Args, raises: as `liu_all_epsilon_smoothed_upper`.
+
+    >>> round(log_liu_all_epsilon_smoothed_upper(
+    ...     n_records=10**5, n_draws=50_000, epsilon=1, model=DataModel([("0.3", "0.7")])), 1)
+    -2320.5
+    """
+    setting = read_over_model(
+        n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
     )
-    cap = log_bounds(sample.rate).upper
-    if sample.n_draws == sample.n_records:
+    return _log_smoothed_bound(setting)
+
+
+def _log_smoothed_bound(setting: OverModel) -> float:
+    sample, cap = setting.sample, log_cap(setting.sample)
+    if sample.is_everything:
         return cap
     with precision(_BITS):
-        half = _half(read_capped_epsilon(epsilon))
+        half = _half(setting.epsilon)
         missed = ball(1 - sample.rate)
         lower_rate, raised = _lower_rate(half, missed), missed * half.exp()
         upper_rate = divergence(raised, missed) if raised < 1 else None
         largest = -math.inf
-        for row in rows:
+        for row in setting.rows:
             total = log_moment_upper(lower_rate, row, sample.n_records)
             if upper_rate is not None:
                 second = log_moment_upper(upper_rate, row, sample.n_records) + round_up(half)
@@ -190,8 +202,3 @@ def log_liu_all_epsilon_smoothed_upper(
 
 def _half(epsilon: Real) -> Any:
     return ball(epsilon) / 2 if isinstance(epsilon, LogRatio) else ball(Fraction(epsilon) / 2)
-
-
-def _sample(counts: Sequence[int], n_draws: int | None, sampling_rate: Parameter | None) -> Sample:
-    n_records = sum(read_histogram(counts))
-    return read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from smoothdp.exact.balls import ball, precision, round_down
 from smoothdp.exact.logspace import exp_lower
 from smoothdp.exact.parameters import Parameter, float_bounds
-from smoothdp.paper_bounds.liu_setting import read_rows, read_sample
+from smoothdp.paper_bounds.liu_setting import Sample, read_rows, read_sample
 from smoothdp.privacy.model import DataModel
 
 _BITS = 256
@@ -48,15 +48,8 @@ def liu_exact_lower(
     >>> round(liu_exact_lower(n_records=1000, sampling_rate="0.998", model=model), 6)
     0.892269
     """
-    return exp_lower(
-        log_liu_exact_lower(
-            n_records=n_records,
-            n_draws=n_draws,
-            sampling_rate=sampling_rate,
-            model=model,
-            smallest_probability=smallest_probability,
-        )
-    )
+    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
+    return exp_lower(_log_exact(sample, least))
 
 
 def log_liu_exact_lower(
@@ -67,9 +60,18 @@ def log_liu_exact_lower(
     model: DataModel | None = None,
     smallest_probability: Parameter | None = None,
 ) -> float:
-    """Return ln of `liu_exact_lower`, rounded down."""
-    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
-    least = _least(model, smallest_probability)
+    """Return ln of `liu_exact_lower`, rounded down.
+
+    Args, raises: as `liu_exact_lower`.
+
+    >>> round(log_liu_exact_lower(n_records=10**6, n_draws=998_000, smallest_probability="0.06"), 2)
+    -123.75
+    """
+    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
+    return _log_exact(sample, least)
+
+
+def _log_exact(sample: Sample, least: Fraction) -> float:
     lost = sample.n_records - sample.n_draws
     with precision(_BITS):
         # (1 - f)^(n-T) (1 - (1 - eta) (1 - f)^T), the second factor without cancelling.
@@ -97,15 +99,8 @@ def liu_theorem_3_lower(
     >>> round(liu_theorem_3_lower(n_records=4, n_draws=2, smallest_probability="1/2"), 12)
     0.03125
     """
-    return exp_lower(
-        log_liu_theorem_3_lower(
-            n_records=n_records,
-            n_draws=n_draws,
-            sampling_rate=sampling_rate,
-            model=model,
-            smallest_probability=smallest_probability,
-        )
-    )
+    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
+    return exp_lower(_log_theorem_3(sample, least))
 
 
 def log_liu_theorem_3_lower(
@@ -116,9 +111,18 @@ def log_liu_theorem_3_lower(
     model: DataModel | None = None,
     smallest_probability: Parameter | None = None,
 ) -> float:
-    """Return ln of `liu_theorem_3_lower`, rounded down."""
-    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
-    least = _least(model, smallest_probability)
+    """Return ln of `liu_theorem_3_lower`, rounded down.
+
+    Args, raises: as `liu_theorem_3_lower`.
+
+    >>> round(log_liu_theorem_3_lower(n_records=4000, n_draws=2000, smallest_probability="1/2"), 2)
+    -2773.28
+    """
+    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
+    return _log_theorem_3(sample, least)
+
+
+def _log_theorem_3(sample: Sample, least: Fraction) -> float:
     if least == 0:
         return -math.inf
     with precision(_BITS):
@@ -162,10 +166,17 @@ def liu_theorem_4(
     return liu_theorem_3_dp(n_records=n_records, n_draws=n_draws, sampling_rate=sampling_rate)
 
 
-def _least(model: DataModel | None, smallest_probability: Parameter | None) -> Fraction:
-    """Return f; given by itself it is at most 1/2, for there are two categories or more."""
+def _read(
+    n_records: int,
+    n_draws: int | None,
+    sampling_rate: Parameter | None,
+    model: DataModel | None,
+    smallest_probability: Parameter | None,
+) -> tuple[Sample, Fraction]:
+    """Return the sample and f; given by itself f is at most 1/2: two categories or more."""
+    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
     categories = None if smallest_probability is None else 2
     rows = read_rows(
         model=model, smallest_probability=smallest_probability, n_categories=categories
     )
-    return min(map(min, rows))
+    return sample, min(map(min, rows))

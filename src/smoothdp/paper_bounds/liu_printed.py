@@ -11,10 +11,11 @@ from smoothdp.exact.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.logspace import exp_upper, log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
 from smoothdp.paper_bounds.liu_setting import (
+    AtCounts,
+    OverModel,
     Sample,
-    read_capped_epsilon,
-    read_histogram,
-    read_rows,
+    read_at_counts,
+    read_over_model,
     read_sample,
 )
 from smoothdp.privacy.model import DataModel
@@ -53,17 +54,10 @@ def liu_remark_8(
     >>> liu_remark_8(n_records=200, n_draws=2, epsilon="ln(10000/9801)", model=half) < 7.54e-6
     True
     """
-    return exp_upper(
-        log_liu_remark_8(
-            n_records=n_records,
-            epsilon=epsilon,
-            n_draws=n_draws,
-            sampling_rate=sampling_rate,
-            model=model,
-            smallest_probability=smallest_probability,
-            n_categories=n_categories,
-        )
+    setting = read_over_model(
+        n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
     )
+    return exp_upper(_log_remark_8(setting))
 
 
 def log_liu_remark_8(
@@ -76,14 +70,25 @@ def log_liu_remark_8(
     smallest_probability: Parameter | None = None,
     n_categories: int | None = None,
 ) -> float:
-    """Return ln of `liu_remark_8`, rounded up. It may be positive."""
-    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
-    rows = read_rows(
-        model=model, smallest_probability=smallest_probability, n_categories=n_categories
+    """Return ln of `liu_remark_8`, rounded up. It may be positive.
+
+    Args, raises: as `liu_remark_8`.
+
+    >>> round(log_liu_remark_8(
+    ...     n_records=200, n_draws=2, epsilon=1, smallest_probability="1/2", n_categories=2), 3)
+    -11.807
+    """
+    setting = read_over_model(
+        n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
     )
+    return _log_remark_8(setting)
+
+
+def _log_remark_8(setting: OverModel) -> float:
+    sample, rows = setting.sample, setting.rows
     with precision(_BITS):
         share = ball(min(map(min, rows)) * sample.n_records)
-        first = round_up(-(_printed_g(read_capped_epsilon(epsilon), sample) * share / 6))
+        first = round_up(-(_printed_g(setting.epsilon, sample) * share / 6))
         second = round_up(ball(len(rows[0])).log() - share / 8)
     return log_sum_upper(first, second)
 
@@ -111,11 +116,8 @@ def liu_inequality_7(
     >>> liu_inequality_7(counts=(1, 99), n_draws=1, epsilon=1)
     5e-324
     """
-    return exp_upper(
-        log_liu_inequality_7(
-            counts=counts, epsilon=epsilon, n_draws=n_draws, sampling_rate=sampling_rate
-        )
-    )
+    setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
+    return exp_upper(_log_inequality_7(setting))
 
 
 def log_liu_inequality_7(
@@ -125,12 +127,21 @@ def log_liu_inequality_7(
     n_draws: int | None = None,
     sampling_rate: Parameter | None = None,
 ) -> float:
-    """Return ln of `liu_inequality_7`, rounded up."""
-    values = read_histogram(counts)
-    sample = read_sample(sum(values), n_draws=n_draws, sampling_rate=sampling_rate)
+    """Return ln of `liu_inequality_7`, rounded up.
+
+    Args, raises: as `liu_inequality_7`.
+
+    >>> round(log_liu_inequality_7(counts=(1, 99), n_draws=1, epsilon=1), 1)
+    -1290.1
+    """
+    setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
+    return _log_inequality_7(setting)
+
+
+def _log_inequality_7(setting: AtCounts) -> float:
     with precision(_BITS):
-        gain = _printed_g(read_capped_epsilon(epsilon), sample)
-        return min(0.0, round_up(-(gain * min(values) / 3)))
+        gain = _printed_g(setting.epsilon, setting.sample)
+        return min(0.0, round_up(-(gain * min(setting.counts) / 3)))
 
 
 def liu_theorem_5_as_printed(*, n_records: int, n_draws: int) -> float:
@@ -175,11 +186,9 @@ def liu_table_1_as_printed(
 
 def _printed_g(epsilon: Real, sample: Sample) -> Any:
     """Return ((1 - e^-epsilon) / eta - 1)^2 as a ball, under the paper's condition."""
-    if sample.n_draws == sample.n_records or not (-ball(epsilon)).exp() < ball(1 - sample.rate):
+    if sample.is_everything or not (-ball(epsilon)).exp() < ball(1 - sample.rate):
         threshold = (
-            "infinity"
-            if sample.n_draws == sample.n_records
-            else f"{-log_bounds(1 - sample.rate).lower:.6g}"
+            "infinity" if sample.is_everything else f"{-log_bounds(1 - sample.rate).lower:.6g}"
         )
         raise InvalidParameter(
             explain(

@@ -9,16 +9,17 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, enclose, precision, round_up
 from smoothdp.exact.curves import at_most
 from smoothdp.exact.logspace import LogBounds, exp_upper
-from smoothdp.exact.parameters import Parameter, float_bounds
+from smoothdp.exact.parameters import Parameter, Real, float_bounds
 from smoothdp.paper_bounds.liu_setting import (
+    AtCounts,
+    OverModel,
     Sample,
-    read_histogram,
-    read_rows,
+    read_at_counts,
+    read_over_model,
     read_sample,
 )
 from smoothdp.paper_bounds.liu_upper import log_moment_upper
 from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
 
 _BITS = 256
 
@@ -76,17 +77,27 @@ def liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Paramet
     >>> liu_theorem_5_upper(counts=(5, 95), n_draws=10, epsilon="1.2") < 1.5e-3
     True
     """
-    return exp_upper(log_liu_theorem_5_upper(counts=counts, n_draws=n_draws, epsilon=epsilon))
+    setting = read_at_counts(counts, epsilon, n_draws, None, replacing=True)
+    return exp_upper(_log_bound(setting))
 
 
 def log_liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Parameter) -> float:
-    """Return ln of `liu_theorem_5_upper`, rounded up."""
-    values = read_histogram(counts)
-    sample = read_sample(sum(values), n_draws=n_draws, sampling_rate=None, replacing=True)
-    _require_one(epsilon)
+    """Return ln of `liu_theorem_5_upper`, rounded up.
+
+    Args, raises: as `liu_theorem_5_upper`.
+
+    >>> round(log_liu_theorem_5_upper(counts=(500, 9500), n_draws=1000, epsilon="1.2"), 2)
+    -651.29
+    """
+    setting = read_at_counts(counts, epsilon, n_draws, None, replacing=True)
+    return _log_bound(setting)
+
+
+def _log_bound(setting: AtCounts) -> float:
+    _require_one(setting.epsilon)
     with precision(_BITS):
-        log_bound = round_up(max(1, min(values)) * (1 + ball(sample.rate).log()))
-    return min(log_bound, _log_inclusion(sample).upper)
+        log_bound = round_up(max(1, min(setting.counts)) * (1 + ball(setting.sample.rate).log()))
+    return min(log_bound, _log_inclusion(setting.sample).upper)
 
 
 def liu_theorem_5_smoothed_upper(
@@ -101,9 +112,8 @@ def liu_theorem_5_smoothed_upper(
     """Return max over pi of sum_i (1 - pi_i (1 - eT/n))^n or 1 - (1 - 1/n)^T: rounded up.
 
     The smaller of the two. Bounds smoothed delta for epsilon >= 1 if e T < n; elsewhere it is
-    the second term. The
-    non-asymptotic form of Theorem 5's exp(-Theta(n)), for T/n up to any constant below 1/e.
-    Verdict: holds (proved: the expectation of `liu_theorem_5_upper`).
+    the second term. The non-asymptotic form of Theorem 5's exp(-Theta(n)), for T/n up to any
+    constant below 1/e. Verdict: holds (proved: the expectation of `liu_theorem_5_upper`).
 
     Args:
         n_records: n; n_draws: T; epsilon: >= 1.
@@ -117,16 +127,10 @@ def liu_theorem_5_smoothed_upper(
     ... ) < 1e-40
     True
     """
-    return exp_upper(
-        log_liu_theorem_5_smoothed_upper(
-            n_records=n_records,
-            n_draws=n_draws,
-            epsilon=epsilon,
-            model=model,
-            smallest_probability=smallest_probability,
-            n_categories=n_categories,
-        )
+    setting = read_over_model(
+        n_records, epsilon, n_draws, None, model, smallest_probability, n_categories, replacing=True
     )
+    return exp_upper(_log_smoothed_bound(setting))
 
 
 def log_liu_theorem_5_smoothed_upper(
@@ -138,18 +142,29 @@ def log_liu_theorem_5_smoothed_upper(
     smallest_probability: Parameter | None = None,
     n_categories: int | None = None,
 ) -> float:
-    """Return ln of `liu_theorem_5_smoothed_upper`, rounded up."""
-    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=None, replacing=True)
-    rows = read_rows(
-        model=model, smallest_probability=smallest_probability, n_categories=n_categories
+    """Return ln of `liu_theorem_5_smoothed_upper`, rounded up.
+
+    Args, raises: as `liu_theorem_5_smoothed_upper`.
+
+    >>> round(log_liu_theorem_5_smoothed_upper(
+    ...     n_records=10**4, n_draws=300, epsilon=1, smallest_probability="0.1", n_categories=2), 1)
+    -962.7
+    """
+    setting = read_over_model(
+        n_records, epsilon, n_draws, None, model, smallest_probability, n_categories, replacing=True
     )
-    _require_one(epsilon)
+    return _log_smoothed_bound(setting)
+
+
+def _log_smoothed_bound(setting: OverModel) -> float:
+    sample = setting.sample
+    _require_one(setting.epsilon)
     cap = _log_inclusion(sample).upper
     with precision(_BITS):
         rate = -(1 + ball(sample.rate).log())
         log_bound = 0.0
         if rate > 0:
-            log_bound = max(log_moment_upper(rate, row, sample.n_records) for row in rows)
+            log_bound = max(log_moment_upper(rate, row, sample.n_records) for row in setting.rows)
     return min(log_bound, cap)
 
 
@@ -161,9 +176,10 @@ def _log_inclusion(sample: Sample) -> LogBounds:
     return LogBounds(bounds.lower, min(0.0, bounds.upper))
 
 
-def _require_one(epsilon: Parameter) -> None:
-    value = read_epsilon(epsilon)
-    if not at_most(Fraction(1), value):
+def _require_one(epsilon: Real) -> None:
+    if not at_most(Fraction(1), epsilon):
         raise InvalidParameter(
-            explain("epsilon >= 1", f"epsilon={float(value):.6g}", "Raise epsilon: it fails below")
+            explain(
+                "epsilon >= 1", f"epsilon={float(epsilon):.6g}", "Raise epsilon: it fails below"
+            )
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.sample_size import read_sample_size
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_epsilon
 
@@ -28,6 +28,66 @@ class Sample:
         """eta = T/n, the exact sampling rate."""
         return Fraction(self.n_draws, self.n_records)
 
+    @property
+    def is_everything(self) -> bool:
+        """T = n: nothing is lost if records are drawn without replacement."""
+        return self.n_draws == self.n_records
+
+
+@dataclass(frozen=True, slots=True)
+class AtCounts:
+    """What a bound of delta(x) is about: counts, the sample drawn of them, epsilon."""
+
+    counts: tuple[int, ...]
+    sample: Sample
+    epsilon: Real
+
+
+@dataclass(frozen=True, slots=True)
+class OverModel:
+    """What a bound of smoothed delta is about: probabilities, the sample, epsilon."""
+
+    rows: tuple[tuple[Fraction, ...], ...]
+    sample: Sample
+    epsilon: Real
+
+
+def read_at_counts(
+    counts: Sequence[int],
+    epsilon: Parameter,
+    n_draws: int | None,
+    sampling_rate: Parameter | None,
+    *,
+    replacing: bool = False,
+) -> AtCounts:
+    """Return the validated setting of a bound at given counts, or raise."""
+    values = read_histogram(counts)
+    sample = read_sample(
+        sum(values), n_draws=n_draws, sampling_rate=sampling_rate, replacing=replacing
+    )
+    return AtCounts(values, sample, read_capped_epsilon(epsilon))
+
+
+def read_over_model(
+    n_records: int,
+    epsilon: Parameter,
+    n_draws: int | None,
+    sampling_rate: Parameter | None,
+    model: DataModel | None,
+    smallest_probability: Parameter | None,
+    n_categories: int | None,
+    *,
+    replacing: bool = False,
+) -> OverModel:
+    """Return the validated setting of a bound over a model, or raise."""
+    sample = read_sample(
+        n_records, n_draws=n_draws, sampling_rate=sampling_rate, replacing=replacing
+    )
+    rows = read_rows(
+        model=model, smallest_probability=smallest_probability, n_categories=n_categories
+    )
+    return OverModel(rows, sample, read_capped_epsilon(epsilon))
+
 
 def read_sample(
     n_records: int,
@@ -43,22 +103,7 @@ def read_sample(
             sampling_rate, no draw, more draws than records without replacement.
     """
     n = exact_int(n_records, name="n_records", minimum=2)
-    if (n_draws is None) == (sampling_rate is None):
-        raise InvalidParameter(
-            explain(
-                "either n_draws or sampling_rate", "both or neither", "Give exactly one of them"
-            )
-        )
-    if n_draws is not None:
-        draws = exact_int(n_draws, name="n_draws", minimum=1)
-    else:
-        assert sampling_rate is not None
-        rate = exact_fraction(sampling_rate, name="sampling_rate")
-        if not 0 < rate <= 1:
-            raise InvalidParameter(
-                explain("0 < sampling_rate <= 1", f"sampling_rate={sampling_rate}", "Mend the rate")
-            )
-        draws = math.ceil(rate * n)
+    draws = read_sample_size(n, n_draws=n_draws, sampling_rate=sampling_rate)
     if draws > n and not replacing:
         raise InvalidParameter(
             explain(f"n_draws <= n_records={n}", f"n_draws={draws}", "Draw fewer records")

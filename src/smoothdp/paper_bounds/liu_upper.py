@@ -29,11 +29,11 @@ from smoothdp.exact.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.logspace import exp_upper, log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
 from smoothdp.paper_bounds.liu_setting import (
+    AtCounts,
+    OverModel,
     Sample,
-    read_capped_epsilon,
-    read_histogram,
-    read_rows,
-    read_sample,
+    read_at_counts,
+    read_over_model,
 )
 from smoothdp.privacy.model import DataModel
 
@@ -64,12 +64,8 @@ def liu_kl_upper(
     >>> liu_kl_upper(counts=(60, 40), n_draws=20, epsilon=1) < 1.3e-7
     True
     """
-    return exp_upper_capped(
-        log_liu_kl_upper(
-            counts=counts, epsilon=epsilon, n_draws=n_draws, sampling_rate=sampling_rate
-        ),
-        _sample_of(counts, n_draws, sampling_rate),
-    )
+    setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
+    return exp_upper_capped(_log_kl(setting), setting.sample)
 
 
 def log_liu_kl_upper(
@@ -79,13 +75,23 @@ def log_liu_kl_upper(
     n_draws: int | None = None,
     sampling_rate: Parameter | None = None,
 ) -> float:
-    """Return ln of `liu_kl_upper`, rounded up."""
-    sample = _sample_of(counts, n_draws, sampling_rate)
-    least = max(1, min(read_histogram(counts)))
+    """Return ln of `liu_kl_upper`, rounded up.
+
+    Args, raises: as `liu_kl_upper`.
+
+    >>> round(log_liu_kl_upper(counts=(60, 40), n_draws=20, epsilon=1), 3)
+    -17.665
+    """
+    setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
+    return _log_kl(setting)
+
+
+def _log_kl(setting: AtCounts) -> float:
+    least = max(1, min(setting.counts))
     with precision(_BITS):
-        rate = _kl_rate(read_capped_epsilon(epsilon), sample)
+        rate = _kl_rate(setting.epsilon, setting.sample)
         log_bound = 0.0 if rate is None else round_up(-(least * rate))
-    return _capped(log_bound, sample)
+    return min(log_bound, log_cap(setting.sample))
 
 
 def liu_kl_smoothed_upper(
@@ -117,18 +123,10 @@ def liu_kl_smoothed_upper(
     >>> liu_kl_smoothed_upper(n_records=1000, n_draws=200, epsilon=1, model=model) < 1e-25
     True
     """
-    return exp_upper_capped(
-        log_liu_kl_smoothed_upper(
-            n_records=n_records,
-            epsilon=epsilon,
-            n_draws=n_draws,
-            sampling_rate=sampling_rate,
-            model=model,
-            smallest_probability=smallest_probability,
-            n_categories=n_categories,
-        ),
-        read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate),
+    setting = read_over_model(
+        n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
     )
+    return exp_upper_capped(_log_kl_smoothed(setting), setting.sample)
 
 
 def log_liu_kl_smoothed_upper(
@@ -141,23 +139,34 @@ def log_liu_kl_smoothed_upper(
     smallest_probability: Parameter | None = None,
     n_categories: int | None = None,
 ) -> float:
-    """Return ln of `liu_kl_smoothed_upper`, rounded up."""
-    sample = read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
-    rows = read_rows(
-        model=model, smallest_probability=smallest_probability, n_categories=n_categories
+    """Return ln of `liu_kl_smoothed_upper`, rounded up.
+
+    Args, raises: as `liu_kl_smoothed_upper`.
+
+    >>> round(log_liu_kl_smoothed_upper(
+    ...     n_records=10**4, n_draws=2000, epsilon=1, model=DataModel([("0.3", "0.7")])), 1)
+    -1132.9
+    """
+    setting = read_over_model(
+        n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
     )
+    return _log_kl_smoothed(setting)
+
+
+def _log_kl_smoothed(setting: OverModel) -> float:
+    sample = setting.sample
     with precision(_BITS):
-        rate = _kl_rate(read_capped_epsilon(epsilon), sample)
+        rate = _kl_rate(setting.epsilon, sample)
         log_bound = 0.0
         if rate is not None:
-            log_bound = max(log_moment_upper(rate, row, sample.n_records) for row in rows)
-    return _capped(log_bound, sample)
+            log_bound = max(log_moment_upper(rate, row, sample.n_records) for row in setting.rows)
+    return min(log_bound, log_cap(sample))
 
 
 def _kl_rate(epsilon: Real, sample: Sample) -> Any:
     """Return KL(1 - e^-epsilon || eta) as a ball, None unless 1 - e^-epsilon > eta surely."""
     missed = (-ball(epsilon)).exp()
-    if sample.n_draws == sample.n_records or not missed < ball(1 - sample.rate):
+    if sample.is_everything or not missed < ball(1 - sample.rate):
         return None
     log_missed = -ball(epsilon)
     log_missed -= ball(1 - sample.rate).log()
@@ -186,12 +195,6 @@ def exp_upper_capped(log_bound: float, sample: Sample) -> float:
     return min(exp_upper(log_bound), float_bounds(sample.rate)[1])
 
 
-def _sample_of(
-    counts: Sequence[int], n_draws: int | None, sampling_rate: Parameter | None
-) -> Sample:
-    n_records = sum(read_histogram(counts))
-    return read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
-
-
-def _capped(log_bound: float, sample: Sample) -> float:
-    return min(log_bound, log_bounds(sample.rate).upper)
+def log_cap(sample: Sample) -> float:
+    """Return ln(T/n), rounded up: no delta of sampling without replacement is larger."""
+    return log_bounds(sample.rate).upper

@@ -34,13 +34,20 @@ class SensitivityCurve:
     ln S is never more than 1e-12 above what the curve says, and never below.
 
     Source: paper 2, Definition 14; the notes, section 4.
+
+    Attributes:
+        n_records: n. value: f(x), exactly. vertices: (k, LS_k) on the hull, k rising.
+
+    >>> from smoothdp.queries import Median
+    >>> curve = Median((0, 10)).sensitivity_curve([1, 2, 4, 5, 9])
+    >>> curve.smooth_sensitivity(smoothing=1), curve.at(1).value
+    (2.0, Fraction(4, 1))
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
     n_records: int
     value: Fraction
     vertices: tuple[Candidate, ...]
-    """(k, LS_k) on the hull, k rising."""
 
     def at(self, smoothing: Parameter) -> SensitivitySummary:
         """Return the summary for one smoothing t > 0."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.queries.decays import Candidate, decayed_upper, log_decayed
 from smoothdp.sources import Source
@@ -20,16 +21,21 @@ class SensitivitySummary:
     As private as the data: for use inside a release, or on public data.
 
     Source: paper 2, Definition 14.
+
+    Attributes:
+        n_records: n. value: f(x), exactly. smoothing: t.
+        candidates: (k, d) with S = max e^(-k t) d: k the distance, d the local sensitivity there.
+
+    >>> summary = SensitivitySummary(5, Fraction(4), Fraction(1), ((0, Fraction(2)),))
+    >>> summary.smooth_sensitivity()
+    2.0
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
     n_records: int
     value: Fraction
-    """f(x), exactly."""
     smoothing: Fraction
-    """t."""
     candidates: tuple[Candidate, ...]
-    """(k, d) with S = max e^(-k t) d: k the distance, d the local sensitivity there."""
 
     def smooth_sensitivity(self) -> float:
         """Return S as a float, never below it; 5e-324 at least."""
@@ -41,5 +47,4 @@ class SensitivitySummary:
 
     def log_bounds(self) -> LogBounds:
         """Return floats around ln S."""
-        every = [log_decayed(candidate, self.smoothing) for candidate in self.candidates]
-        return LogBounds(max(b.lower for b in every), max(b.upper for b in every))
+        return largest([log_decayed(candidate, self.smoothing) for candidate in self.candidates])

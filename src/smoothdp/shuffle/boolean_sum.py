@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from smoothdp.exact.words import random_words
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
+from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.shuffle.user_data import read_bits, require_n_users
 from smoothdp.sources import Source
@@ -64,7 +65,7 @@ class BooleanSum(FlippedSum[int]):
         n_users: int,
         *,
         guarantee: Guarantee,
-        method: Literal["exact", "paper"] = "exact",
+        method: Method = "exact",
     ) -> BooleanSum:
         """Return the protocol with the fewest random users that meets a guarantee.
 

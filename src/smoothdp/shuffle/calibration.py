@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Literal
 
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import exp_bounds, log_bounds
-from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.flipped_bits import log_flip_delta
 from smoothdp.exact.parameters import Real, float_of
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.shuffle.flip_mu import exact_mu, mu_at
 from smoothdp.shuffle.flip_profile import FlipProfile, certified_limit
+from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 
 _LEAST_SHARE = 1e-18
 _DIGITS = Context(prec=10, rounding=ROUND_CEILING)
@@ -33,7 +32,7 @@ def calibrated_random_users(
     *,
     n_bits: int,
     guarantee: Guarantee,
-    method: Literal["exact", "paper"] = "exact",
+    method: Method = "exact",
     certified: bool = True,
 ) -> Fraction:
     """Return lambda for (n, r, guarantee); see `BooleanSum.calibrate`.
@@ -41,18 +40,9 @@ def calibrated_random_users(
     ``certified=False`` solves for others that hold zeros only: about right, to compare designs,
     and no guarantee.
     """
-    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
-        raise IncompatibleClaims(
-            explain(
-                "a guarantee about replacing one record (n is public)",
-                guarantee.neighbours.value,
-                'Use neighbours="replace_one"',
-            )
-        )
-    if method not in ("exact", "paper"):
-        raise InvalidParameter(
-            explain('method "exact" or "paper"', f"method={method!r}", "Use one of the two")
-        )
+    check_method(method)
+    if isinstance(guarantee, Guarantee):
+        require_replace_one(guarantee)
     if method == "paper":
         return _by_the_paper(n_users, n_bits, guarantee)
     if isinstance(guarantee, GaussianDP):
@@ -218,10 +208,6 @@ def smallest_n_of_cheu(epsilon: float, log_term: float) -> int:
     low, high = 1, 2
     while cheu_random_users(high, epsilon, log_term) == math.inf:
         low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if cheu_random_users(middle, epsilon, log_term) == math.inf:
-            low = middle
-        else:
-            high = middle
-    return high
+    return least_integer(
+        lambda n: cheu_random_users(n, epsilon, log_term) < math.inf, low + 1, high
+    )

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.bisection import narrowed
 from smoothdp.exact.flipped_bits import log_flip_tail
 from smoothdp.exact.logspace import log_sum_upper
 
@@ -85,8 +86,4 @@ def exact_deviation(failure: Fraction, flip: Fraction, n_users: int) -> float:
         # n - k ones mirror k ones.
         return all(outside(k, Fraction(distance)) <= goal for k in range(n_users // 2 + 1))
 
-    low, high = 0.0, float(n_users)
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return narrowed(enough, 0.0, float(n_users), relative=1e-9)[1]

@@ -25,7 +25,13 @@ TOO_MANY = "more than the users can send"
 
 
 class Message(NamedTuple):
-    """A message that says which protocol it belongs to."""
+    """A message that says which protocol it belongs to.
+
+    Analysers take bare whole numbers as well; of a `Message` they also check the protocol.
+
+    >>> Message("BooleanSum", 1).value
+    1
+    """
 
     protocol: str
     value: int

@@ -23,8 +23,6 @@ from smoothdp.shuffle.messages import ReadMessages
 from smoothdp.shuffle.shuffler import UniformShuffler
 from smoothdp.sources import Source
 
-Datum_contra = TypeVar("Datum_contra", contravariant=True)
-Estimate_co = TypeVar("Estimate_co", covariant=True)
 Datum = TypeVar("Datum")
 Estimate = TypeVar("Estimate")
 
@@ -32,25 +30,11 @@ LARGEST_USERS = 1 << 40
 """More users than any protocol here is asked to account for."""
 
 
-class LocalRandomizer(Protocol[Datum_contra]):
-    """The role of a user: from one datum to messages."""
-
-    def randomize(self, datum: Datum_contra, *, rng: Entropy | None = None) -> tuple[int, ...]:
-        """Return the messages of one user."""
-
-
 class Shuffler(Protocol):
     """The role between users and analyser: a uniform permutation of all messages."""
 
     def shuffle(self, messages: Sequence[int], *, rng: Entropy | None = None) -> list[int]:
         """Return the messages in a uniform order."""
-
-
-class Analyzer(Protocol[Estimate_co]):
-    """The role of whoever sees the shuffled messages."""
-
-    def analyze(self, messages: Iterable[object]) -> Estimate_co:
-        """Return the estimate."""
 
 
 class ShuffleProtocol(ABC, Generic[Datum, Estimate]):

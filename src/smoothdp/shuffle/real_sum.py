@@ -18,6 +18,7 @@ from smoothdp.exact.words import random_words
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up
+from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.shuffle.user_data import UNIT, read_units, require_n_users, whole_and_rest
 from smoothdp.sources import Source
@@ -74,7 +75,7 @@ class RealSum(FlippedSum[float]):
         *,
         guarantee: Guarantee,
         n_bits: int | None = None,
-        method: Literal["exact", "paper"] = "exact",
+        method: Method = "exact",
     ) -> RealSum:
         """Return the protocol with the fewest random users that meets a guarantee.
 
@@ -120,6 +121,10 @@ class RealSum(FlippedSum[float]):
             least_gain: the share, in (0, 1).
             data: "real", or "boolean": repeats of a bit, where nothing is rounded.
             at_most: the largest r, from 1 to 65,536.
+
+        Raises:
+            InvalidParameter: an argument outside these domains, or a guarantee that cannot be
+                met with so few users.
         """
         if data not in ("real", "boolean"):
             raise InvalidParameter(
@@ -168,7 +173,11 @@ class RealSum(FlippedSum[float]):
         return units
 
     def check_counts(self, counts: Any) -> UnitCounts:
-        """Return (number in multiples of 2^-62, users) from a mapping or pairs (number, users)."""
+        """Return (number in multiples of 2^-62, users) from a mapping or pairs (number, users).
+
+        Raises:
+            InvalidData: no pairs, a number outside [0, 1], or another number of users.
+        """
         pairs = list(counts.items()) if isinstance(counts, Mapping) else list(counts)
         if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
             raise InvalidData(

@@ -26,6 +26,10 @@ class SampleDesign:
         smoothed: the smoothed delta of that sample, at most the target.
         is_largest: True if one more record drawn is proved to miss the target, or none can be
             drawn in addition; False if it is only not proved to meet it.
+
+    >>> design = largest_sample(DataModel([("1/3", "2/3")]), n_records=50, epsilon=1, delta="1e-3")
+    >>> design.n_draws + design.n_lost, design.is_largest
+    (50, True)
     """
 
     n_records: int

@@ -44,6 +44,12 @@ class DeltaInterval:
         vertex_counts: the composition with the largest estimate.
         n_compositions: how many were looked at: the interval is about the largest of them.
         method: how the databases were drawn.
+
+    >>> from smoothdp.mechanisms import SamplingHistogram
+    >>> mechanism, model = SamplingHistogram(20, n_draws=10), DataModel([("0.3", "0.7")])
+    >>> found = smoothed_delta_interval(mechanism, model, epsilon=1, n_databases=10)
+    >>> found.lower <= found.estimate <= found.upper
+    True
     """
 
     log_estimate: float

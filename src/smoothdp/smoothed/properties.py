@@ -25,6 +25,9 @@ def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
 
     Paper 1, Proposition 4. It holds at each database, so also on average.
 
+    Raises:
+        InvalidParameter: something else than a claim of smoothed DP.
+
     >>> model = DataModel([("1/3", "2/3")])
     >>> claim = SmoothedDP(1, delta="1e-6", model=model)
     >>> smoothed_post_processing(claim) == claim
@@ -128,6 +131,10 @@ class DistributionalDP:
     Attributes:
         exact_epsilon, exact_delta, model: as in `SmoothedDP`.
         simulated: the distribution from which the simulator draws the record it lacks.
+
+    >>> model = DataModel([("1/3", "2/3")])
+    >>> smoothed_to_distributional(SmoothedDP(1, delta="1e-6", model=model)).sentence()[-19:]
+    ' e^1 plus 1.001e-6.'
     """
 
     source: ClassVar[Source] = Source("liu-wang-xia", "Definition 4")
@@ -153,6 +160,9 @@ def smoothed_to_distributional(claim: SmoothedDP) -> DistributionalDP:
     record it lacks, which Definition 4 does not allow. Repaired: the simulator draws it from a
     fixed pi_0 of Pi. Then (pi_-i, pi_0) is in Pi^n, and both sides of the definition differ by
     at most the expectation of d(x', x) or d(x, x') under it, hence by at most delta.
+
+    Raises:
+        InvalidParameter: something else than a claim of smoothed DP.
 
     >>> model = DataModel([("1/3", "2/3")])
     >>> weaker = smoothed_to_distributional(SmoothedDP(1, delta="1e-6", model=model))

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.pmf_points import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
@@ -28,7 +29,6 @@ from smoothdp.smoothed.falling import falling_steps
 from smoothdp.smoothed.two_smallest import (
     least_count,
     log_any_below,
-    log_sum_upper,
     two_smallest,
 )
 from smoothdp.smoothed.two_values import two_values
@@ -66,7 +66,7 @@ def log_bound_by_rarest(
         each = max(6, evaluations // len(distinct))
         totals = {p: falling_steps(log_value, n, p, evaluations=each).log_total for p in distinct}
         beside = log_any_below(n, others, least) + cap
-        return log_sum_upper([*(totals[p] for p in least_chances), beside])
+        return log_total_upper([*(totals[p] for p in least_chances), beside])
 
     # A tail below the truth costs nothing; the least such c that is known is the second.
     best, chosen = math.inf, 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.stratified import StratifiedHistogram
@@ -22,6 +22,9 @@ class StrataDelta:
     Attributes:
         log_delta: ln of a proved upper bound; log_lower: ln of a lower bound.
         strata: the smoothed delta of each stratum, by name.
+
+    >>> StrataDelta(log_delta=-2.0, log_lower=-2.5, strata={}).delta >= 0.1353
+    True
     """
 
     log_delta: float
@@ -75,7 +78,7 @@ def smoothed_strata(
     # The largest delta of all is a probability of being sampled at most.
     cap = max(stratum.cap.logs.upper for stratum in mechanism.strata)
     return StrataDelta(
-        log_delta=min(cap, _log_sum([result.log_delta for result in each.values()])),
+        log_delta=min(cap, log_total_upper([result.log_delta for result in each.values()])),
         log_lower=max(result.log_lower for result in each.values()),
         strata=each,
     )
@@ -101,13 +104,3 @@ def _models(
             )
         )
     return listed
-
-
-def _log_sum(logs: list[float]) -> float:
-    """Return ln of the sum of the exponentials, rounded up."""
-    top = max(logs)
-    if top == -math.inf or len(logs) == 1:
-        return top
-    # fsum and exp err by 1e-15 each at most; log by 4 ulp.
-    total = math.log(math.fsum(math.exp(value - top) for value in logs)) + 1e-13
-    return math.nextafter(top + total, math.inf)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-import numpy as np
-
+from smoothdp.exact.bisection import least_integer
+from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
@@ -35,24 +35,10 @@ def two_smallest(mechanism: HistogramMechanism, epsilon: Real) -> Callable[[int,
 
 def least_count(n: int, chances: Sequence[Fraction], log_target: float) -> int:
     """Return the largest c at which some count is below c with probability e^log_target."""
-    low, high = 0, n
-    while high - low > 1:
-        middle = (low + high) // 2
-        if log_any_below(n, chances, middle) <= log_target:
-            low = middle
-        else:
-            high = middle
-    return low
+    return least_integer(lambda c: not log_any_below(n, chances, c) <= log_target, 1, n) - 1
 
 
 def log_any_below(n: int, chances: Sequence[Fraction], c: int) -> float:
     """Bound ln of the probability that some of the counts Bin(n, chance) is below c."""
     tails = [log_binomial_tail(n - c + 1, n, 1 - p).upper for p in chances]
-    return log_sum_upper(tails)
-
-
-def log_sum_upper(logs: Sequence[float]) -> float:
-    """Return ln of the sum of a few numbers given by upper bounds of their logarithms."""
-    total = float(np.logaddexp.reduce(logs))
-    # Each step is rounded in units of the logarithm.
-    return total + 1e-15 * (len(logs) + 4) * (1 + abs(total)) if total > -np.inf else total
+    return log_total_upper(tails)

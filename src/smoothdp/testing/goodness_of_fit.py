@@ -48,6 +48,13 @@ def chi_square_test(observed: ArrayLike, probabilities: ArrayLike) -> float:
 
     Neighbouring cells are pooled until each expects at least 5.
 
+    Args:
+        observed: counts per cell, a one-dimensional array.
+        probabilities: the stated law over the same cells; sums to 1 within 1e-9.
+
+    Raises:
+        InvalidData: arrays of different shapes or probabilities that do not sum to 1.
+
     >>> chi_square_test([498, 502], [0.5, 0.5]) > 0.5
     True
     """

@@ -7,11 +7,13 @@ neighbours record by record, and sets of outputs by their definition.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
+from typing import TypeVar
 
 Law = Mapping[tuple[int, ...], Fraction]
+Output = TypeVar("Output", bound=Hashable)
 Database = tuple[int, ...]
 """One category number per record."""
 
@@ -61,7 +63,9 @@ def neighbours_of(x: Database, n_categories: int) -> set[Database]:
     }
 
 
-def hockey_stick(p: Law, q: Law, growth: Fraction) -> Fraction:
+def hockey_stick(
+    p: Mapping[Output, Fraction], q: Mapping[Output, Fraction], growth: Fraction
+) -> Fraction:
     """Return the largest p(S) - growth q(S) over all sets S of outputs."""
     gains = (mass - growth * q.get(output, Fraction(0)) for output, mass in p.items())
     return sum((gain for gain in gains if gain > 0), Fraction(0))

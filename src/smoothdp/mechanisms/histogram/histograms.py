@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.mechanisms.counts import read_counts
@@ -123,8 +124,3 @@ def worst_pairs(smallest: Sequence[int]) -> list[tuple[int, int]]:
     small, large = smallest
     directed = [(small, large), (large, small), (large + 1, small - 1), (small + 1, large - 1)]
     return list(dict.fromkeys(directed))
-
-
-def largest(bounds: Sequence[LogBounds]) -> LogBounds:
-    """Return bounds of the largest of several truths."""
-    return LogBounds(max(b.lower for b in bounds), max(b.upper for b in bounds))

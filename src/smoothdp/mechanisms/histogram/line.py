@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.points import binomial_point, hypergeometric_point
@@ -237,11 +238,4 @@ def _start(line: Line, first: int) -> int:
     if first == line.highest or line.ratio(first) <= 1 or line.loader(first)[0] > _RARE:
         return first
     mode = math.floor(line.n_draws * line.count_a / (line.count_a + line.count_b))
-    below, above = first, max(first, mode)
-    while above - below > 1:
-        middle = (below + above) // 2
-        if line.loader(middle)[0] < _FAINT:
-            below = middle
-        else:
-            above = middle
-    return above
+    return least_integer(lambda i: line.loader(i)[0] >= _FAINT, first, max(first, mode))

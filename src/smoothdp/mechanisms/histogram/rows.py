@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.logspace import log_sum_upper
 from smoothdp.mechanisms.histogram.half_plane import HalfPlane
 from smoothdp.mechanisms.histogram.line import Line
@@ -102,13 +103,7 @@ def _one_side(marginal: Line, log_target: float) -> tuple[int, float]:
     total = marginal.count_a + marginal.count_b
     mean = marginal.n_draws * marginal.count_a // total
     low, high = min(max(mean + 2, marginal.lowest), marginal.highest), marginal.highest
-    while low < high:
-        middle = (low + high) // 2
-        if marginal.log_probability(middle).upper < log_target - NATS:
-            high = middle
-        else:
-            low = middle + 1
-    last = low
+    last = least_integer(lambda j: marginal.log_probability(j).upper < log_target - NATS, low, high)
     if last >= marginal.highest:
         return marginal.highest, -math.inf
     ratio = marginal.ratio(last + 1) * (1 + 1e-12)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.finite_law import OutputLaw
-from smoothdp.mechanisms.sample.sample_law import largest
+from smoothdp.mechanisms.sample.sample_law import largest_magnitude
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -56,7 +56,7 @@ class Grouping(NamedTuple):
         sums, n_sums = _block_sums(np.exp(logs - np.repeat(safe, sizes)), self.starts, sizes)
         with np.errstate(divide="ignore"):
             values = safe + np.log(sums)
-        rounding = (22 + n_sums + largest(values)) * UNIT_ROUNDOFF + 20 * LIBM_ERROR
+        rounding = (22 + n_sums + largest_magnitude(values)) * UNIT_ROUNDOFF + 20 * LIBM_ERROR
         return OutputLaw(values, law.error + 1.01 * rounding)
 
 

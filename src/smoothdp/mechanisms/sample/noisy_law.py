@@ -20,7 +20,11 @@ from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.exact.scaled import Scaled, scaled_exp, scaled_from_logs
 from smoothdp.mechanisms.draws import Draws
 from smoothdp.mechanisms.finite_law import OutputLaw
-from smoothdp.mechanisms.sample.sample_law import histograms_of_total, largest, log_draws_law
+from smoothdp.mechanisms.sample.sample_law import (
+    histograms_of_total,
+    largest_magnitude,
+    log_draws_law,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -46,7 +50,9 @@ def noisy_law(
     for row in histograms:
         logs = logs - _log_norm(row, float(rate), nonnegative)
     # Each norm is right to 4 LIBM_ERROR, and each subtraction rounds.
-    error = sampled.error + len(counts) * (4 * LIBM_ERROR + UNIT_ROUNDOFF * (largest(logs) + 1))
+    error = sampled.error + len(counts) * (
+        4 * LIBM_ERROR + UNIT_ROUNDOFF * (largest_magnitude(logs) + 1)
+    )
 
     start = np.full(math.prod(shape), -np.inf)
     start[np.ravel_multi_index(tuple(histograms), shape)] = logs
@@ -65,7 +71,7 @@ def noisy_law(
     for axis in range(len(counts)):
         along = [-1 if other == axis else 1 for other in range(len(counts))]
         result = result + np.where(inner, single, 0.0).reshape(along)
-    error += slip + len(counts) * UNIT_ROUNDOFF * (2 * abs(single) + largest(result) + 1)
+    error += slip + len(counts) * UNIT_ROUNDOFF * (2 * abs(single) + largest_magnitude(result) + 1)
     return OutputLaw(result.ravel(), error)
 
 

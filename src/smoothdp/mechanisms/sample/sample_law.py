@@ -97,7 +97,9 @@ def log_draws_law(draws: Draws, histograms: IntArray, counts: Sequence[int]) -> 
         tables = [_binomial_table(count, rate) for count in counts]
     law = _product(histograms, tables)
     log_norm = float(norm.log_values[0])
-    error = law.error + float(norm.error[0]) + UNIT_ROUNDOFF * (largest(law.log_values) + 1)
+    error = (
+        law.error + float(norm.error[0]) + UNIT_ROUNDOFF * (largest_magnitude(law.log_values) + 1)
+    )
     return OutputLaw(law.log_values - log_norm, error)
 
 
@@ -121,9 +123,9 @@ def _product(histograms: IntArray, tables: Sequence[Table]) -> OutputLaw:
         window = table(np.arange(lowest, int(sampled.max()) + 1))
         logs += window.log_values[sampled - lowest]
         error += float(window.error.max())
-    return OutputLaw(logs, error + len(tables) * UNIT_ROUNDOFF * largest(logs))
+    return OutputLaw(logs, error + len(tables) * UNIT_ROUNDOFF * largest_magnitude(logs))
 
 
-def largest(logs: NDArray[np.float64]) -> float:
+def largest_magnitude(logs: NDArray[np.float64]) -> float:
     """Return the largest absolute value among the finite ones, 0 if there is none."""
     return float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0))

@@ -15,10 +15,10 @@ win is; K is enclosed by balls.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.exact.balls import ball, enclose, log_bounds, log_factorial, precision
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.logspace import LIBM_ERROR, LOG_ONE, LOG_ZERO, LogBounds
 from smoothdp.exact.tails import log_binomial_tail, log_hypergeometric_tail
 from smoothdp.mechanisms.voting.plurality_sum import Centre, Rival, win_sum
@@ -91,7 +91,7 @@ def _centre(counts: tuple[int, ...], c: int, n_draws: int, replacing: bool) -> C
         return min(s - rival[1], n_draws if replacing else rival[0])
 
     most = min(n_draws, n_draws if replacing else counts[c])
-    least = _first(lambda s: s + sum(limit(s, r) for r in rivals) >= n_draws, 1, most + 1)
+    least = least_integer(lambda s: s + sum(limit(s, r) for r in rivals) >= n_draws, 1, most + 1)
     if least > most:
         return None
 
@@ -124,7 +124,7 @@ def _centre(counts: tuple[int, ...], c: int, n_draws: int, replacing: bool) -> C
         x = free(s)
         return log_odds(counts[c], s) - x - sum(x - held(s, x, r) for r in rivals)
 
-    votes = min(most, _first(lambda s: surplus(s) >= 0, least, most))
+    votes = min(most, least_integer(lambda s: surplus(s) >= 0, least, most))
     x = free(votes)
     odds = _short(math.exp(x))
     others = [_short(math.exp(held(votes, x, r))) for r in rivals]
@@ -151,14 +151,6 @@ def _centre(counts: tuple[int, ...], c: int, n_draws: int, replacing: bool) -> C
             replacing,
         ),
     )
-
-
-def _first(true_at: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least number in [low, high] at which a monotone claim is true, or high."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if true_at(middle) else (middle + 1, high)
-    return low
 
 
 def _short(value: float) -> Fraction:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
 from smoothdp.noise.calibration.envelope import log_envelope
@@ -46,7 +47,7 @@ def log_delta_at_ends(
         law.log_delta_bounds(epsilon, shift=shift, dilation=d, direction=way)
         for d, way in ends(smoothing)
     ]
-    return LogBounds(max(b.lower for b in bounds), max(b.upper for b in bounds))
+    return largest(bounds)
 
 
 def ends_keep(

@@ -36,6 +36,12 @@ class Calibration:
         method: "exact" or "paper".
         source: where the argument comes from.
         reason: the theorem or the route.
+
+    >>> from smoothdp.noise import StudentT
+    >>> from smoothdp.privacy import PureDP
+    >>> found = StudentT(3).calibrate(PureDP(1), smoothing="0.1")
+    >>> found.label, found.noise_scale(2) == 2 / found.shift
+    ('proved', True)
     """
 
     law: NoiseDistribution

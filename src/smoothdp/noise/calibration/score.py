@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.special import Ball
 from smoothdp.noise.arsinh_normal import ArsinhNormal
@@ -26,6 +25,7 @@ from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.log1p_normal import Log1pNormal
 from smoothdp.noise.poly_place import PolyPlace
 from smoothdp.noise.student_t import StudentT
+from smoothdp.noise.theorems import scores
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
 
 _BITS = 128
@@ -71,20 +71,17 @@ def growth(law: NoiseDistribution) -> Growth:
                 top = (ball(sigma) ** 2 - 1).exp() / ball(sigma)
                 return Growth(_above(top), sigma=sigma, folded=True)
             case UniformLogNormal():
-                return Growth(_uniform_score(law.exact_sigma), sigma=law.exact_sigma)
-            case LaplaceLogNormal():
-                # f is a mixture of Laplace laws: -f'/f falls from e^(3 sigma^2 / 2) at 0.
                 sigma = law.exact_sigma
-                return Growth(_above((3 * ball(sigma) ** 2 / 2).exp()), sigma=sigma)
+                return Growth(_above(scores.uniform_log_normal_score(sigma)), sigma=sigma)
+            case LaplaceLogNormal():
+                sigma = law.exact_sigma
+                return Growth(_above(scores.laplace_log_normal_score(sigma)), sigma=sigma)
             case StudentT():
-                # phi' = (d + 1) x / (d + x^2), largest at x = sqrt d.
                 d = law.exact_degrees
-                return Growth(_above(ball(d + 1) / (2 * special.sqrt(ball(d)))), power=d)
+                return Growth(_above(scores.student_t_score(d)), power=d)
             case GeneralizedCauchy():
-                # phi' = c x^(c-1) / (1 + x^c), largest where x^c = c - 1.
                 c = law.exact_power
-                top = (ball(c - 1).log() * ball((c - 1) / c)).exp()
-                return Growth(_above(top), power=c - 1)
+                return Growth(_above(scores.generalized_cauchy_score(c)), power=c - 1)
             case PolyPlace():
                 # phi' = (a - 1) / (1 - x) up to x = 1/a, (a + 1) / (1 + x) from there: both
                 # are a at 1/a.
@@ -100,44 +97,6 @@ def growth(law: NoiseDistribution) -> Growth:
 def _above(value: Ball) -> Fraction:
     """Return a rational not below a ball."""
     return Fraction(round_up(value))
-
-
-def _uniform_score(sigma: Fraction) -> Fraction:
-    """Bound the score of the uniform log-normal law, for any sigma > 0.
-
-    At x = e^(sigma (w - sigma)), phi' = h(w) e^(sigma^2) / sigma with
-    ln h = ln lambda(w) - sigma w, lambda the inverse Mills ratio. Its slope
-    lambda(w) - w - sigma falls, so from a point to the left of its root ln h rises by at most
-    the slope times the width of a bracket of the root.
-    """
-    s = ball(sigma)
-
-    def slope(w: float) -> Ball:
-        x = special.number(w)
-        return _inverse_mills(x) - x - s
-
-    low, high = -1.0, 1.0
-    while not slope(low) > 0:
-        low *= 2
-    while not slope(high) < 0:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        at = slope(middle)
-        if at > 0:
-            low = middle
-        elif at < 0:
-            high = middle
-        else:
-            break
-    start = special.number(low)
-    width = special.number(high) - start
-    log_h = _inverse_mills(start).log() - s * start + width * slope(low)
-    return _above((log_h + s * s).exp() / s)
-
-
-def _inverse_mills(w: Ball) -> Ball:
-    return special.normal_log_density(w).exp() / special.normal_tail(w)
 
 
 def largest_order_of_dilation(law: NoiseDistribution, smoothing: Fraction) -> float:

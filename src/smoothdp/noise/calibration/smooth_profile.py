@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.bisection import narrowed
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.noise.calibration.delta_cover import covered, log_delta_at_ends, log_delta_bounds
@@ -77,9 +78,7 @@ def _epsilon_bounds(
             low, high = high, high * 2
             if high > _LARGEST:
                 return low, math.inf
-        while high - low > 1e-7 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if possible(middle) else (middle, high)
+        low, high = narrowed(possible, low, high, relative=1e-7)
     if high == 0.0 and covered(law, shift, smoothing, Fraction(0), goal.lower) is not None:
         return 0.0, 0.0
     step = _FIRST_STEP * max(high, 1e-3)

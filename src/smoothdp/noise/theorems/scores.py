@@ -13,7 +13,7 @@ _BISECTIONS = 60
 
 
 def student_t_score(degrees: Fraction) -> Ball:
-    """Return (d + 1) / (2 sqrt d), met at x = sqrt d (paper 2, Theorem 31)."""
+    """Return (d + 1) / (2 sqrt d): (d + 1) x / (d + x^2) at x = sqrt d (paper 2, Theorem 31)."""
     return ball(degrees + 1) / (2 * special.sqrt(ball(degrees)))
 
 
@@ -23,7 +23,10 @@ def generalized_cauchy_score(power: Fraction) -> Ball:
 
 
 def laplace_log_normal_score(sigma: Fraction) -> Ball:
-    """Return e^(3 sigma^2 / 2), approached at 0 (paper 2, Lemma 20)."""
+    """Return e^(3 sigma^2 / 2), approached at 0 (paper 2, Lemma 20).
+
+    The law is a mixture of Laplace laws, so that -f'/f falls from there.
+    """
     return ball(3 * sigma**2 / 2).exp()
 
 

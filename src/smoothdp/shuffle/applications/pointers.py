@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData, OutOfReach, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import exact_int
 from smoothdp.privacy.guarantee import Guarantee
@@ -31,6 +31,9 @@ class PointerChasing:
 
     Args:
         n_steps: k >= 1. length: l >= 1.
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
 
     >>> problem = PointerChasing(2, length=3)
     >>> problem.answer((2, 3, 1), (3, 1, 2))
@@ -68,7 +71,11 @@ class PointerChasing:
         return first, second
 
     def encode(self, side: int, permutation: Sequence[int]) -> int:
-        """Return the bin of the record (side, permutation): (side - 1) l! + Lehmer rank."""
+        """Return the bin of the record (side, permutation): (side - 1) l! + Lehmer rank.
+
+        Raises:
+            InvalidData: another side than 1 and 2, or no permutation of 1..l.
+        """
         values = self._read(permutation)
         if side not in (1, 2):
             raise InvalidData(explain("side 1 or 2", f"{side!r}", "Say whose permutation it is"))
@@ -80,7 +87,11 @@ class PointerChasing:
         return (side - 1) * math.factorial(self.length) + rank
 
     def decode(self, record: int) -> tuple[int, Permutation]:
-        """Return (side, permutation) of a bin."""
+        """Return (side, permutation) of a bin.
+
+        Raises:
+            InvalidData: a bin outside the universe.
+        """
         if not 0 <= record < self.universe_size:
             raise InvalidData(
                 explain(f"a record in 0..{self.universe_size - 1}", f"{record}", "Mend it")
@@ -139,7 +150,11 @@ class MultiPartyPointerJumping:
     the universe the sum of s^(s^(i-1)) records. Source: Definition 3.6 of paper 3.
 
     Args:
-        n_children: s >= 1. height: h >= 1, with at most 1e6 nodes.
+        n_children: s >= 1. height: h >= 1.
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+        OutOfReach: more than 1e6 nodes on a level, or 40 levels.
 
     >>> problem = MultiPartyPointerJumping(2, height=3)
     >>> problem.universe_size, problem.answer(((1,), (0, 1), (0, 0, 0, 1)))
@@ -154,7 +169,7 @@ class MultiPartyPointerJumping:
         s = exact_int(n_children, name="n_children", minimum=1)
         h = exact_int(height, name="height", minimum=1)
         if h > 40 or s ** (h - 1) > 10**6:
-            raise InvalidData(
+            raise OutOfReach(
                 explain(
                     "at most 1e6 nodes on a level and 40 levels",
                     f"n_children={s}, height={h}",
@@ -195,7 +210,11 @@ class MultiPartyPointerJumping:
         )
 
     def encode(self, level: int, labels: Sequence[int]) -> int:
-        """Return the bin of the record (level, labels), levels from 1."""
+        """Return the bin of the record (level, labels), levels from 1.
+
+        Raises:
+            InvalidData: no such level, or labels that are not one of 0..s-1 for every node.
+        """
         if not 1 <= level <= self.height:
             raise InvalidData(explain(f"a level in 1..{self.height}", f"{level}", "Mend it"))
         if len(labels) != self.n_children ** (level - 1) or not all(
@@ -214,7 +233,11 @@ class MultiPartyPointerJumping:
         return self.starts[level - 1] + rank
 
     def decode(self, record: int) -> tuple[int, tuple[int, ...]]:
-        """Return (level, labels) of a bin."""
+        """Return (level, labels) of a bin.
+
+        Raises:
+            InvalidData: a bin outside the universe.
+        """
         if not 0 <= record < self.universe_size:
             raise InvalidData(
                 explain(f"a record in 0..{self.universe_size - 1}", f"{record}", "Mend it")

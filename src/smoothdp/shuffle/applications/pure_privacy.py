@@ -29,6 +29,10 @@ class SingleMessageProtocol(Generic[Estimate]):
 
     Raises:
         InvalidParameter: a randomiser that may send no message or several.
+
+    >>> response = FiniteRandomizer({0: {(0,): "3/4", (1,): "1/4"}, 1: {(0,): "1/4", (1,): "3/4"}})
+    >>> 0 <= SingleMessageProtocol(5, response, sum).run([1, 0, 1, 1, 0]) <= 5
+    True
     """
 
     source: ClassVar[Source] = Source("balcer-cheu", "Definition 2.4")
@@ -52,7 +56,11 @@ class SingleMessageProtocol(Generic[Estimate]):
         return self.randomizer.shuffled_epsilon(self.n_users)
 
     def run(self, data: Sequence[Hashable], *, rng: Entropy | None = None) -> Estimate:
-        """Randomise, shuffle, analyse."""
+        """Randomise, shuffle, analyse.
+
+        Raises:
+            InvalidData: the data of another number of users, or a datum without a law.
+        """
         source = SystemRandom() if rng is None else rng
         sent = [self.randomizer.randomize(datum, rng=source)[0] for datum in self._read(data)]
         return self.analyzer(UniformShuffler().shuffle(sent, rng=source))
@@ -67,7 +75,16 @@ class SingleMessageProtocol(Generic[Estimate]):
 
 @dataclass(frozen=True)
 class LocalProtocol(Generic[Estimate]):
-    """A local protocol (R, A o S): users trust their own randomiser alone."""
+    """A local protocol (R, A o S): users trust their own randomiser alone.
+
+    Args:
+        n_users: n >= 1. randomizer: R, one message for every datum. analyzer: A o S, from
+            the messages in the order of the users to the estimate.
+
+    >>> response = FiniteRandomizer({0: {(0,): "3/4", (1,): "1/4"}, 1: {(0,): "1/4", (1,): "3/4"}})
+    >>> LocalProtocol(5, response, sum).epsilon()
+    LogRatio(ratio=Fraction(3, 1))
+    """
 
     source: ClassVar[Source] = Source("balcer-cheu", "Theorem 4.1")
     n_users: int
@@ -79,7 +96,11 @@ class LocalProtocol(Generic[Estimate]):
         return self.randomizer.pure_epsilon()
 
     def run(self, data: Sequence[Hashable], *, rng: Entropy | None = None) -> Estimate:
-        """Randomise, and analyse the messages in the order of the users."""
+        """Randomise, and analyse the messages in the order of the users.
+
+        Raises:
+            InvalidData: the data of another number of users, or a datum without a law.
+        """
         source = SystemRandom() if rng is None else rng
         if len(data) != self.n_users:
             raise InvalidData(

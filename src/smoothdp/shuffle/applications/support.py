@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.binomial import log_binomial_pmf
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.cells import cell_deviance
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
@@ -25,7 +26,7 @@ from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.stirling import log_factorial_excess
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
-from smoothdp.shuffle.histogram.calibration import Method
+from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.zero_preserving import read_omission
 
@@ -140,6 +141,10 @@ def samples_needed(
     Raises:
         InvalidParameter: a guarantee that the histogram cannot meet, success outside (0, 1).
         OutOfReach: more than 20,000 samples.
+
+    >>> from smoothdp.privacy import ApproxDP
+    >>> samples_needed(support_size=2, guarantee=ApproxDP(1, delta="1e-6"))
+    163
     """
     target = exact_fraction(success, name="success")
     if not 0 < target < 1:
@@ -157,11 +162,7 @@ def samples_needed(
         return low
     while not succeeds(low + step):
         low, step = low + step, 2 * step
-    high = low + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if succeeds(middle) else (middle, high)
-    return high
+    return least_integer(succeeds, low + 1, low + step)
 
 
 def _log_poisson(s: NDArray[np.int64], mean: Fraction) -> FloatArray:

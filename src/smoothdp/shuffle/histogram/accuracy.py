@@ -11,13 +11,13 @@ Below n gamma neither holds (notes: attacked.md, B3).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.binomial import log_binomial_pmf
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.logspace import LIBM_ERROR, exp_upper
 from smoothdp.exact.tails import log_binomial_tail
 
@@ -38,16 +38,6 @@ def worst_case_error(n: int, gamma: Fraction, failure: Fraction, *, n_bins: int 
         return certainly_rare([(tail, bins)], limit)
 
     return least_integer(holds, math.ceil(n * gamma), n)
-
-
-def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the least integer from ``low`` at which a monotone claim holds; at most ``high``."""
-    if holds(low):
-        return low
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def log_of_exponent(failure: Fraction) -> float:

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal
 
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, sign
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.standard import ApproxDP
-from smoothdp.shuffle.histogram.accuracy import least_integer
+from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 from smoothdp.shuffle.protocol import LARGEST_USERS
 
-Method = Literal["exact", "paper"]
 LogDelta = Callable[[int, Fraction, Real], LogBounds]
 """From (n_honest, omission probability, epsilon) to bounds of ln delta."""
 
@@ -39,8 +36,7 @@ def read_goal(guarantee: Guarantee, method: str) -> ApproxDP:
         InvalidParameter: not an ApproxDP with 0 < delta < 1; an unknown method.
         IncompatibleClaims: neighbours other than replace_one.
     """
-    if method not in ("exact", "paper"):
-        raise InvalidParameter(explain('method "exact" or "paper"', f"{method!r}", "Use one"))
+    check_method(method)
     if not isinstance(guarantee, ApproxDP) or not 0 < guarantee.exact_delta < 1:
         raise InvalidParameter(
             explain(
@@ -50,14 +46,7 @@ def read_goal(guarantee: Guarantee, method: str) -> ApproxDP:
                 "concentrated guarantee holds: give a delta",
             )
         )
-    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
-        raise IncompatibleClaims(
-            explain(
-                'neighbours="replace_one"',
-                guarantee.neighbours.value,
-                "The number of users is public here: state the claim for replaced records",
-            )
-        )
+    require_replace_one(guarantee)
     return guarantee
 
 

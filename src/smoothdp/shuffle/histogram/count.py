@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,27 +14,28 @@ from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, Real, exact_int, exact_text
 from smoothdp.exact.samplers import bernoulli, binomial
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile, read_delta
+from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
+from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.calibration import (
-    Method,
     read_goal,
     read_promise,
     smallest_omission,
     smallest_users,
 )
-from smoothdp.shuffle.histogram.profiles import CountProfile, slack_mu, stated_guarantee
+from smoothdp.shuffle.histogram.profiles import CountProfile
 from smoothdp.shuffle.histogram.reading import tally_data
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
-from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
 
 _NAME = "ZeroPreservingCount"
 
 
 @dataclass(frozen=True, init=False)
-class ZeroPreservingCount(ShuffleProtocol[int, float]):
+class ZeroPreservingCount(ApproximateOnly[int, float]):
     """Count the users whose bit is 1; if there are none the result is exactly 0.
 
     A user with bit x sends x + z messages, all equal, z = 1 except with the omission
@@ -103,22 +103,6 @@ class ZeroPreservingCount(ShuffleProtocol[int, float]):
         """Return the exact privacy profile, the same for all data of the other users."""
         return CountProfile(self._honest(n_honest), self.omission_probability)
 
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """What was promised; else (epsilon, 1e-6)-DP with the exact epsilon if there is one."""
-        return stated_guarantee(self.profile(), self.promise)
-
-    def gaussian_mu(self, delta: Parameter = 0) -> float:
-        """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.
-
-        inf at delta = 0: with a positive probability nothing hides a user.
-        """
-        return slack_mu(self.profile(), read_delta(delta))
-
-    def collusion_sentence(self) -> str:
-        """Return what is left if the shuffler and the analyser work together."""
-        return zp.collusion_sentence(self.local_profile().log_delta(10**6))
-
     @property
     def most_messages(self) -> int:
         """Messages that one user sends at most: by as much can a malicious one move the count."""
@@ -175,7 +159,7 @@ class ZeroPreservingCount(ShuffleProtocol[int, float]):
         return tally_data(data, n_users=self.n_users, n_bins=2).get(1, 0)
 
     def check_counts(self, counts: Any) -> int:
-        """Return a true count in 0..n."""
+        """Return a true count in 0..n, or raise InvalidData."""
         try:
             count = exact_int(counts, name="the true count", minimum=0)
         except InvalidParameter as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,29 +14,27 @@ from smoothdp.exact.binomial_table import binomial_draws
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, Real, exact_text
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import read_delta
+from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
+from smoothdp.shuffle.histogram.binned import BinnedProtocol, IntArray, add_true
 from smoothdp.shuffle.histogram.calibration import (
-    Method,
     read_goal,
     read_promise,
     smallest_omission,
     smallest_users,
 )
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
-from smoothdp.shuffle.histogram.profiles import HistogramProfile, slack_mu, stated_guarantee
-from smoothdp.shuffle.histogram.reading import Tally, tally_counts, tally_data
-from smoothdp.shuffle.messages import ReadMessages, read_messages
-from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.shuffle.histogram.profiles import ExchangeProfile
+from smoothdp.shuffle.histogram.reading import Tally
+from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
 
-IntArray = NDArray[np.int64]
 _BITS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, init=False)
-class Histogram(ShuffleProtocol[int, HistogramEstimate]):
+class Histogram(BinnedProtocol):
     """Count the users in each of d bins; a bin that nobody is in is exactly 0.
 
     A user in bin j sends the message j, and for every bin one message more except with the
@@ -121,33 +118,9 @@ class Histogram(ShuffleProtocol[int, HistogramEstimate]):
 
     # ---- privacy ----------------------------------------------------------------------
 
-    def profile(self, *, n_honest: int | None = None) -> HistogramProfile:
+    def profile(self, *, n_honest: int | None = None) -> ExchangeProfile:
         """Return the exact privacy profile, the same for all data of the other users."""
-        return HistogramProfile(self._honest(n_honest), self.omission_probability, self.n_bins)
-
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """What was promised; else (epsilon, 1e-6)-DP with the exact epsilon if there is one."""
-        return stated_guarantee(self.profile(), self.promise)
-
-    def gaussian_mu(self, delta: Parameter = 0) -> float:
-        """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.
-
-        inf at delta = 0: with a positive probability nothing hides a user.
-        """
-        return slack_mu(self.profile(), read_delta(delta))
-
-    def collusion_sentence(self) -> str:
-        """Return what is left if the shuffler and the analyser work together."""
-        return zp.collusion_sentence(self.local_profile().log_delta(10**6))
-
-    @property
-    def most_messages(self) -> int:
-        """d + 1: messages that one user sends at most.
-
-        A malicious user may send them all for one bin, and so move it by d + 1.
-        """
-        return self.n_bins + 1
+        return ExchangeProfile(self._honest(n_honest), self.omission_probability, self.n_bins)
 
     @property
     def mean_messages(self) -> float:
@@ -180,7 +153,7 @@ class Histogram(ShuffleProtocol[int, HistogramEstimate]):
         n, gamma = self.n_users, self.omission_probability
         if values is None:
             return mean_squared_error(n, gamma, None)
-        counts = [require_bin(count, n + 1) for count in np.atleast_1d(values).tolist()]
+        counts = self._true_counts(values)
         known = {count: mean_squared_error(n, gamma, count) for count in set(counts)}
         return sum(known[count] for count in counts) / max(1, len(counts))
 
@@ -202,28 +175,10 @@ class Histogram(ShuffleProtocol[int, HistogramEstimate]):
         omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
         return (place, *np.flatnonzero(~omitted).tolist())
 
-    def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
-        zp.require_explicit(self.n_bins, "messages")
-        most = self.most_messages * self.n_users
-        return read_messages(messages, protocol="Histogram", n_values=self.n_bins, at_most=most)
-
-    def estimate(self, read: ReadMessages) -> HistogramEstimate:
-        """Return the estimate from messages that were read."""
-        return self.estimate_counts(np.bincount(read.values, minlength=self.n_bins))
-
     def estimate_counts(self, message_counts: IntArray) -> HistogramEstimate:
         """Return the estimate from the number of messages of each bin, an array of d."""
         seen = np.flatnonzero(message_counts > self.n_users)
         return self._listed(seen, message_counts[seen] - self.n_users)
-
-    def check_data(self, data: Iterable[int]) -> Tally:
-        """Return the true counts of one value per user."""
-        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins)
-
-    def check_counts(self, counts: Any) -> Tally:
-        """Return true counts given over all bins, or as bin -> count."""
-        return tally_counts(counts, n_users=self.n_users, n_bins=self.n_bins)
 
     def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
         """Draw what the analyser sees, the messages of each bin, without a draw per user.
@@ -233,12 +188,8 @@ class Histogram(ShuffleProtocol[int, HistogramEstimate]):
         tally = self.check_counts(counts)
         zp.require_explicit(self.n_bins, "the shuffled counts")
         source = SystemRandom() if rng is None else rng
-        seen = self.n_users - binomial_draws(
-            self.n_users, self.omission_probability, self.n_bins, source
-        )
-        if tally:
-            seen[np.array(list(tally))] += np.array(list(tally.values()))
-        return seen
+        missing = binomial_draws(self.n_users, self.omission_probability, self.n_bins, source)
+        return add_true(self.n_users - missing, tally)
 
     def count_messages(self, data: Iterable[int], *, rng: Entropy | None = None) -> IntArray:
         """Randomise all users at once and return the messages of each bin, an array of d.
@@ -248,9 +199,7 @@ class Histogram(ShuffleProtocol[int, HistogramEstimate]):
         tally = self.check_data(data)
         zp.require_explicit(self.n_bins, "a noise bit of every user")
         source = SystemRandom() if rng is None else rng
-        seen = np.full(self.n_bins, self.n_users)
-        if tally:
-            seen[np.array(list(tally))] += np.array(list(tally.values()))
+        seen = add_true(np.full(self.n_bins, self.n_users), tally)
         step = max(1, _BITS_AT_ONCE // self.n_bins)
         for start in range(0, self.n_users, step):
             users = min(step, self.n_users - start)
@@ -280,4 +229,4 @@ class Histogram(ShuffleProtocol[int, HistogramEstimate]):
 
 def log_exchange_delta(n: int, gamma: Fraction, epsilon: Real) -> Any:
     """Bound ln delta of a histogram of two or more bins."""
-    return HistogramProfile(n, gamma, 2).log_delta_bounds(epsilon)
+    return ExchangeProfile(n, gamma, 2).log_delta_bounds(epsilon)

@@ -8,44 +8,39 @@ Bin(n, gamma) messages; a threshold hides them, except with a chosen probability
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.binomial_table import binomial_draws
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import log_sum_upper
 from smoothdp.exact.parameters import Parameter, exact_text
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import read_delta
+from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
-from smoothdp.shuffle.histogram.accuracy import certainly_rare, least_integer, log_of_exponent
+from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
+from smoothdp.shuffle.histogram.binned import BinnedProtocol, IntArray, add_true
 from smoothdp.shuffle.histogram.calibration import (
-    Method,
     read_goal,
     read_promise,
     smallest_omission,
 )
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.histogram import log_exchange_delta
-from smoothdp.shuffle.histogram.profiles import HistogramProfile, slack_mu, stated_guarantee
-from smoothdp.shuffle.histogram.reading import Tally, tally_counts, tally_data
-from smoothdp.shuffle.messages import ReadMessages, read_messages
-from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.shuffle.histogram.profiles import ExchangeProfile
+from smoothdp.shuffle.histogram.reading import Tally
+from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, init=False)
-class LowCommunicationHistogram(ShuffleProtocol[int, HistogramEstimate]):
+class LowCommunicationHistogram(BinnedProtocol):
     """Count the users in each of d bins with 1 + d gamma messages a user on average.
 
     A user in bin j sends the message j, and for every bin one message more with probability
@@ -124,30 +119,9 @@ class LowCommunicationHistogram(ShuffleProtocol[int, HistogramEstimate]):
 
     # ---- privacy ----------------------------------------------------------------------
 
-    def profile(self, *, n_honest: int | None = None) -> HistogramProfile:
+    def profile(self, *, n_honest: int | None = None) -> ExchangeProfile:
         """Return the exact privacy profile: that of `Histogram` at the same gamma."""
-        return HistogramProfile(self._honest(n_honest), self.noise_probability, self.n_bins)
-
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """What was promised; else (epsilon, 1e-6)-DP with the exact epsilon if there is one."""
-        return stated_guarantee(self.profile(), self.promise)
-
-    def gaussian_mu(self, delta: Parameter = 0) -> float:
-        """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.
-
-        inf at delta = 0: with a positive probability nothing hides a user.
-        """
-        return slack_mu(self.profile(), read_delta(delta))
-
-    def collusion_sentence(self) -> str:
-        """Return what is left if the shuffler and the analyser work together."""
-        return zp.collusion_sentence(self.local_profile().log_delta(10**6))
-
-    @property
-    def most_messages(self) -> int:
-        """d + 1: messages that one user sends at most; a malicious one can move a bin by it."""
-        return self.n_bins + 1
+        return ExchangeProfile(self._honest(n_honest), self.noise_probability, self.n_bins)
 
     @property
     def mean_messages(self) -> float:
@@ -197,7 +171,7 @@ class LowCommunicationHistogram(ShuffleProtocol[int, HistogramEstimate]):
         if values is None:
             # Where kept, the error is V - n gamma; where not, s <= tau.
             return (spread + float(self.threshold) ** 2) * (1 + 1e-9)
-        counts = [require_bin(count, n + 1) for count in np.atleast_1d(values).tolist()]
+        counts = self._true_counts(values)
         total = 0.0
         for count in counts:
             lost = 0.0
@@ -225,18 +199,6 @@ class LowCommunicationHistogram(ShuffleProtocol[int, HistogramEstimate]):
         noise = zp.bernoulli_array(self.noise_probability, self.n_bins, source)
         return (place, *np.flatnonzero(noise).tolist())
 
-    def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
-        zp.require_explicit(self.n_bins, "messages")
-        most = self.most_messages * self.n_users
-        return read_messages(
-            messages, protocol="LowCommunicationHistogram", n_values=self.n_bins, at_most=most
-        )
-
-    def estimate(self, read: ReadMessages) -> HistogramEstimate:
-        """Return the estimate from messages that were read."""
-        return self.estimate_counts(np.bincount(read.values, minlength=self.n_bins))
-
     def estimate_counts(self, message_counts: IntArray) -> HistogramEstimate:
         """Return the estimate from the number of messages of each bin, an array of d."""
         seen = np.flatnonzero(message_counts > self.threshold)
@@ -245,14 +207,6 @@ class LowCommunicationHistogram(ShuffleProtocol[int, HistogramEstimate]):
             self.n_bins, dict(zip(seen.tolist(), values.tolist(), strict=True))
         )
 
-    def check_data(self, data: Iterable[int]) -> Tally:
-        """Return the true counts of one value per user."""
-        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins)
-
-    def check_counts(self, counts: Any) -> Tally:
-        """Return true counts given over all bins, or as bin -> count."""
-        return tally_counts(counts, n_users=self.n_users, n_bins=self.n_bins)
-
     def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
         """Draw what the analyser sees, the messages of each of at most 1e7 bins."""
         return self._view(self.check_counts(counts), SystemRandom() if rng is None else rng)
@@ -260,10 +214,8 @@ class LowCommunicationHistogram(ShuffleProtocol[int, HistogramEstimate]):
     def _view(self, tally: Tally, rng: Entropy) -> IntArray:
         # Empty bins do receive messages here: all of them are drawn.
         zp.require_explicit(self.n_bins, "noise in every bin; Histogram has none in empty ones")
-        seen = binomial_draws(self.n_users, self.noise_probability, self.n_bins, rng)
-        if tally:
-            seen[np.array(list(tally))] += np.array(list(tally.values()))
-        return seen
+        noise = binomial_draws(self.n_users, self.noise_probability, self.n_bins, rng)
+        return add_true(noise, tally)
 
     def _run_users(self, data: Tally, rng: Entropy) -> HistogramEstimate:
         return self.estimate_counts(self._view(data, rng))

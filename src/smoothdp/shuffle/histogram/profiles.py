@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.exchange_sum import log_exchange_sum
+from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds, exp_upper
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.shift_sum import log_shift_sum
@@ -53,13 +54,12 @@ class CountProfile(PrivacyProfile):
         return Neighbours.REPLACE_ONE
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        first = log_shift_sum(self.n_honest, self.omission_probability, epsilon)
-        second = log_shift_sum(self.n_honest, 1 - self.omission_probability, epsilon)
-        return LogBounds(max(first.lower, second.lower), max(first.upper, second.upper))
+        gamma = self.omission_probability
+        return largest([log_shift_sum(self.n_honest, p, epsilon) for p in (gamma, 1 - gamma)])
 
 
 @dataclass(frozen=True, slots=True)
-class HistogramProfile(PrivacyProfile):
+class ExchangeProfile(PrivacyProfile):
     """(Y + 1, Y') against (Y, Y' + 1): one user moves from one bin to another.
 
     The likelihood ratio a (N - b) / ((N - a) b) does not depend on the noise level, and the

@@ -1,0 +1,31 @@
+"""What a calibration is asked for: the checks that all protocols share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.neighbours import Neighbours
+
+Method = Literal["exact", "paper"]
+
+
+def check_method(method: object) -> None:
+    """Raise InvalidParameter unless a method is "exact" or "paper"."""
+    if method not in ("exact", "paper"):
+        raise InvalidParameter(
+            explain('method "exact" or "paper"', f"method={method!r}", "Use one of the two")
+        )
+
+
+def require_replace_one(guarantee: Guarantee) -> None:
+    """Raise IncompatibleClaims unless a guarantee is about replacing one record."""
+    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
+        raise IncompatibleClaims(
+            explain(
+                'neighbours="replace_one"',
+                guarantee.neighbours.value,
+                "The number of users is public here: state the claim for replaced records",
+            )
+        )
