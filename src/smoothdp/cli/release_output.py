@@ -26,6 +26,7 @@ def show_release(
             }
         result |= {
             "guarantee": found.guarantee.sentence(),
+            "claim": json.loads(found.guarantee.to_json()),
             "mechanism": found.mechanism,
             "n_records": n_records,
             "missing": note,

@@ -17,7 +17,7 @@ from smoothdp.plots.densities import plot_densities
 from smoothdp.plots.deviations import plot_deviations
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
-from smoothdp.report.noise_table import paper_deviation
+from smoothdp.report.noise_comparison import paper_deviation
 from smoothdp.text import table
 
 _SMOOTHINGS = ("0.001", "0.01", "0.05", "0.1", "0.2", "0.25", "0.3", "0.4", "0.45", "0.49")

@@ -1,1 +1,26 @@
-"""Figures. matplotlib is imported inside the calls, so it stays an extra."""
+"""Pictures: each function returns matplotlib axes, and `save` writes them to a file.
+
+matplotlib is imported inside the calls, so it stays an extra (`pip install "smoothdp[plot]"`).
+Colours are told apart by colour-blind readers, and every curve has its own kind of line.
+"""
+
+from smoothdp.plots.canvas import save
+from smoothdp.plots.densities import plot_densities
+from smoothdp.plots.error_by_budget import plot_error_by_budget
+from smoothdp.plots.inline import inline_svg
+from smoothdp.plots.profile import plot_profile, plot_profiles
+from smoothdp.plots.sensitivity import plot_sensitivity
+from smoothdp.plots.tails import plot_tails
+from smoothdp.plots.tradeoff import plot_tradeoff
+
+__all__ = [
+    "inline_svg",
+    "plot_densities",
+    "plot_error_by_budget",
+    "plot_profile",
+    "plot_profiles",
+    "plot_sensitivity",
+    "plot_tails",
+    "plot_tradeoff",
+    "save",
+]

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey print.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+PURPLE = "#9A4C7D"
+STYLES = (
+    (BLUE, "-"),
+    (ORANGE, "--"),
+    (GREEN, "-."),
+    ("black", ":"),
+    (PURPLE, (0, (6, 1, 1, 1, 1, 1))),
+    (GREY, (0, (1, 3))),
+)
+"""Colour and line of the first, second, ... curve: told apart by either alone."""
 
 
 def new_axes(width: float = 7.0, height: float = 4.2) -> Axes:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from smoothdp.plots.canvas import BLUE, GREEN, new_axes
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, STYLES, new_axes
+from smoothdp.plots.inputs import HasProfile, by_label, label_axes, power_ticks, profile_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from smoothdp.privacy.profile import PrivacyProfile
+
+_LN10 = math.log(10)
+_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 def plot_profile(
@@ -25,14 +31,75 @@ def plot_profile(
     ``reference`` is a horizontal line: a log10 value and its label.
     """
     axes = new_axes()
-    epsilons = [largest_epsilon * step / 120 for step in range(121)]
-    logs = [profile.log_delta(epsilon) / math.log(10) for epsilon in epsilons]
-    drawn = [(e, value) for e, value in zip(epsilons, logs, strict=True) if value > -math.inf]
-    axes.plot(*zip(*drawn, strict=True), color=BLUE, label="delta, exact")
+    axes.plot(*_curve(profile, largest_epsilon, 120, -math.inf), color=BLUE, label="delta, exact")
     if reference is not None:
         axes.axhline(reference[0], color=GREEN, linestyle="--", label=reference[1])
-    axes.set_xlabel("epsilon")
-    axes.set_ylabel("log10 delta")
-    axes.set_title(title, fontsize=10)
-    axes.legend(frameon=False, fontsize=9)
+    label_axes(axes, x="epsilon", y="log10 delta", title=title)
     return axes
+
+
+def plot_profiles(
+    items: Mapping[str, PrivacyProfile | HasProfile] | PrivacyProfile | HasProfile,
+    *,
+    largest_epsilon: float,
+    title: str,
+    least_log10: float = -300.0,
+    reference: tuple[float, str] | None = None,
+    n_points: int = 121,
+) -> Axes:
+    """Draw one to six privacy profiles: delta against epsilon, logarithmically, to 1e-300.
+
+    Args:
+        items: profiles, or claims, mechanisms and protocols with ``.profile()``, by label.
+        largest_epsilon: the right end, > 0.
+        title: of the picture.
+        least_log10: log10 of the least delta drawn, < 0; it may lie below floats.
+        reference: a horizontal line: a log10 value and its label.
+        n_points: epsilons at which each profile is asked.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
+        MissingExtra: matplotlib is not installed.
+    """
+    if not (0 < largest_epsilon < math.inf and -math.inf < least_log10 < 0 and n_points > 1):
+        raise InvalidParameter(
+            explain(
+                "0 < largest_epsilon, least_log10 < 0 and n_points > 1",
+                f"{largest_epsilon}, {least_log10}, {n_points}",
+                "Choose a range to draw",
+            )
+        )
+    axes, lowest = new_axes(), 0.0
+    for (label, item), (colour, line) in zip(
+        by_label(items, label="delta").items(), STYLES, strict=False
+    ):
+        xs, ys = _curve(profile_of(item), largest_epsilon, n_points - 1, least_log10)
+        axes.plot(xs, ys, color=colour, linestyle=line, label=label)
+        lowest = min([lowest, *ys])
+    if reference is not None:
+        axes.axhline(reference[0], color=GREY, linestyle="--", linewidth=1, label=reference[1])
+        lowest = min(lowest, reference[0])
+    step = next((step for step in _STEPS if step * 7 >= -lowest), -lowest / 6)
+    lowest = min(lowest, -step)
+    if step >= 1:
+        power_ticks(axes, [-step * k for k in range(math.floor(-lowest / step) + 1)])
+        label_axes(axes, x="epsilon", y="delta", title=title)
+    else:
+        label_axes(axes, x="epsilon", y="log10 delta", title=title)
+    axes.set_ylim(1.03 * lowest, -0.03 * lowest)
+    axes.set_xlim(0, largest_epsilon)
+    return axes
+
+
+def _curve(
+    profile: PrivacyProfile, largest: float, n_steps: int, least: float
+) -> tuple[list[float], list[float]]:
+    """Return epsilons and log10 of delta there; where delta is 0 or too small nothing."""
+    xs, ys = [], []
+    for place in range(n_steps + 1):
+        epsilon = largest * place / n_steps
+        value = profile.log_delta(epsilon) / _LN10
+        if value > -math.inf and value >= least:
+            xs.append(epsilon)
+            ys.append(value)
+    return xs, ys

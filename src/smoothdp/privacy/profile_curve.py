@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.privacy.atoms import Atoms, log_of
 from smoothdp.privacy.tradeoff import TradeoffFunction
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # e^700 is still a float.
 _LARGEST_EPSILON = 700.0
 _LEAST_DELTA = "1e-15"
+_FLAT = 1e-9
 
 Line = tuple[float, float]
 """Slope, and height at alpha = 0."""
@@ -34,6 +36,10 @@ def curve_of_profile(profile: PrivacyProfile, *, n_lines: int = 200) -> Tradeoff
     last = profile.epsilon(0)
     if math.isinf(last):
         last = profile.epsilon(_LEAST_DELTA)
+    if math.isinf(last):
+        # Delta never falls that far: the last line is where it stops falling.
+        floor = profile.log_delta(_LARGEST_EPSILON) + _FLAT
+        last = smallest_true(lambda e: profile.log_delta(e) <= floor, high=_LARGEST_EPSILON)
     last = min(last, _LARGEST_EPSILON)
     lines = []
     for place in range(n_lines - 1, -1, -1) if last > 0 else [0]:

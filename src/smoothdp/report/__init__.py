@@ -3,12 +3,21 @@
 from smoothdp.report.account import Account
 from smoothdp.report.collect import collect_histogram, collect_mean, collect_share
 from smoothdp.report.collection import Collection
+from smoothdp.report.html import (
+    HtmlReport,
+    report_counts,
+    report_model,
+    report_plan,
+    report_protocol,
+    report_release,
+)
 from smoothdp.report.measurement import Measurement, measure_histogram
-from smoothdp.report.noise_table import NoiseTable, noise_table
+from smoothdp.report.noise_comparison import NoiseTable, noise_table
 
 __all__ = [
     "Account",
     "Collection",
+    "HtmlReport",
     "Measurement",
     "NoiseTable",
     "collect_histogram",
@@ -16,4 +25,9 @@ __all__ = [
     "collect_share",
     "measure_histogram",
     "noise_table",
+    "report_counts",
+    "report_model",
+    "report_plan",
+    "report_protocol",
+    "report_release",
 ]

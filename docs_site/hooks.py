@@ -1,0 +1,49 @@
+"""MkDocs hooks: pictures are drawn, and every command shows its help as the code has it."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any
+
+import click
+
+from docs_site.pictures import PICTURES, svg
+from smoothdp.cli.main import commands
+
+File: Any = import_module("mkdocs.structure.files").File
+_drawn: dict[str, str] = {}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pictures to the site; those of an earlier build of this process are kept."""
+    for name, draw in PICTURES.items():
+        if name not in _drawn:
+            _drawn[name] = svg(draw())
+        files.append(File.generated(config, f"pictures/{name}.svg", content=_drawn[name]))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put the full help below the heading of each command of the reference."""
+    if page.file.src_uri != "reference/cli.md":
+        return markdown
+    return re.sub(
+        r"^(#{2,3}) `(smoothdp[a-z -]*)`\n(.*?)(?=^#{2,3} |\Z)",
+        lambda found: f"{found[0].rstrip()}\n\n{_help(found[2])}\n\n",
+        markdown,
+        flags=re.DOTALL | re.MULTILINE,
+    )
+
+
+def _help(path: str) -> str:
+    """Return the help of a command as a folded block."""
+    command: click.Command = commands
+    context = click.Context(command, info_name="smoothdp", max_content_width=90)
+    for name in path.split()[1:]:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+        context = click.Context(command, info_name=name, parent=context, max_content_width=90)
+    lines = "\n".join("    " + line for line in command.get_help(context).splitlines())
+    indented = lines.replace("\n", "\n    ")
+    return f'??? note "{path} --help"\n\n    ```\n    {indented[4:].lstrip()}\n    ```'
