@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         SmoothNoise,
         StratifiedHistogram,
         SubsampledGaussian,
+        default_trim,
         release,
     )
     from smoothdp.planning import (
@@ -150,6 +151,7 @@ _HOMES = {
     "compose": "smoothdp.privacy.composition",
     "compose_smoothed": "smoothdp.smoothed",
     "count_column": "smoothdp.data",
+    "default_trim": "smoothdp.mechanisms",
     "errors_by_epsilon": "smoothdp.planning",
     "errors_by_size": "smoothdp.planning",
     "guarantee_from_json": "smoothdp.privacy",
@@ -226,6 +228,7 @@ __all__ = [
     "compose",
     "compose_smoothed",
     "count_column",
+    "default_trim",
     "errors_by_epsilon",
     "errors_by_size",
     "guarantee_from_json",

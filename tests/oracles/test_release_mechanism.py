@@ -224,10 +224,10 @@ def test_an_explicit_window_stays() -> None:
 
 def test_trimmed_mean_smoothing() -> None:
     query = TrimmedMean("0.1", bounds=(0, 1))
-    # m = 1000, w = 8000: ln(1.25e5) / 1000 = .0117 is below .05.
+    # m = 1000, w = 8000: ln(6.25e4) / 1000 = .011 is below .05.
     assert default_smoothing(query, PureDP(1), 10**4) == Fraction(5, 100)
-    # m = 10, w = 80: ln(1.25e5) / 10 = 1.17 is above the cap.
+    # m = 10, w = 80: ln(6.25e4) / 10 = 1.1 is above the cap.
     assert default_smoothing(query, PureDP(1), 100) == Fraction(32, 100)
     assert default_smoothing(query, ZCDP(HALF), 100) == Fraction(6, 10)
-    # m = 100, w = 800: ln(1.25e5) / 100 = .117.
-    assert default_smoothing(query, PureDP(1), 1000) == Fraction("0.117")
+    # m = 100, w = 800: ln(6.25e4) / 100 = .11.
+    assert default_smoothing(query, PureDP(1), 1000) == Fraction("0.11")

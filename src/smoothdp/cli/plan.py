@@ -22,6 +22,7 @@ from smoothdp.report.plan_picture import draw_plan
 @click.option("--public-sample", type=click.Path(path_type=Path), help="A file of public data.")
 @click.option("--column", help="Column of --public-sample.")
 @click.option("--keep-trim", is_flag=True, help="Keep the trimming given.")
+@click.option("--confidence", help="Choose for error bars that cover with this probability.")
 @click.option("--out", type=click.Path(path_type=Path), default="plan.json", show_default=True)
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the error against n.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON on stdout.")
@@ -40,6 +41,7 @@ def plan(
     public_sample: Path | None,
     column: str | None,
     keep_trim: bool,
+    confidence: str | None,
     out: Path,
     plot: Path | None,
     as_json: bool,
@@ -66,7 +68,12 @@ def plan(
     if public_sample is not None and column is not None:
         assuming = sd.read_column(public_sample, column)
     found = sd.plan(
-        query, guarantee=guarantee, n_records=n_records, assuming=assuming, keep_trim=keep_trim
+        query,
+        guarantee=guarantee,
+        n_records=n_records,
+        assuming=assuming,
+        keep_trim=keep_trim,
+        confidence=confidence,
     )
     if plot is not None:
         draw_plan(found, plot, assuming=assuming)

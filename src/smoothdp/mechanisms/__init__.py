@@ -10,6 +10,7 @@ from smoothdp.mechanisms.release_statistic import release
 from smoothdp.mechanisms.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling_winner import SamplingWinner
+from smoothdp.mechanisms.smooth.defaults import default_trim
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.stratified import StratifiedHistogram
@@ -29,5 +30,6 @@ __all__ = [
     "SmoothNoise",
     "StratifiedHistogram",
     "SubsampledGaussian",
+    "default_trim",
     "release",
 ]

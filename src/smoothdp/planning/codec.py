@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from smoothdp import noise
 from smoothdp.errors import InvalidData, SmoothdpError, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
+from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.result import Alternative, Plan
 from smoothdp.privacy.codec import guarantee_from_json
@@ -49,9 +51,16 @@ def to_json(plan: Plan) -> str:
         **{name: getattr(plan, name) for name in _ERRORS},
         "assumption": plan.assumption,
         "runners_up": [
-            {**_choice(other), "rmse": other.rmse, "privacy_rmse": other.privacy_rmse}
+            {
+                **_choice(other),
+                "rmse": other.rmse,
+                "privacy_rmse": other.privacy_rmse,
+                "half_width": other.half_width,
+            }
             for other in plan.runners_up
         ],
+        "confidence": None if plan.confidence is None else exact_text(plan.confidence),
+        "half_width": plan.half_width,
     }
     return json.dumps(fields, indent=1)
 
@@ -85,10 +94,15 @@ def plan_from_json(text: str) -> Plan:
             assumption=str(fields["assumption"]),
             runners_up=tuple(
                 Alternative(
-                    *_read_choice(other), float(other["rmse"]), float(other["privacy_rmse"])
+                    *_read_choice(other),
+                    float(other["rmse"]),
+                    float(other["privacy_rmse"]),
+                    _read_number(other.get("half_width")),
                 )
                 for other in fields["runners_up"]
             ),
+            confidence=_read_confidence(fields.get("confidence")),
+            half_width=_read_number(fields.get("half_width")),
         )
     except KeyError as error:
         raise _refused(f"no field {error}") from None
@@ -119,6 +133,14 @@ def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]
     first = [query.pop(name) for name in ("q", "trim", "drop_low") if name in query]
     made = make_query(*first, bounds=bounds, **query)
     return made, make_law(**law), exact_fraction(fields["smoothing"], name="smoothing")
+
+
+def _read_number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _read_confidence(value: Any) -> Fraction | None:
+    return None if value is None else Coverage.read(value).confidence
 
 
 def _refused(got: str) -> InvalidData:

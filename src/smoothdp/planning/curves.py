@@ -20,6 +20,7 @@ class ErrorPoint:
     rmse: float
     rmse_without_privacy: float
     rmse_lower_bound: float
+    privacy_rmse: float
 
 
 def errors_by_size(
@@ -49,4 +50,6 @@ def errors_by_epsilon(
 
 
 def _point(x: float, made: Plan) -> ErrorPoint:
-    return ErrorPoint(x, made.rmse, made.rmse_without_privacy, made.rmse_lower_bound)
+    return ErrorPoint(
+        x, made.rmse, made.rmse_without_privacy, made.rmse_lower_bound, made.privacy_rmse
+    )

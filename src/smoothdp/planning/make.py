@@ -6,30 +6,26 @@ import math
 from dataclasses import dataclass
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import Rule, default_smoothing
-from smoothdp.noise import NoiseDistribution
 from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
-from smoothdp.planning.noise_levels import (
-    estimated,
-    families,
-    log_deviations,
-    log_least_deviation,
-    short,
-)
+from smoothdp.planning.noise_levels import short
+from smoothdp.planning.price import Price
 from smoothdp.planning.result import Alternative, Plan
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples
+from smoothdp.privacy.concentrated import TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.queries import Mean, Median, Quantile, Query
 
 _SAMPLES = 800
-_TIE = 1.02
+_TIE = math.log(1.02)
 _RATES = 18
-_LEAST = 0.015
+_LEAST, _LEAST_FOR_BARS = 0.015, 0.006
 _MOST, _MOST_UNKNOWN = 0.45, 0.32
 _MOST_CONCENTRATED = 0.6
 _RUNNERS_UP = 3
@@ -52,13 +48,22 @@ def plan(
     n_records: int,
     assuming: object = None,
     keep_trim: bool = False,
+    confidence: Parameter | None = None,
 ) -> Plan:
     """Return the release of least expected squared error under an assumption about the data.
 
-    Window or trimming, smoothing t and noise law are searched. For a trimmed mean the error is
-    that for the mean of a record clamped to the bounds, so that trimming counts as bias; for a
-    median or quantile it is the distance to the plain sample quantile, so that a wide window
-    counts against itself even if the assumed law is symmetric.
+    Searched: 18 smoothings t on a geometric grid, from .015 epsilon (.006 with a confidence) to
+    .45 epsilon (zCDP .6 sqrt(2 rho); truncated CDP around the largest that noise can serve);
+    windows of 1, 3, ... values in steps of 22%, up to .3 of
+    the values on the shorter side of the rank; trims of 0, 1, ... values in such steps, up to
+    .45 n a side; and for the best of these PolyPlace against Student's T (pure DP alone: other
+    guarantees have one family). For a trimmed mean the error is that for the mean of a record
+    clamped to the bounds, so that trimming counts as bias; for a median or quantile it is the
+    distance to the plain sample quantile, so that a wide window counts against itself even if
+    the assumed law is symmetric.
+
+    With a confidence the mean half-width of the error bars, in deviations of a normal law, takes
+    the place of the noise: window and smoothing suit the interval, at some cost to the value.
 
     A plan sees no private data. A wrong assumption costs accuracy, never privacy.
 
@@ -72,9 +77,10 @@ def plan(
             (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for bounds
             1e5 spreads wide: a rule cannot search.
         keep_trim: whether the trimming given is kept.
+        confidence: that of the error bars which the release is to have; None: none.
 
     Raises:
-        InvalidParameter: an argument outside its domain.
+        InvalidParameter: an argument outside its domain, or error bars that no smoothing allows.
         IncompatibleClaims: a guarantee about adding or removing records.
         InvalidData: a sample that is no column of numbers; too few records for the statistic.
 
@@ -89,14 +95,12 @@ def plan(
     """
     n_records = exact_int(n_records, name="n_records", minimum=1)
     _check(query, guarantee)
+    level = None if confidence is None else Coverage.read(confidence).confidence
     assumption = read_assumption(assuming, query.bounds)
     queries = candidate_queries(query, n_records, keep_trim=keep_trim)
-    rates = _rates(query, guarantee, n_records, assumption)
-    levels = log_deviations(guarantee, rates)
-    if all(math.isinf(level) for level in levels):
-        raise InvalidParameter(
-            explain("a guarantee that some noise can keep", f"{guarantee!r}", "Weaken it")
-        )
+    price = Price(guarantee, n_records, level)
+    rates = _rates(query, price, assumption)
+    costs = {public: price.log_costs(rates, is_public=public) for public in (False, True)}
     reference = plain(query)
     bounds = float(query.bounds[0]), float(query.bounds[1])
     drops = {found.drops(n_records) for found in (*queries, reference)}
@@ -107,40 +111,48 @@ def plan(
         window = candidate.drops(n_records)
         without = error.criterion(window)
         squares = samples.log_squared_sensitivities(window, rates)
+        if level is not None and sum(window) == 0:
+            # The bars are for the public S, (b - a) / n.
+            squares = [2 * math.log((bounds[1] - bounds[0]) / n_records)] * len(rates)
         choices += [
-            _Choice(candidate, rate, square, without + math.exp(min(square + 2 * level, 700)))
-            for rate, square, level in zip(rates, squares, levels, strict=True)
+            _Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
+            for rate, square, cost in zip(rates, squares, costs[sum(window) == 0], strict=True)
+            if math.isfinite(cost)
         ]
-    return _made(choices, guarantee, n_records, error, assumption)
+    if not choices:
+        if level is not None:
+            # At the least smoothing tried: says what is needed.
+            price.split(short(rates[0]), is_public=False)
+        raise InvalidParameter(
+            explain("a guarantee that some noise can keep", f"{guarantee!r}", "Weaken it")
+        )
+    return _made(choices, price, error, assumption)
 
 
 def _made(
-    choices: list[_Choice],
-    guarantee: Guarantee,
-    n_records: int,
-    error: SamplingError,
-    assumption: Assumption,
+    choices: list[_Choice], price: Price, error: SamplingError, assumption: Assumption
 ) -> Plan:
     """Return the plan of the best choice, its noise certified."""
     best_of: dict[tuple[int, int], _Choice] = {}
     for choice in sorted(choices, key=lambda c: c.criterion):
-        best_of.setdefault(choice.query.drops(n_records), choice)
+        best_of.setdefault(choice.query.drops(price.n_records), choice)
     best, *others = best_of.values()
     rate = short(best.rate)
-    weighed = _weighed([best], families(guarantee), guarantee, n_records, error)
-    law = weighed[0].noise
-    calibration = law.calibrate(guarantee, smoothing=rate)
-    family = type(law)
-    runners = weighed[1:] + _weighed(others[:_RUNNERS_UP], (family,), guarantee, n_records, error)
-    runners.sort(key=lambda a: a.privacy_rmse if error.is_quantile else a.rmse)
-    window = best.query.drops(n_records)
-    noise = math.exp(best.log_square / 2) * calibration.standard_deviation
-    least = math.exp(best.log_square / 2 + log_least_deviation(guarantee, rate))
+    window = best.query.drops(price.n_records)
+    chosen, *same = _weighed(best, price, error)
+    rest, _ = price.split(rate, is_public=sum(window) == 0)
+    deviation = chosen.noise.calibrate(rest, smoothing=rate).standard_deviation
+    # One law for each of the other statistics, two for that chosen.
+    runners = same + [_weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
+    if price.confidence is None:
+        runners.sort(key=lambda a: a.privacy_rmse if error.is_quantile else a.rmse)
+    noise = math.exp(best.log_square / 2) * deviation
+    least = math.exp(best.log_square / 2 + price.log_least(rate, is_public=sum(window) == 0))
     return Plan(
         query=best.query,
-        guarantee=guarantee,
-        n_records=n_records,
-        noise=law,
+        guarantee=price.guarantee,
+        n_records=price.n_records,
+        noise=chosen.noise,
         smoothing=rate,
         rmse=math.hypot(error.total(window), noise),
         privacy_rmse=math.hypot(error.moved(window), noise),
@@ -148,52 +160,52 @@ def _made(
         rmse_lower_bound=math.hypot(error.total(window), least),
         assumption=assumption.text,
         runners_up=tuple(runners[:_RUNNERS_UP]),
+        confidence=price.confidence,
+        half_width=chosen.half_width,
     )
 
 
-def _weighed(
-    choices: list[_Choice],
-    kinds: tuple[type[NoiseDistribution], ...],
-    guarantee: Guarantee,
-    n_records: int,
-    error: SamplingError,
-) -> list[Alternative]:
-    """Return choices with laws of some families, by estimated scales; the best law first.
+def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[Alternative]:
+    """Return a choice with laws of some families, by estimated scales; the best law first.
 
     An earlier family counts as better up to 2%: its certificates are quicker.
     """
-    found = []
-    for choice in choices:
-        window, rate = choice.query.drops(n_records), short(choice.rate)
-        for kind in kinds:
-            law = estimated(kind, guarantee, rate)
-            if law is None:
-                continue
-            noise = math.exp(choice.log_square / 2 + law[1])
-            total, moved = error.total(window), error.moved(window)
-            found.append(
-                Alternative(
-                    choice.query, law[0], rate, math.hypot(total, noise), math.hypot(moved, noise)
-                )
-            )
-    ranks = {kind: rank for rank, kind in enumerate(kinds)}
-    return sorted(found, key=lambda a: a.privacy_rmse * _TIE ** ranks[type(a.noise)])
+    window, rate = choice.query.drops(price.n_records), short(choice.rate)
+    total, moved = error.total(window), error.moved(window)
+    ranked = []
+    for place, quote in enumerate(price.quotes(rate, is_public=sum(window) == 0)):
+        noise = math.exp(choice.log_square / 2 + quote.log_deviation)
+        half = math.exp(choice.log_square / 2 + quote.log_half_width)
+        found = Alternative(
+            choice.query,
+            quote.law,
+            rate,
+            math.hypot(total, noise),
+            math.hypot(moved, noise),
+            None if price.confidence is None else half,
+        )
+        ranked.append((quote.log_cost(price.per_deviation) + place * _TIE, place, found))
+    return [found for _, _, found in sorted(ranked, key=lambda row: row[:2])]
 
 
-def _rates(
-    query: Query, guarantee: Guarantee, n_records: int, assumption: Assumption
-) -> list[float]:
+def _rates(query: Query, price: Price, assumption: Assumption) -> list[float]:
     """Return the smoothings to try."""
-    e = Rule.of(guarantee).epsilon
+    guarantee, e = price.guarantee, Rule.of(price.guarantee).epsilon
     if isinstance(query, Mean):
         # The sensitivity is the same at all data, whatever t is.
-        return [float(default_smoothing(query, guarantee, n_records))]
+        return [float(default_smoothing(query, guarantee, price.n_records))]
     most = _MOST_CONCENTRATED
     if isinstance(guarantee, PureDP | ApproxDP):
         most = _MOST_UNKNOWN if assumption.is_default else _MOST
-    most = min(most, Rule.of(guarantee).most) if assumption.is_default else most
-    ratio = (most / _LEAST) ** (1 / (_RATES - 1))
-    return [float(short(min(_LEAST * e * ratio**k, 20.0))) for k in range(_RATES)]
+    cap = Rule.of(guarantee).most
+    most = min(most, cap) if assumption.is_default else most
+    # Error bars pay for t a second time: smaller ones are tried, larger ones are refused anyway.
+    least = _LEAST if price.confidence is None else _LEAST_FOR_BARS
+    if isinstance(guarantee, TruncatedCDP):
+        # Beyond twice the cap of the rule noise costs several times as much, or none serves.
+        least, most = min(least, cap / 5), min(most, 2 * cap)
+    ratio = (most / least) ** (1 / (_RATES - 1))
+    return [float(short(min(least * e * ratio**k, 20.0))) for k in range(_RATES)]
 
 
 def _is_quantile(query: Query) -> bool:

@@ -1,9 +1,9 @@
-"""How much noise a smoothing costs: ln of the deviation at S = 1, for many smoothings at once."""
+"""How much noise a smoothing costs at S = 1, estimated; nothing here is certified."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -11,14 +11,7 @@ import numpy as np
 
 from smoothdp.errors import SmoothdpError
 from smoothdp.mechanisms.smooth.defaults import Rule, default_family
-from smoothdp.noise import (
-    ArsinhNormal,
-    Gaussian,
-    Log1pNormal,
-    NoiseDistribution,
-    PolyPlace,
-    StudentT,
-)
+from smoothdp.noise import NoiseDistribution, StudentT
 from smoothdp.noise.calibration import best_shape
 from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
@@ -35,25 +28,22 @@ def short(rate: float) -> Fraction:
     return Fraction(f"{rate:.2g}")
 
 
-def log_deviations(guarantee: Guarantee, rates: Sequence[float]) -> list[float]:
-    """Return ln of the deviation of the default law for each smoothing; inf where none serves.
+def over_rates(
+    guarantee: Guarantee, rates: Sequence[float], level: Callable[[Fraction], float]
+) -> list[float]:
+    """Return ln of what noise costs for each smoothing; inf where none serves.
 
-    Pure DP exactly; otherwise estimated at some smoothings and interpolated.
+    Pure DP and truncated CDP at each of them; otherwise at some, and interpolated.
     """
-    if isinstance(guarantee, PureDP):
-        return [_log_deviation(guarantee, short(rate)) for rate in rates]
+    if isinstance(guarantee, PureDP | TruncatedCDP):
+        return [level(short(rate)) for rate in rates]
     e = Rule.of(guarantee).epsilon
-    knots = [(k * e, _log_deviation(guarantee, short(k * e))) for k in _KNOTS]
-    finite = [(rate, level) for rate, level in knots if math.isfinite(level)]
+    knots = [(k * e, level(short(k * e))) for k in _KNOTS]
+    finite = [(rate, value) for rate, value in knots if math.isfinite(value)]
     if not finite:
         return [math.inf] * len(rates)
     x, y = zip(*finite, strict=True)
     return [float(np.interp(rate, x, y)) if rate <= x[-1] * 1.01 else math.inf for rate in rates]
-
-
-def _log_deviation(guarantee: Guarantee, rate: Fraction) -> float:
-    found = estimated(default_family(guarantee, rate), guarantee, rate)
-    return math.inf if found is None else found[1]
 
 
 @lru_cache(maxsize=4096)
@@ -74,13 +64,10 @@ def estimated(
     return (law, math.log(law.variance) / 2 - math.log(shift)) if shift > 0 else None
 
 
-def families(guarantee: Guarantee) -> tuple[type[NoiseDistribution], ...]:
-    """Return the families of laws that a plan compares."""
-    if isinstance(guarantee, ZCDP):
-        return ArsinhNormal, Log1pNormal
-    if isinstance(guarantee, TruncatedCDP):
-        return (Gaussian,)
-    return (PolyPlace, StudentT) if isinstance(guarantee, PureDP) else (PolyPlace,)
+def families(guarantee: Guarantee, rate: Fraction) -> tuple[type[NoiseDistribution], ...]:
+    """Return the families of laws that a plan compares at a smoothing, the default one first."""
+    default = default_family(guarantee, rate)
+    return (default, StudentT) if isinstance(guarantee, PureDP) else (default,)
 
 
 def log_least_deviation(guarantee: Guarantee, rate: Fraction) -> float:

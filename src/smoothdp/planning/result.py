@@ -29,12 +29,14 @@ class Alternative:
     smoothing: Fraction
     rmse: float
     privacy_rmse: float
+    half_width: float | None = None
 
     def describe(self) -> str:
         """Return the choice in one line."""
         return (
             f"{self.query.describe()}; {self.noise!r}, t = {exact_text(self.smoothing)}: "
             f"error {self.rmse:.4g}, by privacy {self.privacy_rmse:.4g}"
+            + ("" if self.half_width is None else f", bars +- {self.half_width:.4g}")
         )
 
 
@@ -60,6 +62,8 @@ class Plan:
             on noise is known for approximate DP, where it is the error without noise.
         assumption: what was assumed, in words.
         runners_up: the best of the other choices, best first.
+        confidence: of the error bars that the choice was made for; None: for the value alone.
+        half_width: the mean half-width of those bars to expect, None without them.
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "section 1.1")
@@ -74,6 +78,8 @@ class Plan:
     rmse_lower_bound: float
     assumption: str
     runners_up: tuple[Alternative, ...] = ()
+    confidence: Fraction | None = None
+    half_width: float | None = None
 
     def mechanism(
         self,
@@ -86,17 +92,20 @@ class Plan:
     ) -> SmoothNoise:
         """Return the mechanism of the plan; its noise is calibrated anew.
 
-        With a confidence, a share of the guarantee goes to error bars, the noise is of the same
-        family with a shape for the rest, and the errors of the plan are exceeded a little.
+        With a confidence, a share of the guarantee goes to error bars, and the noise is of the
+        same family with a shape for the rest. A plan that was made without it is then exceeded
+        in its errors, and may lead to bars that are longer than need be.
 
         Args:
-            round_to, clamp, confidence, covers, sd_bound: as `release` takes them.
+            confidence: None: that of the plan, if it has one.
+            round_to, clamp, covers, sd_bound: as `release` takes them.
 
         Raises:
             InvalidParameter: a noise that cannot keep the guarantee at this smoothing, or error
                 bars that are refused.
         """
-        coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+        wanted = self.confidence if confidence is None else confidence
+        coverage = read_coverage(wanted, covers=covers, sd_bound=sd_bound)
         return SmoothNoise.calibrate(
             self.query,
             guarantee=self.guarantee,
@@ -159,5 +168,10 @@ class Plan:
             f"{self.rmse_without_privacy:.4g} (x {price:.3g}); no noise could go below "
             f"{self.rmse_lower_bound:.4g}",
         ]
+        if self.confidence is not None and self.half_width is not None:
+            lines.append(
+                f"Error bars  {float(self.confidence):.6g} confidence, "
+                f"+- {self.half_width:.4g} on average; a share of the promise pays for them"
+            )
         lines += [f"Runner-up   {other.describe()}" for other in self.runners_up]
         return "\n".join(lines)

@@ -7,9 +7,13 @@ bounds in spreads of the data (taken as 1e5):
 
     quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
                   zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
-    trimmed mean  t = clip(max(.05 e, ln(R n / w) / m), .32 e or .60 e)
+                  truncated CDP: at most the t at which noise costs 4/3, w of .9 of its inverse
+    trimmed mean  t = clip(max(.05 e, ln(R n / 2w) / m), .32 e or .60 e): what the bounds add to
+                  w S falls under 2 w / n spreads, less than the range of the values kept
+    trimming      m = max(.05 n, 3.6 ln(R n) / e), zCDP 2.5 ln(R n) / e; at most .45 n
 
-With error bars a small t pays more: w = odd(40 / e) and t from .025 e (zCDP: 14 / e and .05 e).
+With error bars a small t pays more: w = odd(40 / e) and t from .025 e (zCDP: 20 / e and .05 e;
+the notes' 14 / e leaves bars 10 to 15% longer at the same error of the value).
 
 Source: the notes on accuracy, sections 3 and 4.
 """
@@ -24,12 +28,15 @@ from fractions import Fraction
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.parameters import float_of
 from smoothdp.noise import ArsinhNormal, Gaussian, Log1pNormal, NoiseDistribution, PolyPlace
+from smoothdp.noise.calibration.table import shipped_shape
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
 
 _BOUNDS_IN_SPREADS = 1e5
+_RANGE_IN_SPREADS = 2
+_LEAST_TRIM, _MOST_TRIM = 0.05, 0.45
 _LARGEST_SMOOTHING = 20.0
 _USEFUL = 15
 _DEAREST = 4 / 3
@@ -44,6 +51,7 @@ class Rule:
     window: float
     least: float
     least_trimmed: float
+    trim: float
     most: float
 
     @staticmethod
@@ -55,14 +63,17 @@ class Rule:
         """
         if isinstance(guarantee, PureDP | ApproxDP):
             constants = (40.0, 0.025, 0.025) if error_bars else (14.0, 0.08, 0.05)
-            rule = Rule(float_of(guarantee.exact_epsilon), *constants, 0.32)
+            rule = Rule(float_of(guarantee.exact_epsilon), *constants, 3.6, 0.32)
         elif isinstance(guarantee, ZCDP | TruncatedCDP):
             e = math.sqrt(2 * float_of(guarantee.exact_rho))
             most = 0.6
+            window, least, trimmed = (20.0, 0.05, 0.05) if error_bars else (7.0, 0.2, 0.05)
             if isinstance(guarantee, TruncatedCDP) and e > 0:
                 most = min(most, _dearest(float_of(guarantee.exact_omega), e) / e)
-            constants = (14.0, 0.05, 0.05) if error_bars else (7.0, 0.2, 0.05)
-            rule = Rule(e, *constants, most)
+                # A small t needs a window of about 1 / t.
+                window, least = max(window, 0.9 / most), min(least, 0.7 * most)
+                trimmed = min(trimmed, least)
+            rule = Rule(e, window, least, trimmed, 2.5, most)
         else:
             raise InvalidParameter(
                 explain(
@@ -110,6 +121,28 @@ def resolve_window(
     return Quantile(query.q, bounds=query.bounds, window=window)
 
 
+def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_TRIM) -> int:
+    """Return how many values a trimmed mean leaves out on each side if nobody says.
+
+    More under pure and approximate DP, whose noise pays more for a large t.
+
+    Args:
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
+        n_records: n, public.
+        least: the share a side that is left out however large n is: .05, or .1 for data with
+            tails.
+
+    Raises:
+        InvalidParameter: a guarantee of another kind, or one that allows no loss at all.
+
+    >>> default_trim(PureDP(1), 1001), default_trim(ZCDP("0.5"), 1001)
+    (66, 50)
+    """
+    rule = Rule.of(guarantee)
+    wanted = rule.trim * math.log(_BOUNDS_IN_SPREADS * n_records) / rule.epsilon
+    return math.floor(min(max(least * n_records, wanted), _MOST_TRIM * n_records))
+
+
 def default_smoothing(
     query: Query, guarantee: Guarantee, n_records: int, *, error_bars: bool = False
 ) -> Fraction:
@@ -120,14 +153,16 @@ def default_smoothing(
     """
     rule = Rule.of(guarantee, error_bars=error_bars)
     low, high = query.drops(n_records)
-    width = n_records - low - high
-    least = rule.least if isinstance(query, Median | Quantile) else rule.least_trimmed
+    is_quantile = isinstance(query, Median | Quantile)
+    least = rule.least if is_quantile else rule.least_trimmed
     if low == high == 0:
         # Nothing is left out: the sensitivity is the same at all data, whatever t is.
         share = min(0.001, rule.most)
     else:
         side = min(low, high)
-        jump = math.log(_BOUNDS_IN_SPREADS * n_records / width) / side if side else math.inf
+        # In spreads: a gap of a window, or the range of the values that a mean keeps.
+        kept = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
+        jump = math.log(_BOUNDS_IN_SPREADS / kept) / side if side else math.inf
         share = min(max(least, jump / rule.epsilon), rule.most)
     t = min(share * rule.epsilon, _LARGEST_SMOOTHING)
     if not t > 0:
@@ -143,7 +178,13 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
     if isinstance(guarantee, TruncatedCDP):
         return Gaussian
     if isinstance(guarantee, ZCDP):
-        return ArsinhNormal if smoothing <= rule.epsilon / 2 else Log1pNormal
+        # Up to .6 e log1p-normal saves 1% of the noise at most. Its certificate takes half a
+        # minute unless it comes with the library, that of arsinh-normal a second.
+        ratio = float_of(smoothing) / rule.epsilon
+        is_near = 0.5 < ratio <= rule.most + 1e-9
+        if is_near and shipped_shape(Log1pNormal, guarantee, smoothing) is None:
+            return ArsinhNormal
+        return ArsinhNormal if ratio <= 0.5 else Log1pNormal
     return PolyPlace
 
 

@@ -76,7 +76,7 @@ class ErrorBars:
         factor = pivot_quantile(
             calibration.law,
             miss=float(1 - coverage.confidence),
-            scale_noise=_scale_noise(guarantee),
+            scale_noise=scale_noise(guarantee),
             spread=float(spread),
             sampling=calibration.shift * coverage.sampling(query, n_records),
         )
@@ -171,5 +171,6 @@ def _is_pure(guarantee: Guarantee) -> bool:
     return isinstance(guarantee, PureDP | ApproxDP)
 
 
-def _scale_noise(guarantee: Guarantee) -> ScaleNoise:
+def scale_noise(guarantee: Guarantee) -> ScaleNoise:
+    """Return the law of the noise on ln S that a guarantee can pay for."""
     return ScaleNoise.LAPLACE if _is_pure(guarantee) else ScaleNoise.NORMAL

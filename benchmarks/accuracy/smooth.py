@@ -1,0 +1,44 @@
+"""Errors of smooth-sensitivity releases, exactly given the data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.mechanisms.smooth.pivot import panels
+from smoothdp.mechanisms.smooth_noise import SmoothNoise
+
+FloatArray = NDArray[np.float64]
+
+# ln P(Z > z), from 1/2 down to where nothing is left.
+_EDGES = np.linspace(-60, math.log(0.5), 121)
+
+
+def clamped_squares(
+    mechanism: SmoothNoise, targets: FloatArray, columns: list[FloatArray]
+) -> FloatArray:
+    """Return E (y - target)^2 for each column, y clamped to the bounds."""
+    law, shift = mechanism.noise, mechanism.calibration.shift
+    lower, upper = (float(bound) for bound in mechanism.query.bounds)
+    nodes, weights = panels(_EDGES)
+    z, chance = np.asarray(law.tail_quantile(nodes)), weights * np.exp(nodes)
+    found = []
+    for data, target in zip(columns, targets, strict=True):
+        summary = mechanism.query.summary(data, smoothing=mechanism.smoothing)
+        value, noise = float(summary.value), summary.smooth_sensitivity() / shift * z
+        both = (np.clip(value + side * noise, lower, upper) - target for side in (1, -1))
+        found.append(sum(float(chance @ side**2) for side in both))
+    return np.array(found)
+
+
+def parts(mechanism: SmoothNoise, columns: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return the statistic of each column, and the variance of the noise on it."""
+    deviation = mechanism.calibration.standard_deviation
+    values, noises = [], []
+    for data in columns:
+        summary = mechanism.query.summary(data, smoothing=mechanism.smoothing)
+        values.append(float(summary.value))
+        noises.append((summary.smooth_sensitivity() * deviation) ** 2)
+    return np.array(values), np.array(noises)

@@ -1,0 +1,123 @@
+"""What a value costs, and its error bars if there are any, at S = 1 and before certification."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import NamedTuple
+
+from smoothdp.errors import InvalidParameter
+from smoothdp.mechanisms.smooth.budget import bars_budget
+from smoothdp.mechanisms.smooth.defaults import default_family
+from smoothdp.mechanisms.smooth.error_bars import rest_of, scale_noise
+from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
+from smoothdp.noise import NoiseDistribution
+from smoothdp.planning.noise_levels import estimated, families, log_least_deviation, over_rates
+from smoothdp.privacy.guarantee import Guarantee
+
+
+class Quote(NamedTuple):
+    """A law for one smoothing, and at S = 1 ln of its deviation and of a bar's half-width."""
+
+    law: NoiseDistribution
+    log_deviation: float
+    log_half_width: float
+
+    def log_cost(self, per_deviation: float | None) -> float:
+        """Return ln of what a plan keeps small: the deviation, or the half-width in deviations.
+
+        Args:
+            per_deviation: half-width over deviation of a normal law; None without bars.
+        """
+        if per_deviation is None:
+            return self.log_deviation
+        return self.log_half_width - math.log(per_deviation)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a guarantee buys for n records, with error bars of a confidence or without."""
+
+    guarantee: Guarantee
+    n_records: int
+    confidence: Fraction | None = None
+
+    @property
+    def per_deviation(self) -> float | None:
+        """The half-width of a normal law of deviation 1 at this confidence; None without bars."""
+        if self.confidence is None:
+            return None
+        return NormalDist().inv_cdf((1 + float(self.confidence)) / 2)
+
+    def split(self, rate: Fraction, *, is_public: bool) -> tuple[Guarantee, Fraction]:
+        """Return what is left for the value, and the spread of the noise on ln S.
+
+        Args:
+            rate: the smoothing. is_public: whether S is the same at all data.
+
+        Raises:
+            InvalidParameter: error bars are refused at this smoothing.
+        """
+        if self.confidence is None or is_public:
+            return self.guarantee, Fraction(0)
+        cost, spread = bars_budget(self.guarantee, rate, self.n_records)
+        return rest_of(self.guarantee, cost), spread
+
+    def quotes(self, rate: Fraction, *, is_public: bool) -> list[Quote]:
+        """Return the laws to compare at a smoothing, the default family first; [] if none serve."""
+        try:
+            rest, spread = self.split(rate, is_public=is_public)
+        except InvalidParameter:
+            return []
+        found = []
+        for family in families(rest, rate):
+            quote = self._quote(family, rest, rate, spread)
+            if quote is not None:
+                found.append(quote)
+        return found
+
+    def log_costs(self, rates: Sequence[float], *, is_public: bool) -> list[float]:
+        """Return ln of what is kept small, by the default family, for each smoothing."""
+
+        def level(rate: Fraction) -> float:
+            try:
+                rest, spread = self.split(rate, is_public=is_public)
+            except InvalidParameter:
+                return math.inf
+            quote = self._quote(default_family(rest, rate), rest, rate, spread)
+            return math.inf if quote is None else quote.log_cost(self.per_deviation)
+
+        return over_rates(self.guarantee, rates, level)
+
+    def log_least(self, rate: Fraction, *, is_public: bool) -> float:
+        """Return ln of a deviation that no noise can beat for the value."""
+        return log_least_deviation(self.split(rate, is_public=is_public)[0], rate)
+
+    def _quote(
+        self, family: type[NoiseDistribution], rest: Guarantee, rate: Fraction, spread: Fraction
+    ) -> Quote | None:
+        found = estimated(family, rest, rate)
+        if found is None:
+            return None
+        law, log_deviation = found
+        if self.confidence is None:
+            return Quote(law, log_deviation, math.nan)
+        kind = scale_noise(self.guarantee)
+        stretch = _log_mean_stretch(kind, float(spread))
+        if math.isinf(stretch):
+            return None
+        factor = pivot_quantile(
+            law, miss=float(1 - self.confidence), scale_noise=kind, spread=float(spread)
+        )
+        log_shift = math.log(law.variance) / 2 - log_deviation
+        return Quote(law, log_deviation, math.log(factor) + stretch - log_shift)
+
+
+def _log_mean_stretch(kind: ScaleNoise, spread: float) -> float:
+    """Return ln E e^B: by what the mean bar is longer than one of known S."""
+    if kind is ScaleNoise.NORMAL:
+        return spread * spread / 2
+    return -math.log1p(-spread * spread) if spread < 1 else math.inf
