@@ -91,7 +91,11 @@ def check_command(line: str) -> None:
     assert not isinstance(command, click.Group) or not words or words[0].endswith(".db"), line
     if isinstance(command, click.Group):
         return
-    known = {name for parameter in command.params for name in parameter.opts}
+    known = {
+        name
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    }
     unknown = {word for word in words if re.fullmatch(r"--[a-z-]+", word)} - known
     assert not unknown, f"{line}: {unknown}"
 
@@ -118,7 +122,11 @@ def test_every_option_says_what_it_is(path: str, command: click.Command) -> None
 def test_options_named_on_the_command_line_page_exist() -> None:
     known = {"--help", "--version"}
     for _, command in leaves(commands, "smoothdp"):
-        known |= {name for parameter in command.params for name in parameter.opts}
+        known |= {
+            name
+            for parameter in command.params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
     page = (DOCS / "reference/cli.md").read_text(encoding="utf-8")
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page)) <= known
 

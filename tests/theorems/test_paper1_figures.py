@@ -21,7 +21,7 @@ EXPECTED = {
 def test_figure_2_left() -> None:
     figure = SmoothedElectionFigure.compute()
     assert figure.n_units == 56
-    rows = {row.n_records: row for row in figure.rows}
+    rows = {row.n_records: row for row in figure.sizes}
     for n, logs in EXPECTED.items():
         row = rows[n]
         shift = row.n_lost * math.log(0.9446694695 / 0.9446)
@@ -30,7 +30,9 @@ def test_figure_2_left() -> None:
             # The rest of the move is of the same sign and size.
             assert expected - 1e-5 <= found <= expected + 2 * shift + 1e-5
     # Below 1/n only from about 1e5 on, at epsilon = 7, and 1e6 at .5.
-    private = [row.n_records for row in figure.rows if row.log_deltas[3] < -math.log(row.n_records)]
+    private = [
+        row.n_records for row in figure.sizes if row.log_deltas[3] < -math.log(row.n_records)
+    ]
     assert min(private) > 50_000
 
 
@@ -40,11 +42,11 @@ def test_figure_2_right() -> None:
     figure = GradientFigure.compute()
     notes = {25: 1.25e-1, 100: 8.69e-3, 400: 2.37e-5}
     slopes = []
-    for row in figure.rows:
+    for row in figure.sizes:
         if row.n_records in notes:
             assert math.exp(row.log_estimate) == pytest.approx(notes[row.n_records], rel=0.4)
         assert row.log_upper >= math.log(notes.get(row.n_records, 0) or 1e-300)
         slopes.append(row.log_estimate / math.sqrt(row.n_records))
     assert min(slopes) > 1.5 * max(slopes)
-    by_n = [row.log_estimate / row.n_records for row in figure.rows]
+    by_n = [row.log_estimate / row.n_records for row in figure.sizes]
     assert by_n[0] < 2.5 * by_n[-1]

@@ -290,7 +290,7 @@ def test_figure_1_as_confirmed() -> None:
     """log10 of utility and delta at t = .51, 0.2% lost; votes of 2020 and 1920 are exact."""
     from smoothdp.papers import ElectionFigure
 
-    rows = {row.year: row for row in ElectionFigure.compute().rows}
+    rows = {row.year: row for row in ElectionFigure.compute().elections}
     for year, log_u, log_delta in [
         (2020, -31.953, -31.922),
         (1920, -7.818, -7.786),

@@ -8,6 +8,7 @@ import warnings
 import click
 
 from smoothdp.cli.account import account
+from smoothdp.cli.cite import cite
 from smoothdp.cli.collect import collect
 from smoothdp.cli.measure import measure
 from smoothdp.cli.noise import noise
@@ -38,7 +39,7 @@ def commands(context: click.Context) -> None:
 
 _COMMANDS = (
     *(measure, noise, plan, release, account, collect, report),
-    *(task, serve, submit, results, papers),
+    *(task, serve, submit, results, papers, cite),
 )
 for command in _COMMANDS:
     commands.add_command(command)

@@ -1,20 +1,21 @@
-"""``smoothdp papers``: figures and tables of the papers, recomputed exactly."""
+"""``smoothdp papers``: figures, tables and verdicts of the papers, recomputed."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from smoothdp.cli.progress import progress_bar
-from smoothdp.papers import FIGURES
+from smoothdp.cli.papers_recompute import recompute, size_options
+from smoothdp.cli.papers_verdicts import show_verdicts
+from smoothdp.papers import FIGURES, TABLES
 
 
 @click.group(invoke_without_command=True)
 @click.pass_context
 def papers(context: click.Context) -> None:
-    """Recompute figures of the papers, with exact numbers.
+    """Recompute the papers: figures, tables, and what became of each claim.
 
     \b
     Example:
@@ -24,38 +25,48 @@ def papers(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+papers.add_command(show_verdicts)
+
+
 @papers.command("list")
-def list_figures() -> None:
-    """List the figures that can be recomputed.
+def list_all() -> None:
+    """List the figures and tables that can be recomputed.
 
     \b
     Example:
       smoothdp papers list
     """
     for name, figure in FIGURES.items():
-        click.echo(f"{name}  {figure.title}")
+        click.echo(f"figure  {name:<28}  {figure.title}")
+    for name, table in TABLES.items():
+        click.echo(f"table   {name:<28}  {table.title}")
 
 
-@papers.command()
+@papers.command("figure")
 @click.argument("name")
+@size_options
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the picture.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
-def figure(name: str, out: Path | None, as_json: bool) -> None:
+def show_figure(name: str, out: Path | None, **options: Any) -> None:
     """Recompute one figure: a table, and a picture with --out.
 
     \b
-    Example:
+    Examples:
       smoothdp papers figure smoothed-dp/1 --out figure.png
+      smoothdp papers figure smoothed-dp/5 --full --resume finished --csv figure.csv
     """
-    if name not in FIGURES:
-        raise click.UsageError(
-            f"Expected one of {', '.join(FIGURES)}; got {name!r}. See: smoothdp papers list"
-        )
-    with progress_bar(FIGURES[name].title) as progress:
-        computed = FIGURES[name].compute(progress=progress)
-    if as_json:
-        click.echo(json.dumps(computed.to_dict(), indent=2))
-    else:
-        click.echo(computed.text())
+    computed = recompute(FIGURES, name, **options)
     if out is not None:
-        click.echo(f"\nPicture: {computed.draw(out)}", err=as_json)
+        click.echo(f"\nPicture: {computed.draw(out)}", err=options["as_json"])
+
+
+@papers.command("table")
+@click.argument("name")
+@size_options
+def show_table(name: str, **options: Any) -> None:
+    """Recompute one table.
+
+    \b
+    Example:
+      smoothdp papers table shuffled-histograms/1 --csv histograms.csv
+    """
+    recompute(TABLES, name, **options)

@@ -1,25 +1,41 @@
 """Each paper's tables, figures and verdicts, recomputed."""
 
+from smoothdp.papers.average_figures import (
+    PrivateMeanFigure2,
+    PrivateMeanFigure3,
+    PrivateMeanFigure4,
+    PrivateMeanFigure5,
+    PrivateMeanFigure6,
+    TrimmingFigure,
+)
 from smoothdp.papers.gaussian_shuffling_figures import FixedSetFigure, ShufflingFigure
+from smoothdp.papers.histogram_samples import SamplesTable
+from smoothdp.papers.histogram_table_1 import HistogramTable
+from smoothdp.papers.panel_figure import PanelFigure
+from smoothdp.papers.paper_table import PaperTable
 from smoothdp.papers.polyplace_figures import DensityFigure, DeviationFigure
+from smoothdp.papers.reproduction import Figure, Reproduction
 from smoothdp.papers.smoothed_dp_figure_1 import ElectionFigure
 from smoothdp.papers.smoothed_dp_figure_2 import SmoothedElectionFigure
 from smoothdp.papers.smoothed_dp_figure_2_right import GradientFigure
-
-Figure = (
-    ElectionFigure
-    | SmoothedElectionFigure
-    | GradientFigure
-    | DeviationFigure
-    | DensityFigure
-    | ShufflingFigure
-    | FixedSetFigure
-)
+from smoothdp.papers.smoothed_dp_figure_3 import SettingsFigure
+from smoothdp.papers.smoothed_dp_figure_4 import ModelsFigure
+from smoothdp.papers.smoothed_dp_figure_5 import GradientSettingsFigure
+from smoothdp.papers.smoothed_dp_tables import ComparisonTable, NotionsTable, ThreatsTable
 
 FIGURES: dict[str, type[Figure]] = {
     "smoothed-dp/1": ElectionFigure,
     "smoothed-dp/2": SmoothedElectionFigure,
     "smoothed-dp/2-right": GradientFigure,
+    "smoothed-dp/3": SettingsFigure,
+    "smoothed-dp/4": ModelsFigure,
+    "smoothed-dp/5": GradientSettingsFigure,
+    "average-case-averages/1": TrimmingFigure,
+    "average-case-averages/2": PrivateMeanFigure2,
+    "average-case-averages/3": PrivateMeanFigure3,
+    "average-case-averages/4": PrivateMeanFigure4,
+    "average-case-averages/5": PrivateMeanFigure5,
+    "average-case-averages/6": PrivateMeanFigure6,
     "polyplace/1": DeviationFigure,
     "polyplace/2": DensityFigure,
     "gaussian-shuffling/1": ShufflingFigure,
@@ -27,14 +43,41 @@ FIGURES: dict[str, type[Figure]] = {
 }
 """Figures by name, as ``smoothdp papers figure NAME`` takes it."""
 
+TABLES: dict[str, type[Reproduction]] = {
+    "smoothed-dp/1": NotionsTable,
+    "smoothed-dp/2": ComparisonTable,
+    "smoothed-dp/3": ThreatsTable,
+    "shuffled-histograms/1": HistogramTable,
+    "shuffled-histograms/samples": SamplesTable,
+}
+"""Tables by name, as ``smoothdp papers table NAME`` takes it."""
+
 __all__ = [
     "FIGURES",
+    "TABLES",
+    "ComparisonTable",
     "DensityFigure",
     "DeviationFigure",
     "ElectionFigure",
     "Figure",
     "FixedSetFigure",
     "GradientFigure",
+    "GradientSettingsFigure",
+    "HistogramTable",
+    "ModelsFigure",
+    "NotionsTable",
+    "PanelFigure",
+    "PaperTable",
+    "PrivateMeanFigure2",
+    "PrivateMeanFigure3",
+    "PrivateMeanFigure4",
+    "PrivateMeanFigure5",
+    "PrivateMeanFigure6",
+    "Reproduction",
+    "SamplesTable",
+    "SettingsFigure",
     "ShufflingFigure",
     "SmoothedElectionFigure",
+    "ThreatsTable",
+    "TrimmingFigure",
 ]

@@ -1,10 +1,9 @@
-"""Figures of paper 1 (Liu, Wang, Xia), recomputed exactly."""
+"""Figure 1 of paper 1 (Liu, Wang, Xia), recomputed: elections since 1920."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +11,9 @@ from typing import ClassVar
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.mechanisms.histogram.utility import odds
-from smoothdp.papers.elections import Election, elections
+from smoothdp.papers.elections import elections
+from smoothdp.papers.reproduction import Progress
+from smoothdp.papers.runner import run_cells
 from smoothdp.plots.canvas import save
 from smoothdp.plots.elections import plot_elections
 from smoothdp.text import table, upper_text
@@ -39,36 +40,42 @@ class ElectionRow:
 
 @dataclass(frozen=True, slots=True)
 class ElectionFigure:
-    """Figure 1 of paper 1, recomputed: how private were the elections since 1920?"""
+    """Figure 1 of paper 1, recomputed: how private the elections since 1920 were."""
 
     title: ClassVar[str] = "privacy of US presidential elections with 0.2% of votes lost"
     lost: Fraction
     threshold: Fraction
-    rows: tuple[ElectionRow, ...]
+    elections: tuple[ElectionRow, ...]
 
     @classmethod
     def compute(
         cls,
         *,
+        full: bool = False,
+        store: Path | None = None,
+        progress: Progress | None = None,
         lost: Parameter = "0.002",
         threshold: Parameter = "0.51",
-        progress: Callable[[int, int], None] | None = None,
     ) -> ElectionFigure:
         """Compute delta(x) and the adversary's utility, election by election.
 
         A share ``lost`` of the votes of the two leading candidates is lost at random,
         T = ceil((1 - lost) n); epsilon = ln(threshold / (1 - threshold)). The utility is
-        the larger of the two, over which candidate's vote the adversary is after.
+        the larger of the two, over which candidate's vote the adversary is after. Both sizes
+        are the same: all elections.
         """
         share = exact_fraction(lost, name="lost")
         accuracy = exact_fraction(threshold, name="threshold")
-        every = elections()
-        rows = []
-        for done, election in enumerate(every, 1):
-            rows.append(_row(election, share, accuracy))
-            if progress is not None:
-                progress(done, len(every))
-        return cls(share, accuracy, tuple(rows))
+        cells = [(election.year, str(share), str(accuracy)) for election in elections()]
+        found = run_cells(
+            "smoothed-dp/1",
+            cells,
+            election_row,
+            store=store,
+            progress=progress,
+            workers=None if full else 1,
+        )
+        return cls(share, accuracy, tuple(ElectionRow(**row) for row in found))
 
     def setting(self) -> str:
         """Return the setting in one line."""
@@ -105,9 +112,9 @@ class ElectionFigure:
                 "yes" if row.below_one_over_n else "NO",
                 f"{row.ordinary_dp:.6f}",
             )
-            for row in self.rows
+            for row in self.elections
         ]
-        private = sum(row.below_one_over_n for row in self.rows)
+        private = sum(row.below_one_over_n for row in self.elections)
         return (
             f"Figure 1 of paper 1: {self.title}\n{self.setting()}\n\n"
             f"{table(rows, header=header)}\n\n"
@@ -123,30 +130,38 @@ class ElectionFigure:
             "figure": "smoothed-dp/1",
             "setting": self.setting(),
             "rows": [
-                {**asdict(row), "below_one_over_n": row.below_one_over_n} for row in self.rows
+                {**asdict(row), "below_one_over_n": row.below_one_over_n} for row in self.elections
             ],
         }
 
+    def rows(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """Return one row for each election; logarithms are natural."""
+        header = tuple(ElectionRow.__dataclass_fields__)
+        return header, [astuple(row) for row in self.elections]
+
     def draw(self, path: str | Path) -> Path:
         """Write the picture, in the arrangement of the paper, and return its path."""
-        axes = plot_elections(self.rows, title=self.setting())
+        axes = plot_elections(self.elections, title=self.setting())
         return save(axes, path)
 
 
-def _row(election: Election, lost: Fraction, threshold: Fraction) -> ElectionRow:
-    first, second = election.votes
-    n = first + second
-    mechanism = SamplingHistogram(n, sampling_rate=1 - lost)
+def election_row(cell: tuple[int, str, str]) -> dict[str, float]:
+    """Return the `ElectionRow` of (year, share lost, threshold), as a dictionary."""
+    year, lost, text = cell
+    first, second = next(e.votes for e in elections() if e.year == year)
+    n, threshold = first + second, Fraction(text)
+    mechanism = SamplingHistogram(n, sampling_rate=1 - Fraction(lost))
     epsilon = odds(threshold)
     log_utility = max(
         mechanism.log_adversary_utility(known, threshold=threshold).upper
         for known in ((first - 1, second), (first, second - 1))
     )
-    return ElectionRow(
-        year=election.year,
+    row = ElectionRow(
+        year=year,
         n_votes=n,
         n_lost=n - mechanism.n_draws,
-        log_delta=mechanism.log_delta(election.votes, epsilon=epsilon),
+        log_delta=mechanism.log_delta((first, second), epsilon=epsilon),
         log_utility=log_utility,
         ordinary_dp=mechanism.worst_case_delta(epsilon=epsilon),
     )
+    return asdict(row)

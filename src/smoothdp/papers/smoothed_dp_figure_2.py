@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import ClassVar
 
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.mechanisms import SamplingHistogram
-from smoothdp.papers.elections import units_2020
+from smoothdp.papers.elections import elections, units_2020
+from smoothdp.papers.reproduction import Progress
+from smoothdp.papers.runner import run_cells
 from smoothdp.plots.canvas import save
 from smoothdp.plots.smoothed import plot_smoothed
 from smoothdp.privacy.model import DataModel
@@ -20,7 +21,8 @@ from smoothdp.text import table, upper_text
 
 _LN10 = math.log(10)
 _SIZES = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 10**6, 10**7, 155_507_476)
-_EPSILONS = ("0.5", "1", "2", "7")
+_MORE_SIZES = (200_000, 500_000, 2 * 10**6, 5 * 10**6, 2 * 10**7, 5 * 10**7)
+EPSILONS = ("0.5", "1", "2", "7")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +43,35 @@ class SmoothedElectionFigure:
     lost: Fraction
     epsilons: tuple[str, ...]
     n_units: int
-    rows: tuple[SmoothedRow, ...]
+    sizes: tuple[SmoothedRow, ...]
 
     @classmethod
     def compute(
         cls,
         *,
+        full: bool = False,
+        store: Path | None = None,
+        progress: Progress | None = None,
         lost: Parameter = "0.002",
-        progress: Callable[[int, int], None] | None = None,
     ) -> SmoothedElectionFigure:
         """Compute smoothed delta for each number of voters and each epsilon.
 
         The model holds the shares of the two leading candidates in every unit; each voter
         votes by any of them. A share ``lost`` of the votes is lost: T = ceil((1 - lost) n).
+        The full size has more numbers of voters.
         """
         share = exact_fraction(lost, name="lost")
-        units = units_2020()
-        model = DataModel.from_counts(unit.votes for unit in units)
-        rows = []
-        for done, n in enumerate(_SIZES, 1):
-            mechanism = SamplingHistogram(n, sampling_rate=1 - share)
-            results = [smoothed_delta(mechanism, model, epsilon=e) for e in _EPSILONS]
-            rows.append(
-                SmoothedRow(
-                    n_records=n,
-                    n_lost=n - mechanism.n_draws,
-                    log_deltas=tuple(result.log_delta for result in results),
-                    log_lowers=tuple(result.log_lower for result in results),
-                )
-            )
-            if progress is not None:
-                progress(done, len(_SIZES))
-        return cls(share, _EPSILONS, len(units), tuple(rows))
+        sizes = sorted(_SIZES + _MORE_SIZES) if full else _SIZES
+        found = run_cells(
+            "smoothed-dp/2",
+            [("units", n, str(share)) for n in sizes],
+            smoothed_row,
+            store=store,
+            progress=progress,
+            workers=None if full else 1,
+        )
+        rows = tuple(SmoothedRow(n, lost, tuple(up), tuple(low)) for n, lost, up, low in found)
+        return cls(share, EPSILONS, len(units_2020()), rows)
 
     def setting(self) -> str:
         """Return the setting in one line."""
@@ -92,11 +91,11 @@ class SmoothedElectionFigure:
                 f"{1 / row.n_records:.1e}",
                 f"{1 - row.n_lost / row.n_records:.3f}",
             )
-            for row in self.rows
+            for row in self.sizes
         ]
         gap = max(
             upper - lower
-            for row in self.rows
+            for row in self.sizes
             for upper, lower in zip(row.log_deltas, row.log_lowers, strict=True)
         )
         return (
@@ -115,17 +114,44 @@ class SmoothedElectionFigure:
             "figure": "smoothed-dp/2",
             "setting": self.setting(),
             "epsilons": self.epsilons,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [asdict(row) for row in self.sizes],
         }
+
+    def rows(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """Return one row for each number of voters and epsilon; logarithms are natural."""
+        header = ("n_records", "n_lost", "epsilon", "log_delta", "log_lower")
+        return header, [
+            (row.n_records, row.n_lost, *values)
+            for row in self.sizes
+            for values in zip(self.epsilons, row.log_deltas, row.log_lowers, strict=True)
+        ]
 
     def draw(self, path: str | Path) -> Path:
         """Write the picture, in the arrangement of the paper, and return its path."""
         axes = plot_smoothed(
-            [row.n_records for row in self.rows],
+            [row.n_records for row in self.sizes],
             {
-                f"epsilon = {e}": [row.log_deltas[place] / _LN10 for row in self.rows]
+                f"epsilon = {e}": [row.log_deltas[place] / _LN10 for row in self.sizes]
                 for place, e in enumerate(self.epsilons)
             },
             title=self.setting(),
         )
         return save(axes, path)
+
+
+def smoothed_row(cell: tuple[str, int, str]) -> tuple[int, int, list[float], list[float]]:
+    """Return n, records lost, and bounds of ln smoothed delta at every epsilon.
+
+    The cell is (the model: "units" of 2020 or "history" since 1920, n, the share lost).
+    """
+    name, n, lost = cell
+    votes = [e.votes for e in (units_2020() if name == "units" else elections())]
+    mechanism = SamplingHistogram(n, sampling_rate=1 - Fraction(lost))
+    model = DataModel.from_counts(votes)
+    results = [smoothed_delta(mechanism, model, epsilon=e) for e in EPSILONS]
+    return (
+        n,
+        n - mechanism.n_draws,
+        [result.log_delta for result in results],
+        [result.log_lower for result in results],
+    )
