@@ -1,6 +1,8 @@
 """How fast the services take, seal and open: `python -m benchmarks.services [--quick]`.
 
-Loopback only, bounded: the load comes from one other process with 64 connections.
+`--million` times a million users from datum to result; `--soak [seconds]` keeps both services
+under a steady load and follows their memory. Loopback only, bounded: the load comes from one
+other process with 64 connections.
 """
 
 from __future__ import annotations
@@ -8,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import resource
 import secrets
 import sys
 import tempfile
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from smoothdp.services.analyzer import Analyzer
 from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
@@ -24,7 +29,7 @@ from smoothdp.services.envelope import Header, inner_info, seal_envelope, seal_v
 from smoothdp.services.hybrid import PrivateKey, PublicKey
 from smoothdp.services.release import release_counted
 from smoothdp.services.running import on_loopback
-from smoothdp.services.sealing import seal_window
+from smoothdp.services.sealing import due_windows, seal_window
 from smoothdp.services.shuffler import Outcome, Shuffler, Upload
 from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.storage import SqliteStorage
@@ -157,7 +162,7 @@ def seal_and_open(directory: Path, seal_slots: int, open_slots: int) -> None:
     line("seal", seal_slots, time.perf_counter() - began, "slot")
 
     storage = SqliteStorage(directory / "analyzer.sqlite", ANALYZER_SCHEMA)
-    analyzer = Analyzer(storage, tasks=[task], key=KEY)
+    analyzer = Analyzer(storage, tasks=[task], key=KEY, ledgers=directory)
 
     began = time.perf_counter()
     deliver_batches(shuffler, putting_to(analyzer))
@@ -178,7 +183,7 @@ def end_to_end(directory: Path, users: int) -> None:
     task = make_task(1)
     shuffler = make_shuffler(directory, task)
     storage = SqliteStorage(directory / "end.sqlite", ANALYZER_SCHEMA)
-    analyzer = Analyzer(storage, tasks=[task], key=KEY)
+    analyzer = Analyzer(storage, tasks=[task], key=KEY, ledgers=directory)
     began = time.perf_counter()
     window = shuffler.window_now(task)
     for start in range(0, users, 500):
@@ -189,6 +194,86 @@ def end_to_end(directory: Path, users: int) -> None:
     analyzer.count_complete()
     assert release_counted(analyzer) == 1
     line("end to end without HTTP, one bit", users, time.perf_counter() - began, "user")
+    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+SOAK_USERS_PER_SECOND = 100
+
+
+async def _steady(url: str, task: Task, shuffler_key: tuple[int, bytes], until: float) -> int:
+    """Send new users at a steady rate; return how many."""
+    key_id, public = shuffler_key
+    key, path = PublicKey.from_bytes(public), f"/v1/tasks/{task.task_id.hex()}/reports"
+    sent, began = 0, time.time()
+    while (now := time.time()) < until:
+        uploads, window = [], int(now // task.window_seconds)
+        for _ in range(SOAK_USERS_PER_SECOND):
+            values = randomize(task, sent % 2)
+            slots = seal_values(values, key=KEY.public, task_id=task.task_id, window=window)
+            header = Header(key_id, task.slots, task.task_id, window)
+            envelope = seal_envelope(header, secrets.token_bytes(16), slots, key=key)
+            uploads.append(Upload(issue_client_token(ISSUING_KEY, task.task_id), envelope))
+        await _load(url, path, uploads)
+        sent += len(uploads)
+        await asyncio.sleep(max(0.0, began + sent / SOAK_USERS_PER_SECOND - time.time()))
+    return sent
+
+
+def _steady_process(url: str, task: Task, key: tuple[int, bytes], until: float) -> None:
+    asyncio.run(_steady(url, task, key, until))
+
+
+def _memory() -> float:
+    """Return the memory of this process that is in use now, in MB."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def soak(directory: Path, seconds: float) -> None:
+    """Run both services under a steady load, with windows of ten seconds; follow their memory."""
+    task = create_task(
+        "boolean_sum",
+        epsilon="1",
+        delta="1e-6",
+        min_batch=200,
+        windows=100_000,
+        window_seconds=10,
+        grace_seconds=5,
+        analyzer_key=KEY.public,
+    )
+    shuffler = make_shuffler(directory, task)
+    storage = SqliteStorage(directory / "analyzer.sqlite", ANALYZER_SCHEMA)
+    analyzer = Analyzer(storage, tasks=[task], key=KEY, ledgers=directory)
+    put = putting_to(analyzer)
+
+    def work() -> None:
+        for window in due_windows(shuffler, task):
+            seal_window(shuffler, task, window)
+        deliver_batches(shuffler, put)
+        analyzer.count_complete()
+        release_counted(analyzer)
+
+    began, samples = time.time(), []
+    with on_loopback(shuffler_app(shuffler, work=work, work_seconds=1)) as url:
+        loader = multiprocessing.get_context("fork").Process(
+            target=_steady_process, args=(url, task, shuffler.keys.active(), began + seconds)
+        )
+        loader.start()
+        while loader.is_alive():
+            loader.join(5)
+            samples.append((time.time() - began, _memory()))
+            if len(samples) % 12 == 0:
+                print(f"{samples[-1][0]:6.0f} s   {samples[-1][1]:.1f} MB", flush=True)
+        time.sleep(20)
+    assert loader.exitcode == 0
+    totals = shuffler.totals()
+    released = storage.read("SELECT count(*) FROM release")[0][0]
+    assert totals["accepted"] == totals["batched"] + totals["pending"] + totals["expired"]
+    late = [(at, memory) for at, memory in samples if at > seconds / 5]
+    slope = 60 * float(np.polyfit([at for at, _ in late], [memory for _, memory in late], 1)[0])
+    print(f"soak: {seconds:.0f} s, {totals}, {released} results")
+    print(f"memory after a fifth {late[0][1]:.1f} MB, at the end {late[-1][1]:.1f} MB", end=", ")
+    print(f"{slope:+.3f} MB a minute")
 
 
 def main() -> None:
@@ -196,6 +281,13 @@ def main() -> None:
     scale = 10 if "--quick" in sys.argv else 1
     with tempfile.TemporaryDirectory() as made:
         directory = Path(made)
+        if "--million" in sys.argv:
+            end_to_end(directory, 1_000_000)
+            return
+        if "--soak" in sys.argv:
+            given = sys.argv[sys.argv.index("--soak") + 1 :]
+            soak(directory, float(given[0]) if given else 600.0)
+            return
         ingest(directory, 1, 12_000 // scale)
         ingest(directory, 101, 1_500 // scale)
         seal_and_open(directory, 1_000_000 // scale, 40_000 // scale)

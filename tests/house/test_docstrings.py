@@ -86,6 +86,7 @@ OWED: dict[str, set[str]] = {
     "services.fetch_result": {"example"},
     "services.issue_tokens": {"example", "raises"},
     "services.on_loopback": {"example", "raises"},
+    "services.read_collector": {"example"},
     "services.read_task": {"example", "raises"},
     "services.run": {"example"},
     "services.seal_window": {"example"},

@@ -47,6 +47,24 @@ def test_the_demo_command_says_that_one_host_voids_the_assumption(tmp_path: Path
     assert "one host" in result.stderr
 
 
+@pytest.mark.parametrize(("missing", "users"), [("0", 120), ("public-drop", 80)])
+def test_the_demo_command_says_what_became_of_missing_values(
+    tmp_path: Path, missing: str, users: int
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,y\n" + "1,a\n,b\n9,c\n" * 40)
+    arguments = ["demo", str(table), "--column", "x", "--above", "4", "--epsilon", "2"]
+    result = CliRunner().invoke(serve, [*arguments, "--missing", missing])
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["users"] == users
+    assert abs(document["sum"] - 40) < 10 * document["error_of_sum"]
+    assert ("public constant" in result.stderr) == (missing == "0")
+    assert ("declared public" in result.stderr) == (missing == "public-drop")
+    # Without a policy nothing is sent.
+    assert CliRunner().invoke(serve, arguments).exit_code != 0
+
+
 def test_a_task_is_made_shown_and_never_overwritten(tmp_path: Path) -> None:
     create = [
         "create",

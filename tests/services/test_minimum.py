@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.services.batch import BatchHeader, hash_parts
+from smoothdp.services.batch import BatchHeader
 from smoothdp.services.delivery import DeliveryRefused, deliver_batches
 from smoothdp.services.envelope import Header, seal_envelope
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.sealing import due_windows
 from smoothdp.services.shuffler import Outcome, Upload
-from tests.services.world import WINDOW, World, small_task
+from tests.services.world import WINDOW, World, hash_parts, small_task
 
 
 def test_29_one_too_few_never_leaves(world: World) -> None:

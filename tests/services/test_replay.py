@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from smoothdp.services.batch import PART_SLOTS, BatchHeader, hash_parts
+from smoothdp.services.batch import PART_SLOTS, BatchHeader
 from smoothdp.services.client import Client
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.envelope import Header, inner_info, seal_envelope, seal_values
@@ -13,7 +13,7 @@ from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.outcomes import OutcomeStore
 from smoothdp.services.release import read_result, release_counted
 from smoothdp.services.shuffler import Outcome, Upload
-from tests.services.world import KEY, WINDOW, World
+from tests.services.world import KEY, WINDOW, World, hash_parts
 
 
 def test_20_a_thousand_replays_count_once(world: World) -> None:
@@ -137,7 +137,7 @@ def test_26_copies_are_found_across_parts(world: World) -> None:
     assert world.analyzer.put_batch(batch_id, header.encode()) == 201
     for part, data in enumerate(parts):
         assert world.analyzer.put_part(batch_id, part, data) == 201
-    assert world.analyzer._repeated_places(batch_id) == {PART_SLOTS - 1, PART_SLOTS + 2}
+    assert world.analyzer._repeated_places(batch_id, 2) == {PART_SLOTS - 1, PART_SLOTS + 2}
 
 
 def test_27_a_batch_offered_again_is_taken_once(world: World) -> None:

@@ -10,20 +10,24 @@ import math
 import os
 import random
 import secrets
+import tracemalloc
 from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 
-from smoothdp.services import sealing
+from smoothdp.errors import OutOfReach
+from smoothdp.services.batch import PART_SLOTS, split_parts
+from smoothdp.services.mixing import mixed
 from tests.services.world import World, small_task
 
 
-def orders(count: int, n: int) -> np.ndarray:
+def orders(count: int, n: int, at_once: int = 1000) -> np.ndarray:
     """Return places of n slots after `count` runs of the sealing code."""
-    slots = b"".join(bytes([place]) * 52 for place in range(n))
-    rows = [np.frombuffer(sealing._shuffled(slots), np.uint8)[::52] for _ in range(count)]
-    return np.array(rows)
+    slots = [bytes([place]) * 52 for place in range(n)]
+    pieces = [b"".join(slots[:2]), *slots[2:]]
+    rows = [b"".join(mixed(lambda: pieces, n, at_once=at_once)) for _ in range(count)]
+    return np.array([np.frombuffer(row, np.uint8)[::52] for row in rows])
 
 
 def chi_square_is_fine(observed: np.ndarray) -> bool:
@@ -40,13 +44,77 @@ def test_13_the_first_slot_is_anyones() -> None:
     assert chi_square_is_fine(np.bincount(first, minlength=50))
 
 
-def test_14_all_orders_of_five() -> None:
-    seen = orders(60_000, 5)
+# In memory; and with 2, 4 and 8 buckets, which is how more than memory holds is shuffled.
+@pytest.mark.parametrize("at_once", [5, 3, 2, 1])
+def test_14_and_18_all_orders_of_five(at_once: int) -> None:
+    seen = orders(60_000 if at_once == 5 else 9_000, 5, at_once)
     places = {order: place for place, order in enumerate(permutations(range(5)))}
     counts = np.zeros(120)
     for row in seen.tolist():
         counts[places[tuple(row)]] += 1
     assert chi_square_is_fine(counts)
+
+
+def test_18_buckets_that_are_kept_in_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The mutant: slots go to buckets by their place, as an external sort would do it.
+    monkeypatch.setattr(
+        "smoothdp.services.mixing._drawn",
+        lambda n, bits: np.arange(n, dtype=np.uint8) >> (3 - bits),
+    )
+    counts = np.bincount(orders(2000, 5, 3)[:, 0], minlength=5)
+    assert not chi_square_is_fine(counts)
+
+
+def test_18_first_and_neighbours_of_many_buckets() -> None:
+    n, runs = 50, 2500
+    seen = orders(runs, n, at_once=7)
+    assert chi_square_is_fine(np.bincount(seen[:, 0], minlength=n))
+    assert chi_square_is_fine(np.bincount(seen[:, n // 2], minlength=n))
+    together = int((np.abs(np.diff(seen.astype(int), axis=1)) == 1).sum())
+    # Of 49 adjacent pairs, each is an original neighbour with probability 2/50.
+    mean = runs * (n - 1) * 2 / n
+    assert abs(together - mean) < 4.9 * math.sqrt(runs * 2.0)
+
+
+def test_18_memory_is_that_of_a_bucket() -> None:
+    n, at_once = 400_000, 25_000
+    piece = os.urandom(52 * 1000)
+
+    def peak(at_once: int) -> int:
+        tracemalloc.start()
+        total = sum(
+            len(part)
+            for part in split_parts(
+                mixed(lambda: (piece for _ in range(n // 1000)), n, at_once=at_once)
+            )
+        )
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert total == 52 * n
+        return found
+
+    part = 52 * PART_SLOTS
+    # A bucket, its shuffled copies and a part; and one byte a slot, twice.
+    assert peak(at_once) < 4 * 52 * at_once + 4 * part + 3 * n
+    assert peak(n) > 2 * 52 * n
+
+
+def test_18_a_window_in_many_buckets_is_whole(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.send_many(40)
+    before = {bytes(r[0]) for r in world.shuffler.storage.read("SELECT slots FROM pending")}
+    monkeypatch.setattr(mixed, "__kwdefaults__", {"at_once": 5})
+    monkeypatch.setattr("smoothdp.services.sealing._REPORTS_AT_ONCE", 7)
+    world.seal()
+    assert sorted(world.slots_of_batch()) == sorted(before)
+
+
+def test_18_beyond_256_buckets_is_refused_and_a_false_count_too() -> None:
+    with pytest.raises(OutOfReach, match="shorter windows"):
+        list(mixed(list, 257, at_once=1))
+    with pytest.raises(ValueError, match="another number"):
+        list(mixed(lambda: [bytes(52)], 2))
 
 
 def test_a_wrong_order_is_found() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,11 @@ def small_task(protocol: str = "boolean_sum", *, min_batch: int = 4, **more: Any
     return create_task(protocol, **(fields | more))
 
 
+def hash_parts(parts: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return SHA-256 of each part of a batch."""
+    return tuple(hashlib.sha256(part).digest() for part in parts)
+
+
 class World:
     """A shuffler and an analyser with storage in a directory; `restart` opens it anew."""
 
@@ -78,6 +84,7 @@ class World:
             SqliteStorage(self.directory / "analyzer.sqlite", ANALYZER_SCHEMA),
             tasks=[self.task],
             key=KEY,
+            ledgers=self.directory,
             reach=reach,
         )
 
@@ -142,6 +149,11 @@ class World:
         self.analyzer.count_complete()
         release_counted(self.analyzer)
         return read_result(self.analyzer, self.task.task_id, window)
+
+    def charged(self) -> list[int]:
+        """Return the windows that the ledger was charged for, once for each charge."""
+        entries = self.analyzer.ledgers[self.task.task_id]._ledger.entries()
+        return sorted(int(entry.parameters["window"]) for entry in entries)
 
     def tallied(self) -> int:
         """Return how many slots the analyser has counted, over all batches."""

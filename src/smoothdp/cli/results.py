@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import click
 
 
 @click.command()
-@click.argument("window", type=int)
+@click.argument("window", type=click.IntRange(0, 2**32 - 1))
 @click.option(
     "--collector",
     type=click.Path(path_type=Path, file_okay=False),
@@ -17,7 +18,8 @@ import click
     help="The collector's directory, made by task create.",
 )
 @click.option("--analyzer", required=True, help="Address of the analyser, https://...")
-def results(window: int, collector: Path, analyzer: str) -> None:
+@click.option("--wait", type=click.FloatRange(0), default=0.0, help="Seconds to wait for it.")
+def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
     """Print the result of WINDOW as JSON; exit 3 while there is none.
 
     \b
@@ -26,10 +28,14 @@ def results(window: int, collector: Path, analyzer: str) -> None:
     """
     from smoothdp import services
 
-    task = services.read_task(collector)
-    token = json.loads((collector / "secrets.json").read_text())["collector_token"]
+    task, token = services.read_collector(collector)
+    end = time.monotonic() + wait
     with services.connect(analyzer) as http:
-        found = services.fetch_result(http, task_id=task.task_id, window=window, token=token)
+        while True:
+            found = services.fetch_result(http, task_id=task.task_id, window=window, token=token)
+            if found is not None or time.monotonic() >= end:
+                break
+            time.sleep(0.5)
     if found is None:
         click.echo("Not released yet.", err=True)
         raise SystemExit(3)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from smoothdp.cli.serve_demo import demo
+from smoothdp.cli.serve_options import serve_options
 
 
 @click.group()
@@ -21,47 +21,33 @@ def serve() -> None:
     """
 
 
-def _where(port: int) -> Callable[[Any], Any]:
-    def add(command: Any) -> Any:
-        for option in (
-            click.option("--behind-tls", is_flag=True, help="A proxy in front encrypts."),
-            click.option("--certificate-key", type=click.Path(path_type=Path)),
-            click.option("--certificate", type=click.Path(path_type=Path)),
-            click.option("--port", type=int, default=port, show_default=True),
-            click.option("--host", default="127.0.0.1", show_default=True),
-            click.option("--work-seconds", type=float, default=10.0, show_default=True),
-            click.argument("directory", type=click.Path(path_type=Path, file_okay=False)),
-        ):
-            command = option(command)
-        return command
-
-    return add
-
-
 @serve.command()
-@_where(8601)
+@serve_options(8601)
 @click.option("--analyzer", required=True, help="Address of the analyser, https://...")
 def shuffler(directory: Path, analyzer: str, work_seconds: float, **where: Any) -> None:
     """Run the shuffler whose secrets are in DIRECTORY (made by task create).
 
     \b
-    Example:
+    Examples:
       smoothdp serve shuffler smokers/shuffler --analyzer https://analyser.example
+      smoothdp serve shuffler --config shuffler.toml
     """
     from smoothdp import services
 
+    services.connect(analyzer).close()
     party = services.ShufflerParty.from_directory(directory)
     services.run(party.app(analyzer, work_seconds=work_seconds), **where)
 
 
 @serve.command("analyzer")
-@_where(8602)
+@serve_options(8602)
 def run_analyzer(directory: Path, work_seconds: float, **where: Any) -> None:
     """Run the analyser whose secrets are in DIRECTORY (made by task create).
 
     \b
-    Example:
+    Examples:
       smoothdp serve analyzer smokers/analyzer
+      smoothdp serve analyzer --config analyzer.toml
     """
     from smoothdp import services
 

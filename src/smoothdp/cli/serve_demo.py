@@ -9,16 +9,19 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
+from smoothdp.cli.collect_input import read_domain
+from smoothdp.cli.release_output import missing_note
 
 _MADE_UP = [int(user % 3 == 0) for user in range(600)]
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--column", help="Column of FILE (CSV or Parquet), one row a user.")
+@click.option("--column", help="Column of FILE (CSV or Parquet).")
 @click.option("--above", type=float, help="Collect how many values are above this number.")
 @click.option("--bounds", nargs=2, help="Collect the sum and mean, values clipped to these.")
 @click.option("--domain", type=click.Path(path_type=Path), help="Collect counts: file of values.")
+@click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @click.option("--epsilon", default="1", show_default=True)
 @click.option("--delta", default="1e-6", show_default=True)
 def demo(
@@ -27,6 +30,7 @@ def demo(
     above: float | None,
     bounds: tuple[str, str] | None,
     domain: Path | None,
+    missing: str | None,
     epsilon: str,
     delta: str,
 ) -> None:
@@ -42,17 +46,24 @@ def demo(
 
     say = partial(click.echo, err=True)
     run = partial(services.demonstrate, say=say, epsilon=epsilon, delta=delta)
+    chosen = [option is not None for option in (above, bounds, domain)].count(True)
     if file is None:
+        if chosen or column or missing:
+            raise click.UsageError("Expected FILE with --column; got none. Give a CSV file.")
         found = run(_MADE_UP)
-    elif column is None or [above is None, bounds is None, domain is None].count(False) != 1:
+    elif column is None or chosen != 1:
         raise click.UsageError("Expected --column and one of --above, --bounds, --domain.")
     elif domain is not None:
-        names = [name.strip() for name in domain.read_text().splitlines() if name.strip()]
-        values = sd.read_column(file, column, kind="category")
+        values = sd.read_column(file, column, kind="category", missing=missing)
+        names, values = read_domain(values, domain, None)
         found = run(values, protocol="histogram", domain=names)
-    elif bounds is not None:
-        found = run(list(sd.read_column(file, column)), protocol="real_sum", bounds=bounds)
     else:
-        found = run([int(value > above) for value in sd.read_column(file, column)])
+        numbers = sd.read_column(file, column, missing=missing)
+        if bounds is not None:
+            found = run(list(numbers), protocol="real_sum", bounds=bounds)
+        else:
+            found = run([int(value > above) for value in numbers])
     click.echo(json.dumps(found.document, indent=2))
+    if missing is not None:
+        click.echo(missing_note(missing), err=True)
     click.echo(services.ONE_HOST, err=True)

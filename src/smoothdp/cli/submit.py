@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 
-@click.command()
+# A negative DATUM is no option.
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("datum")
 @click.option("--task", type=click.Path(path_type=Path), required=True, help="The file task.json.")
 @click.option("--shuffler", required=True, help="Address of the shuffler, https://...")
@@ -38,9 +39,12 @@ def submit(datum: str, task: Path, shuffler: str, token_file: Path, outcomes: Pa
     from smoothdp import services
 
     datum = sys.stdin.readline().strip() if datum == "-" else datum
-    store = services.OutcomeStore(outcomes)
-    client = services.Client(services.read_task(task), store)
+    agreed, token = services.read_task(task), services.read_token(token_file)
     with services.connect(shuffler) as http:
-        services.submit(client, datum, http=http, token=token_file.read_text().strip())
-    store.forget_before(client.task.task_id, client.window_now() - 1)
-    click.echo(f"Accepted for window {client.window_now()}.")
+        store = services.OutcomeStore(outcomes)
+        client = services.Client(agreed, store)
+        window = client.window_now()
+        services.submit(client, datum, http=http, token=token, window=window)
+        store.forget_before(agreed.task_id, window - 1)
+        store.close()
+    click.echo(f"Accepted for window {window}.")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from smoothdp.cli.collect_input import read_domain
+
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
 
@@ -45,14 +47,19 @@ def create(
     """
     from smoothdp import services
 
-    names = domain.read_text(encoding="utf-8").splitlines() if domain else []
+    names, _ = read_domain([], domain, None) if domain else ([], [])
+    if (protocol == "histogram") != bool(names) or (protocol == "real-sum") != bool(bounds):
+        raise click.UsageError(
+            "Expected --domain with a file of names for a histogram, --bounds for a real-sum, "
+            f"and neither for a boolean-sum; got another choice for {protocol}. Mend it."
+        )
     key = services.PrivateKey.generate()
     made = services.create_task(
         protocol.replace("-", "_"),
         analyzer_key=key.public,
         size=n_bits if protocol == "real-sum" else 1,
         bounds=bounds or (),
-        domain=[name.strip() for name in names if name.strip()],
+        domain=names,
         min_batch=min_batch,
         windows=windows,
         window_seconds=window_seconds,

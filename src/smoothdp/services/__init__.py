@@ -20,9 +20,9 @@ from smoothdp.services.client import Client
 from smoothdp.services.create import create_task
 from smoothdp.services.demo import ONE_HOST, Demonstration, demonstrate
 from smoothdp.services.hybrid import PrivateKey, PublicKey
-from smoothdp.services.key_files import read_task, write_parties
+from smoothdp.services.key_files import read_task, read_token, write_parties
 from smoothdp.services.outcomes import OutcomeStore
-from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens
+from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens, read_collector
 from smoothdp.services.running import on_loopback, run
 from smoothdp.services.sealing import seal_window
 from smoothdp.services.shuffler import Outcome, Shuffler, Upload
@@ -51,7 +51,9 @@ __all__ = [
     "fetch_result",
     "issue_tokens",
     "on_loopback",
+    "read_collector",
     "read_task",
+    "read_token",
     "run",
     "seal_window",
     "submit",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -15,12 +16,13 @@ from smoothdp.services.analyzer_tables import (
     RECEIVING,
     REPEATED,
 )
-from smoothdp.services.batch import PART_SLOTS, BatchHeader
+from smoothdp.services.batch import MOST_SLOTS_OF_BATCH, PART_SLOTS, BatchHeader
 from smoothdp.services.envelope import DUMMY, SLOT_BYTES, DecodeError, inner_info, open_slot
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.storage import Storage, Transaction
 from smoothdp.services.task import Task
+from smoothdp.services.task_ledger import TaskLedger
 
 
 class Analyzer:
@@ -30,7 +32,11 @@ class Analyzer:
         storage: with the tables of `ANALYZER_SCHEMA`.
         tasks: the tasks that it analyses.
         key: the key that the tasks name; other tasks are refused.
+        ledgers: the directory with the ledger of each task; made if they are not there.
         reach: called at the named points of `faults.POINTS`.
+
+    Raises:
+        LedgerError: a ledger that is damaged, or lacks the charge of a window that was released.
     """
 
     def __init__(
@@ -39,13 +45,18 @@ class Analyzer:
         *,
         tasks: Iterable[Task],
         key: PrivateKey,
+        ledgers: Path,
         reach: Reach = pass_by,
     ) -> None:
         self.storage = storage
         self.reach = reach
         public = key.public.to_bytes().hex()
         self.tasks = {task.task_id: task for task in tasks if task.analyzer_key == public}
+        self.ledgers = {task_id: TaskLedger(ledgers, self.tasks[task_id]) for task_id in self.tasks}
         self._key = key
+        for task_id, ledger in self.ledgers.items():
+            rows = storage.read("SELECT window FROM release WHERE task_id = ?", (task_id,))
+            ledger.require({int(window) for (window,) in rows})
 
     # ---- receive --------------------------------------------------------------------------
 
@@ -67,6 +78,7 @@ class Analyzer:
             or header.key_id != task.analyzer_key_id
             or header.users < task.min_batch
             or header.slots != header.users * task.slots
+            or header.slots > MOST_SLOTS_OF_BATCH
         ):
             return 400
         with self.storage.transaction() as change:
@@ -102,7 +114,7 @@ class Analyzer:
                 return 200
             have = change.execute("SELECT count(*) FROM part WHERE batch_id = ?", (batch_id,))
             if have[0][0] == len(header.part_hashes):
-                _move(change, batch_id, RECEIVING, COMPLETE)
+                move_batch(change, batch_id, RECEIVING, COMPLETE)
         return 201
 
     def _header(self, batch_id: bytes) -> BatchHeader | None:
@@ -126,7 +138,7 @@ class Analyzer:
         header = self._header(batch_id)
         if header is None:
             return
-        repeated = self._repeated_places(batch_id)
+        repeated = self._repeated_places(batch_id, len(header.part_hashes))
         for part in range(len(header.part_hashes)):
             rows = self.storage.read(
                 "SELECT bytes FROM part WHERE batch_id = ? AND part = ? AND counted = 0",
@@ -138,7 +150,7 @@ class Analyzer:
             left = change.execute(
                 "SELECT count(*) FROM part WHERE batch_id = ? AND counted = 0", (batch_id,)
             )
-            if left[0][0] == 0 and _move(change, batch_id, COMPLETE, COUNTED):
+            if left[0][0] == 0 and move_batch(change, batch_id, COMPLETE, COUNTED):
                 # The ciphertexts are of no more use; the rows stay, to answer a repeated part.
                 change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
         self.storage.forget()
@@ -181,32 +193,43 @@ class Analyzer:
             tally[value if is_meant else INVALID] += 1
         return tally
 
-    def _repeated_places(self, batch_id: bytes) -> frozenset[int]:
+    def _repeated_places(self, batch_id: bytes, n_parts: int) -> frozenset[int]:
         """Return the places of slots equal to an earlier one: sealing never repeats itself.
 
         A shuffler that copies a user's message would learn more about that user than the
         guarantee says, so copies do not count.
         """
-        rows = self.storage.read(
-            "SELECT bytes FROM part WHERE batch_id = ? ORDER BY part", (batch_id,)
-        )
-        if any(row[0] is None for row in rows):
-            return frozenset()
-        table = np.frombuffer(b"".join(row[0] for row in rows), dtype=np.uint8)
-        table = table.reshape(-1, SLOT_BYTES)
-        # The last 8 bytes, of the authentication tag, tell almost all slots apart.
-        marks = np.ascontiguousarray(table[:, -8:]).view(np.uint64).ravel()
-        order = np.argsort(marks, kind="stable")
-        same = marks[order][1:] == marks[order][:-1]
-        near = np.unique(np.concatenate([order[1:][same], order[:-1][same]]))
+        marks = []
+        for part in range(n_parts):
+            data = self._part_bytes(batch_id, part)
+            if data is None:
+                return frozenset()
+            # The last 8 bytes, of the authentication tag, tell almost all slots apart.
+            table = np.frombuffer(data, dtype=np.uint8).reshape(-1, SLOT_BYTES)
+            marks.append(np.ascontiguousarray(table[:, -8:]).view(np.uint64).ravel())
+        joined = np.concatenate(marks)
+        ordered = np.sort(joined)
+        twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+        near = np.flatnonzero(np.isin(joined, twice)) if twice.size else twice
         known: set[bytes] = set()
         repeated = []
-        for place in near.tolist():
-            slot = table[place].tobytes()
-            if slot in known:
-                repeated.append(place)
-            known.add(slot)
+        for part in np.unique(near // PART_SLOTS).tolist():
+            data = self._part_bytes(batch_id, part) or b""
+            first = part * PART_SLOTS
+            inside = near[(near >= first) & (near < first + PART_SLOTS)]
+            for place in inside.tolist():
+                at = (place - first) * SLOT_BYTES
+                slot = data[at : at + SLOT_BYTES]
+                if slot in known:
+                    repeated.append(place)
+                known.add(slot)
         return frozenset(repeated)
+
+    def _part_bytes(self, batch_id: bytes, part: int) -> bytes | None:
+        rows = self.storage.read(
+            "SELECT bytes FROM part WHERE batch_id = ? AND part = ?", (batch_id, part)
+        )
+        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def tallies(self, batch_id: bytes) -> dict[int, int]:
         """Return value -> slots of a counted batch, with INVALID and REPEATED."""
@@ -216,7 +239,8 @@ class Analyzer:
         return {int(value): int(n) for value, n in rows}
 
 
-def _move(change: Transaction, batch_id: bytes, before: str, after: str) -> int:
+def move_batch(change: Transaction, batch_id: bytes, before: str, after: str) -> int:
+    """Move a batch from one state to the next; return 0 if it was not in the first."""
     return change.change(
         "UPDATE batch SET state = ? WHERE batch_id = ? AND state = ?", (after, batch_id, before)
     )

@@ -1,4 +1,4 @@
-"""What an analyser keeps: batches, tallies of values, releases and what they cost."""
+"""What an analyser keeps: batches, tallies of values, results. Charges are in `task_ledger`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,5 @@ CREATE TABLE IF NOT EXISTS tally (
   PRIMARY KEY (batch_id, part, value)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS release (
   task_id BLOB, window INTEGER, body BLOB NOT NULL,
-  PRIMARY KEY (task_id, window)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ledger (
-  task_id BLOB, window INTEGER, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 """

@@ -9,15 +9,16 @@ and sent again.
 
 from __future__ import annotations
 
-import hashlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from smoothdp.services.envelope import SLOT_BYTES, VERSION, DecodeError
 
 PART_SLOTS = 1 << 16
 """Slots of every part but the last: 3.4 MB."""
+MOST_SLOTS_OF_BATCH = 100_000_000
+"""Slots that a window may hold, and a batch: 5.2 GB, read 32 times when it is sealed."""
 _START = struct.Struct(">BB32s16sIIQI")
 _HASH = 32
 
@@ -73,12 +74,14 @@ def n_parts(slots: int) -> int:
     return -(-slots // PART_SLOTS)
 
 
-def split_parts(slots: bytes) -> list[bytes]:
-    """Return the parts of slots that are joined."""
-    step = PART_SLOTS * SLOT_BYTES
-    return [slots[at : at + step] for at in range(0, len(slots), step)]
-
-
-def hash_parts(parts: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Return SHA-256 of each part."""
-    return tuple(hashlib.sha256(part).digest() for part in parts)
+def split_parts(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts of slots that come in pieces of any size."""
+    step, rest = PART_SLOTS * SLOT_BYTES, b""
+    for piece in pieces:
+        data = rest + piece if rest else piece
+        whole = len(data) - len(data) % step
+        for at in range(0, whole, step):
+            yield data[at : at + step]
+        rest = data[whole:]
+    if rest:
+        yield rest

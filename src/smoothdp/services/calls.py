@@ -2,32 +2,102 @@
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
-from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.errors import InvalidParameter, SmoothdpError, explain
 from smoothdp.services.client import Client
 from smoothdp.services.delivery import Put
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.shuffler import Outcome
 
 _SECONDS = 30.0
+_MOST_ANSWER = 1 << 22
+_MOST_WORDS = 300
 
 
 class ServiceError(SmoothdpError, RuntimeError):
     """A service refused a request, or could not be reached."""
 
 
+class Unreachable(ServiceError):
+    """A service did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a service answered, read up to a limit: the other end may be hostile."""
+
+    status: int
+    body: bytes
+
+    def document(self) -> dict[str, Any]:
+        """Return the body as a JSON object, or raise ServiceError."""
+        try:
+            found = json.loads(self.body)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ServiceError(
+                explain("a JSON object from the service", "something else", "Check the address")
+            )
+        return found
+
+    def words(self) -> str:
+        """Return the status and the start of the body, without what could steer a terminal."""
+        text = self.body[:_MOST_WORDS].decode("utf-8", "replace")
+        return f"{self.status} {''.join(c for c in text if c.isprintable())}".strip()
+
+
+def ask(
+    http: httpx.Client, method: str, path: str, *, token: str = "", body: bytes = b""
+) -> Answer:
+    """Send a request and return the answer.
+
+    Raises:
+        ServiceError: no answer, or one that is longer than anything that is meant.
+    """
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    data = bytearray()
+    try:
+        with http.stream(method, path, content=body or None, headers=headers) as answer:
+            for piece in answer.iter_bytes(1 << 16):
+                data += piece
+                if len(data) > _MOST_ANSWER:
+                    raise ServiceError(
+                        explain(f"at most {_MOST_ANSWER} bytes", "more", "Check the address")
+                    )
+        return Answer(answer.status_code, bytes(data))
+    except httpx.TransportError as error:
+        raise Unreachable(
+            explain(
+                f"an answer from {http.base_url}", type(error).__name__, "Check that it runs there"
+            )
+        ) from None
+
+
 def shuffler_key(http: httpx.Client) -> tuple[int, PublicKey]:
     """Ask the shuffler which key to seal to."""
-    answer = http.get("/v1/keys")
-    if answer.status_code != 200:
-        raise ServiceError(explain("the shuffler's key", f"{answer.status_code}", "Try later"))
-    document = answer.json()
-    return int(document["key_id"]), PublicKey.from_bytes(bytes.fromhex(document["public_key"]))
+    answer = ask(http, "GET", "/v1/keys")
+    if answer.status != 200:
+        raise ServiceError(explain("the shuffler's key", answer.words(), "Check the address"))
+    document = answer.document()
+    key_id, public = document.get("key_id"), document.get("public_key")
+    try:
+        if not isinstance(key_id, int) or not 0 <= key_id < 256:
+            raise ValueError
+        return key_id, PublicKey.from_bytes(bytes.fromhex(str(public)))
+    except ValueError:
+        raise ServiceError(
+            explain("the shuffler's key", "something else", "Check the address")
+        ) from None
 
 
 def submit(
@@ -54,17 +124,14 @@ def submit(
             pause(min(30.0, 0.2 * 2**attempt))
         try:
             envelope = client.envelope(datum, shuffler_key=shuffler_key(http), window=at)
-            answer = http.post(path, content=envelope, headers=_bearer(token))
-        except httpx.TransportError as error:
-            problem = type(error).__name__
+            answer = ask(http, "POST", path, token=token, body=envelope)
+        except Unreachable as error:
+            problem = str(error)
             continue
-        if answer.status_code == Outcome.ACCEPTED.value:
+        if answer.status == Outcome.ACCEPTED.value:
             return
-        problem = f"{answer.status_code} {answer.text}"
-        if answer.status_code < 500 and answer.status_code not in (
-            Outcome.OUTDATED_KEY.value,
-            408,
-        ):
+        problem = answer.words()
+        if answer.status < 500 and answer.status not in (Outcome.OUTDATED_KEY.value, 408):
             break
     raise ServiceError(explain("the shuffler to take the report", problem, "Try again"))
 
@@ -74,9 +141,9 @@ def putting(http: httpx.Client, token: str) -> Put:
 
     def put(path: str, body: bytes) -> int:
         try:
-            return http.put(path, content=body, headers=_bearer(token)).status_code
-        except httpx.TransportError as error:
-            raise OSError(type(error).__name__) from error
+            return ask(http, "PUT", path, token=token, body=body).status
+        except ServiceError as error:
+            raise OSError(str(error)) from None
 
     return put
 
@@ -89,25 +156,46 @@ def fetch_result(
     Raises:
         ServiceError: it was refused, and why.
     """
-    answer = http.get(f"/v1/tasks/{task_id.hex()}/results/{window}", headers=_bearer(token))
-    if answer.status_code == 202:
+    path = f"/v1/tasks/{task_id.hex()}/results/{window}"
+    answer = ask(http, "GET", path, token=token)
+    if answer.status == 202:
         return None
-    if answer.status_code != 200:
-        raise ServiceError(
-            explain("a released result", f"{answer.status_code} {answer.text}", "Ask the analyser")
-        )
-    document = answer.json()
-    if not isinstance(document, dict):
-        raise InvalidData(explain("a result", type(document).__name__, "Check the address"))
-    return document
+    if answer.status != 200:
+        raise ServiceError(explain("a released result", answer.words(), "Ask the analyser"))
+    return answer.document()
 
 
 def connect(url: str) -> httpx.Client:
-    """Return a connection to a service; what it sends says nothing about the sender's program."""
+    """Return a connection to a service; what it sends says nothing about the sender's program.
+
+    Raises:
+        InvalidParameter: no http or https address; http to another machine, where tokens
+            would travel in the clear.
+    """
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        good = good and url.isascii() and url.isprintable() and "@" not in parts.netloc
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidParameter(
+            explain("an address such as https://shuffler.example", repr(url[:80]), "Mend it")
+        )
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        raise InvalidParameter(
+            explain("https:// to another machine", url, "Tokens would travel in the clear")
+        )
     return httpx.Client(
-        base_url=url, timeout=_SECONDS, headers={"user-agent": "-", "accept": "*/*"}
+        base_url=url,
+        timeout=_SECONDS,
+        headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
     )
 
 
-def _bearer(token: str) -> dict[str, str]:
-    return {"authorization": f"Bearer {token}"}
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -10,6 +10,7 @@ from typing import Any
 
 from smoothdp import SystemRandom
 from smoothdp.errors import InvalidData, explain
+from smoothdp.exact.parameters import exact_fraction
 from smoothdp.services.envelope import (
     DUMMY,
     REPORT_ID_BYTES,
@@ -98,20 +99,28 @@ def read_datum(task: Task, datum: Any) -> Any:
     if task.protocol == "real_sum":
         low, high = (Fraction(bound) for bound in task.bounds)
         try:
-            value = Fraction(str(datum))
+            value = exact_fraction(datum, name="the datum")
         except ValueError:
-            raise InvalidData(explain("a number", repr(datum), "Send a number")) from None
+            raise _not_a("number", datum) from None
         return (min(max(value, low), high) - low) / (high - low)
     if task.protocol == "histogram" and task.domain:
         if datum not in task.domain:
             raise InvalidData(
                 explain(
                     f"one of the {len(task.domain)} names of the task",
-                    repr(datum),
+                    repr(datum)[:80],
                     "Map other values to one of them before sending",
                 )
             )
         return task.domain.index(datum)
-    if isinstance(datum, str) and datum.isascii() and datum.isdigit():
-        return int(datum)
-    return datum
+    most = task.size - 1 if task.protocol == "histogram" else 1
+    text = str(datum)
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most):
+        raise _not_a(f"whole number from 0 to {most}", datum)
+    return int(text)
+
+
+def _not_a(kind: str, datum: Any) -> InvalidData:
+    return InvalidData(
+        explain(f"a {kind}", repr(datum)[:80], "Nothing was sent; send what the task asks for")
+    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 from smoothdp import ApproxDP
 from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import exact_fraction
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.task import Task
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -49,13 +49,18 @@ def create_task(
     >>> task.slots, task.honest(500), task.required_batch <= 500
     (1, 450, True)
     """
-    share = Fraction(dishonest_share)
+    share = exact_fraction(dishonest_share, name="dishonest_share")
     if not 0 <= share < 1:
         raise InvalidParameter(
             explain("0 <= dishonest_share < 1", dishonest_share, "Give a share of the users")
         )
     honest = math.floor(min_batch * (1 - share))
     goal = ApproxDP(epsilon, delta=delta)
+    costs = exact_fraction(epsilon, name="epsilon"), exact_fraction(delta, name="delta")
+    if windows < 1 or costs[1] * windows > 1:
+        raise InvalidParameter(
+            explain("1 <= windows <= 1 / delta", f"windows={windows}", "Pay for fewer windows")
+        )
     if protocol == "boolean_sum":
         noise = str(BooleanSum.calibrate(honest, guarantee=goal).threshold)
     elif protocol == "real_sum":
@@ -78,8 +83,8 @@ def create_task(
         min_batch=min_batch,
         window_seconds=window_seconds,
         grace_seconds=grace_seconds,
-        budget_epsilon=str(Fraction(epsilon) * windows),
-        budget_delta=str(Fraction(delta) * windows),
+        budget_epsilon=str(costs[0] * windows),
+        budget_delta=str(costs[1] * windows),
         analyzer_key=analyzer_key.to_bytes().hex(),
         analyzer_key_id=1,
         unit=unit,

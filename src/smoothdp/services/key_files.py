@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,37 +12,90 @@ from typing import Any
 from smoothdp.errors import InvalidData, explain
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.task import Task
-from smoothdp.services.tokens import new_secret, token_hash
+from smoothdp.services.tokens import TOKEN_LENGTH, new_secret, token_hash
 
 TASK_FILE, SECRETS_FILE = "task.json", "secrets.json"
+_HEXADECIMAL = re.compile("[0-9a-f]{64}")
 
 
-def write_secret(path: Path, document: dict[str, Any]) -> None:
-    """Write a file that must not be there yet, readable by its owner alone."""
+def write_new(path: Path, data: bytes, *, mode: int) -> None:
+    """Write a file that must not be there yet, not even as a link, with these rights."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     except FileExistsError:
         raise InvalidData(
             explain("a new file", f"{path} exists", "Choose another directory")
         ) from None
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=2)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
+def write_secret(path: Path, document: dict[str, Any]) -> None:
+    """Write a file of secrets, readable by its owner alone."""
+    write_new(path, json.dumps(document, indent=2).encode(), mode=0o600)
+
+
 def read_secret(path: Path, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the named strings of a file of secrets, or raise InvalidData."""
+    """Return the named secrets of a file, in hexadecimal.
+
+    Raises:
+        InvalidData: no such file, one that others can read, or other secrets.
+    """
     try:
+        rights = path.stat().st_mode & 0o077
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidData(
-            explain(f"a file of secrets at {path}", type(error).__name__, "Run task create")
+            explain(
+                f"the secrets of this party at {path}",
+                type(error).__name__,
+                "Run task create, and give the directory that it made for this party",
+            )
         ) from None
-    if not isinstance(document, dict) or any(not isinstance(document.get(n), str) for n in names):
-        raise InvalidData(explain(f"{', '.join(names)} in {path}", "less", "Run task create"))
+    if rights:
+        raise InvalidData(
+            explain(f"{path} to be its owner's alone", "rights for others", f"chmod 600 {path}")
+        )
+    found = document if isinstance(document, dict) else {}
+    missing = [name for name in names if not _HEXADECIMAL.fullmatch(str(found.get(name)))]
+    if missing:
+        raise InvalidData(
+            explain(
+                f"{', '.join(missing)} in {path}",
+                "the secrets of another party, or a damaged file",
+                "Give the directory that task create made for this party",
+            )
+        )
     return {name: document[name] for name in names}
+
+
+def read_token(path: Path) -> str:
+    """Return the client's token in a file.
+
+    Raises:
+        InvalidData: no file, or something else in it.
+
+    >>> import tempfile
+    >>> from smoothdp.services.tokens import TOKEN_LENGTH
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "token")
+    ...     written = path.write_text("0a" * (TOKEN_LENGTH // 2))
+    ...     read_token(path)[:4]
+    '0a0a'
+    """
+    try:
+        text = path.read_text(encoding="ascii").strip()
+        got = "something else" if text else "an empty file"
+    except (OSError, ValueError) as error:
+        text, got = "", type(error).__name__
+    if not re.fullmatch(f"[0-9a-f]{{{TOKEN_LENGTH}}}", text):
+        raise InvalidData(
+            explain(f"one token in the file {path}", got, "smoothdp task tokens prints tokens")
+        )
+    return text
 
 
 def read_task(path: Path) -> Task:
@@ -88,5 +142,5 @@ def write_parties(directory: Path, task: Task, key: PrivateKey) -> Written:
     )
     write_secret(written.collector / SECRETS_FILE, {"collector_token": collector})
     for place in (directory, written.shuffler, written.analyzer, written.collector):
-        (place / TASK_FILE).write_bytes(task.encoded)
+        write_new(place / TASK_FILE, task.encoded, mode=0o644)
     return written

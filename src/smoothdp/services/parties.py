@@ -81,7 +81,7 @@ class AnalyzerParty:
         )
         key = PrivateKey.from_bytes(bytes.fromhex(secrets["private_key"]))
         storage = SqliteStorage(directory / "analyzer.sqlite", ANALYZER_SCHEMA)
-        analyzer = Analyzer(storage, tasks=[task], key=key)
+        analyzer = Analyzer(storage, tasks=[task], key=key, ledgers=directory)
         if not analyzer.tasks:
             raise InvalidData(
                 explain("the key that the task names", f"another in {directory}", "Use its own")
@@ -104,6 +104,16 @@ class AnalyzerParty:
             work=self.work,
             work_seconds=work_seconds,
         )
+
+
+def read_collector(directory: Path) -> tuple[Task, str]:
+    """Return the task and the token of the collector whose directory it is.
+
+    Raises:
+        InvalidData: no directory of a collector, or one that others can read.
+    """
+    secrets = read_secret(directory / SECRETS_FILE, ("collector_token",))
+    return read_task(directory), secrets["collector_token"]
 
 
 def issue_tokens(directory: Path, count: int) -> list[str]:

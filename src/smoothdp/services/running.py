@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from smoothdp.errors import InvalidParameter, explain
+from smoothdp.services.calls import is_loopback
 
 
 def _config(app: Starlette, host: str, port: int, **more: object) -> uvicorn.Config:
@@ -44,9 +46,9 @@ def run(
 
     Raises:
         InvalidParameter: an address that others can reach, without encryption: tokens would
-            travel in the clear.
+            travel in the clear. An address in use, or a certificate that cannot be read.
     """
-    if certificate is None and not behind_tls and not _is_loopback(host):
+    if certificate is None and not behind_tls and not is_loopback(host):
         raise InvalidParameter(
             explain(
                 "a certificate, or a proxy that has one, for an address that others can reach",
@@ -56,8 +58,36 @@ def run(
         )
     files = {}
     if certificate is not None:
+        check_certificate(certificate, certificate_key)
         files = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
-    uvicorn.Server(_config(app, host, port, **files)).run()
+    with _listening(host, port) as listener:
+        uvicorn.Server(_config(app, host, port, **files)).run(sockets=[listener])
+
+
+def check_certificate(certificate: Path, key: Path | None) -> None:
+    """Raise InvalidParameter unless the two files are a certificate and its key."""
+    if key is None:
+        raise InvalidParameter(
+            explain("the key of the certificate", "none", "Give --certificate-key")
+        )
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+        raise InvalidParameter(
+            explain(f"a certificate {certificate} and its key {key}, in PEM", reason, "Mend them")
+        ) from None
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidParameter(
+            explain(f"a free address, not {host}:{port}", reason, "Choose another --port or --host")
+        ) from None
 
 
 @contextmanager
@@ -77,10 +107,3 @@ def on_loopback(app: Starlette) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(timeout=20)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

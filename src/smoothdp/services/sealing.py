@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
-import numpy as np
-
-from smoothdp import SystemRandom
-from smoothdp.services.batch import BatchHeader, hash_parts, split_parts
-from smoothdp.services.envelope import SLOT_BYTES
+from smoothdp.services.batch import BatchHeader, split_parts
+from smoothdp.services.mixing import mixed
 from smoothdp.services.shuffler import Shuffler, add_to_counter
 from smoothdp.services.shuffler_tables import EXPIRED, OPEN, SEALED
+from smoothdp.services.storage import Transaction
 from smoothdp.services.task import Task
-from smoothdp.shuffle import UniformShuffler
+
+_REPORTS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +56,15 @@ def seal_window(shuffler: Shuffler, task: Task, window: int) -> Sealed | None:
         )
         if rows and rows[0][0] != OPEN:
             return None
-        bundles = change.execute(
-            "SELECT slots FROM pending WHERE task_id = ? AND window = ?", place
-        )
+        users = change.execute(
+            "SELECT count(*) FROM pending WHERE task_id = ? AND window = ?", place
+        )[0][0]
         senders = change.execute(
             "SELECT count(*) FROM quota WHERE task_id = ? AND window = ?", place
         )[0][0]
-        users = len(bundles)
         state = SEALED if min(users, senders) >= task.min_batch else EXPIRED
         if state == SEALED:
-            parts = split_parts(_shuffled(b"".join(row[0] for row in bundles)))
-            header = BatchHeader(
-                key_id=task.analyzer_key_id,
-                task_id=task.task_id,
-                batch_id=secrets.token_bytes(16),
-                window=window,
-                users=users,
-                slots=users * task.slots,
-                part_hashes=hash_parts(parts),
-            )
-            change.change(
-                "INSERT INTO batch (batch_id, task_id, window, state, users, header) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (header.batch_id, *place, SEALED, users, header.encode()),
-            )
-            change.change_many(
-                "INSERT INTO batch_part (batch_id, part, bytes) VALUES (?, ?, ?)",
-                ((header.batch_id, part, data) for part, data in enumerate(parts)),
-            )
+            _write_batch(change, task, window, users)
         elif users:
             add_to_counter(change, *place, EXPIRED, users)
         shuffler.reach("seal: inside the transaction")
@@ -97,9 +80,38 @@ def seal_window(shuffler: Shuffler, task: Task, window: int) -> Sealed | None:
     return Sealed(window, state, users)
 
 
-def _shuffled(slots: bytes) -> bytes:
-    """Return the slots of all users in a uniform order."""
-    table = np.frombuffer(slots, dtype=np.uint8).reshape(-1, SLOT_BYTES)
-    places = np.arange(table.shape[0], dtype=np.int64)
-    order = UniformShuffler().shuffle_array(places, rng=SystemRandom())
-    return table[order].tobytes()
+def _write_batch(change: Transaction, task: Task, window: int, users: int) -> None:
+    batch_id, hashes = secrets.token_bytes(16), []
+    pieces = mixed(partial(_read_slots, change, (task.task_id, window)), users * task.slots)
+    for part, data in enumerate(split_parts(pieces)):
+        hashes.append(hashlib.sha256(data).digest())
+        change.change(
+            "INSERT INTO batch_part (batch_id, part, bytes) VALUES (?, ?, ?)",
+            (batch_id, part, data),
+        )
+    header = BatchHeader(
+        key_id=task.analyzer_key_id,
+        task_id=task.task_id,
+        batch_id=batch_id,
+        window=window,
+        users=users,
+        slots=users * task.slots,
+        part_hashes=tuple(hashes),
+    )
+    change.change(
+        "INSERT INTO batch (batch_id, task_id, window, state, users, header) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (batch_id, task.task_id, window, SEALED, users, header.encode()),
+    )
+
+
+def _read_slots(change: Transaction, place: tuple[bytes, int]) -> Iterator[bytes]:
+    """Yield the slots of a window in pieces, by their reports' random numbers."""
+    last = b""
+    while rows := change.execute(
+        "SELECT report_id, slots FROM pending WHERE task_id = ? AND window = ? "
+        "AND report_id > ? ORDER BY report_id LIMIT ?",
+        (*place, last, _REPORTS_AT_ONCE),
+    ):
+        last = bytes(rows[-1][0])
+        yield b"".join(row[1] for row in rows)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from smoothdp.services.batch import MOST_SLOTS_OF_BATCH
 from smoothdp.services.envelope import DecodeError, Header, envelope_id, open_envelope
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.hybrid import PrivateKey
@@ -18,8 +19,6 @@ from smoothdp.services.task import Task
 from smoothdp.services.tokens import client_of, new_secret, tag
 
 Clock = Callable[[], float]
-MOST_PENDING_SLOTS = 20_000_000
-"""Slots that one window may hold: a window is sealed in memory (52 bytes each)."""
 
 
 class Outcome(Enum):
@@ -182,7 +181,7 @@ class Shuffler:
         else:
             task = self.tasks[header.task_id]
             held = counts[(*place, "accepted")] + read_counter(change, *place, "accepted")
-            if (held + 1) * task.slots > MOST_PENDING_SLOTS:
+            if (held + 1) * task.slots > MOST_SLOTS_OF_BATCH:
                 return Outcome.FULL
             if not change.change(
                 "INSERT OR IGNORE INTO pending (task_id, window, report_id, slots) "

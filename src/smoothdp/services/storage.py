@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from smoothdp.errors import InvalidData, explain
+
 Row = tuple[Any, ...]
 
 
@@ -38,7 +40,10 @@ class Storage(Protocol):
     """The state of one service."""
 
     def transaction(self) -> Any:
-        """Return a context that yields a Transaction: durable at its end, undone on error."""
+        """Return a context that yields a Transaction: durable at its end, undone on error.
+
+        One at a time, over all processes: what it reads stays true until its end.
+        """
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows of committed state."""
@@ -74,23 +79,34 @@ class SqliteStorage:
         path: the file; made if it is not there.
         schema: statements that make the tables if they are not there.
         busy_seconds: how long to wait for another process that writes.
+
+    Raises:
+        InvalidData: a link, or a file that is no database.
     """
 
     def __init__(self, path: Path | str, schema: str, *, busy_seconds: float = 30.0) -> None:
         self.path = Path(path)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        handle = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        os.fchmod(handle, 0o600)
+        os.close(handle)
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
-        for statement in (
-            "PRAGMA journal_mode=WAL",
-            "PRAGMA synchronous=FULL",
-            "PRAGMA secure_delete=ON",
-            "PRAGMA temp_store=MEMORY",
-        ):
-            self._connection.execute(statement)
-        self._connection.executescript(schema)
+        try:
+            for statement in (
+                "PRAGMA journal_mode=WAL",
+                "PRAGMA synchronous=FULL",
+                "PRAGMA secure_delete=ON",
+                "PRAGMA temp_store=MEMORY",
+            ):
+                self._connection.execute(statement)
+            self._connection.executescript(schema)
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise InvalidData(
+                explain("a file of this service", f"{self.path}: {error}", "Give another path")
+            ) from None
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

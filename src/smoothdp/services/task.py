@@ -199,7 +199,7 @@ def _require_shape(task: Task) -> None:
         (all(isinstance(name, str) for name in task.domain), "domain"),
         (re.fullmatch("[0-9a-f]{64}", task.analyzer_key) is not None, "analyzer_key"),
         (Fraction(task.budget_epsilon) >= Fraction(task.epsilon), "budget_epsilon"),
-        (Fraction(task.budget_delta) >= Fraction(task.delta), "budget_delta"),
+        (Fraction(task.delta) <= Fraction(task.budget_delta) <= 1, "budget_delta"),
     ]
     for good, name in demands:
         if not good:

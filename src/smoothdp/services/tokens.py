@@ -8,6 +8,8 @@ import secrets
 
 CLIENT_ID_BYTES = 16
 _MAC_BYTES = 32
+TOKEN_LENGTH = 2 * (CLIENT_ID_BYTES + _MAC_BYTES)
+"""Hexadecimal digits of a client's token."""
 _CLIENT = b"esa/1 client"
 
 

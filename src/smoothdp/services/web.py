@@ -8,8 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+
+from smoothdp.errors import LedgerError
 
 LOG = logging.getLogger("smoothdp.services")
 BODY_SECONDS = 20.0
@@ -26,8 +29,8 @@ class TooSlow(Exception):
 
 async def read_body(request: Request, limit: int) -> bytes:
     """Return the body, or raise TooLarge before more than the limit is held."""
-    announced = request.headers.get("content-length", "0")
-    if not announced.isdigit() or int(announced) > limit:
+    announced = whole_number(request.headers.get("content-length", "0"))
+    if announced is None or announced > limit:
         raise TooLarge
     data = bytearray()
     try:
@@ -39,6 +42,27 @@ async def read_body(request: Request, limit: int) -> bytes:
     except TimeoutError:
         raise TooSlow from None
     return bytes(data)
+
+
+def exact_paths(app: Starlette) -> Starlette:
+    """Return an application that redirects nobody to a path that differs by a slash."""
+    app.router.redirect_slashes = False
+    return app
+
+
+def whole_number(text: str) -> int | None:
+    """Return a whole number below 2^32, or None."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 10:
+        return None
+    return found if (found := int(text)) < 1 << 32 else None
+
+
+def hexadecimal(request: Request, name: str) -> bytes:
+    """Return a part of the path as bytes; nothing if it is not hexadecimal."""
+    try:
+        return bytes.fromhex(request.path_params[name])
+    except ValueError:
+        return b""
 
 
 def bearer(request: Request) -> str:
@@ -67,7 +91,8 @@ def working(
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Return a lifespan that starts ``more`` and repeats ``work`` in a thread until the end.
 
-    Work that fails is logged by the name of the error alone, and tried again.
+    Work that fails is logged, by the name of the error alone unless it is about the ledger, and
+    tried again.
     """
 
     async def repeat() -> None:
@@ -76,7 +101,9 @@ def working(
             try:
                 await asyncio.to_thread(work)
             except Exception as error:
-                LOG.warning("work was put off: %s", type(error).__name__)
+                # Its sentence names files and windows; others could name anything.
+                detail = f": {error}" if isinstance(error, LedgerError) else ""
+                LOG.warning("work was put off: %s%s", type(error).__name__, detail)
             await asyncio.sleep(seconds)
 
     @asynccontextmanager

@@ -15,15 +15,19 @@ from smoothdp.services.analyzer import Analyzer
 from smoothdp.services.batch import PART_SLOTS
 from smoothdp.services.envelope import SLOT_BYTES
 from smoothdp.services.release import read_result
+from smoothdp.services.storage import StorageFull
 from smoothdp.services.tokens import matches
 from smoothdp.services.web import (
     TooLarge,
     TooSlow,
     bearer,
+    exact_paths,
     health,
+    hexadecimal,
     read_body,
     too_large,
     too_slow,
+    whole_number,
     working,
 )
 
@@ -47,43 +51,48 @@ def analyzer_app(
         work_seconds: pause between two rounds of work.
     """
 
+    async def store(put: Callable[..., int], *values: Any) -> int:
+        try:
+            return await asyncio.to_thread(put, *values)
+        except StorageFull:
+            return 503
+
     async def batch(request: Request) -> Response:
         if not matches(bearer(request), list(shuffler_tokens)):
             return PlainTextResponse("unauthorized", 401)
         data = await read_body(request, _MOST_HEADER)
-        status = await asyncio.to_thread(analyzer.put_batch, _hex(request, "batch_id"), data)
-        return PlainTextResponse("", status)
+        batch_id = hexadecimal(request, "batch_id")
+        return PlainTextResponse("", await store(analyzer.put_batch, batch_id, data))
 
     async def part(request: Request) -> Response:
         if not matches(bearer(request), list(shuffler_tokens)):
             return PlainTextResponse("unauthorized", 401)
         data = await read_body(request, PART_SLOTS * SLOT_BYTES)
-        place = request.path_params["part"]
-        status = await asyncio.to_thread(analyzer.put_part, _hex(request, "batch_id"), place, data)
-        return PlainTextResponse("", status)
+        place = whole_number(request.path_params["part"])
+        if place is None:
+            return PlainTextResponse("", 404)
+        batch_id = hexadecimal(request, "batch_id")
+        return PlainTextResponse("", await store(analyzer.put_part, batch_id, place, data))
 
     async def result(request: Request) -> Response:
         if not matches(bearer(request), list(collector_tokens)):
             return PlainTextResponse("unauthorized", 401)
-        window = request.path_params["window"]
-        task_id = _hex(request, "task_id")
+        window = whole_number(request.path_params["window"])
+        if window is None:
+            return PlainTextResponse("", 404)
+        task_id = hexadecimal(request, "task_id")
         status, body = await asyncio.to_thread(read_result, analyzer, task_id, window)
         return Response(body, status, media_type="application/json")
 
-    return Starlette(
-        routes=[
-            Route("/v1/batches/{batch_id}", batch, methods=["PUT"]),
-            Route("/v1/batches/{batch_id}/parts/{part:int}", part, methods=["PUT"]),
-            Route("/v1/tasks/{task_id}/results/{window:int}", result),
-            Route("/healthz", health),
-        ],
-        exception_handlers={TooLarge: too_large, TooSlow: too_slow},
-        lifespan=working(work, work_seconds),
+    return exact_paths(
+        Starlette(
+            routes=[
+                Route("/v1/batches/{batch_id}", batch, methods=["PUT"]),
+                Route("/v1/batches/{batch_id}/parts/{part}", part, methods=["PUT"]),
+                Route("/v1/tasks/{task_id}/results/{window}", result),
+                Route("/healthz", health),
+            ],
+            exception_handlers={TooLarge: too_large, TooSlow: too_slow},
+            lifespan=working(work, work_seconds),
+        )
     )
-
-
-def _hex(request: Request, name: str) -> bytes:
-    try:
-        return bytes.fromhex(request.path_params[name])
-    except ValueError:
-        return b""

@@ -19,7 +19,9 @@ from smoothdp.services.web import (
     TooLarge,
     TooSlow,
     bearer,
+    exact_paths,
     health,
+    hexadecimal,
     read_body,
     too_large,
     too_slow,
@@ -58,13 +60,13 @@ def shuffler_app(
         )
 
     async def task(request: Request) -> Response:
-        found = shuffler.tasks.get(_task_id(request))
+        found = shuffler.tasks.get(hexadecimal(request, "task_id"))
         if found is None:
             return PlainTextResponse("unknown task", 404)
         return Response(found.encoded, media_type="application/json")
 
     async def report(request: Request) -> Response:
-        task_id = _task_id(request)
+        task_id = hexadecimal(request, "task_id")
         found = shuffler.tasks.get(task_id)
         if found is None:
             return PlainTextResponse("unknown task", 404)
@@ -78,21 +80,16 @@ def shuffler_app(
     async def metrics(_: Request) -> Response:
         return PlainTextResponse(await asyncio.to_thread(shuffler_metrics, shuffler))
 
-    return Starlette(
-        routes=[
-            Route("/v1/keys", keys),
-            Route("/v1/tasks/{task_id}", task),
-            Route("/v1/tasks/{task_id}/reports", report, methods=["POST"]),
-            Route("/healthz", health),
-            Route("/metrics", metrics),
-        ],
-        exception_handlers={TooLarge: too_large, TooSlow: too_slow},
-        lifespan=working(work, work_seconds, group),
+    return exact_paths(
+        Starlette(
+            routes=[
+                Route("/v1/keys", keys),
+                Route("/v1/tasks/{task_id}", task),
+                Route("/v1/tasks/{task_id}/reports", report, methods=["POST"]),
+                Route("/healthz", health),
+                Route("/metrics", metrics),
+            ],
+            exception_handlers={TooLarge: too_large, TooSlow: too_slow},
+            lifespan=working(work, work_seconds, group),
+        )
     )
-
-
-def _task_id(request: Request) -> bytes:
-    try:
-        return bytes.fromhex(request.path_params["task_id"])
-    except ValueError:
-        return b""

@@ -1,0 +1,221 @@
+"""What goes wrong at the commands is said in one line, without a traceback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from smoothdp.cli.main import main
+from smoothdp.cli.serve import serve
+from smoothdp.services.calls import submit
+from smoothdp.services.key_files import SECRETS_FILE, write_parties
+from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens
+from smoothdp.services.running import on_loopback
+from smoothdp.services.sealing import seal_window
+from tests.services.world import KEY, small_task
+
+PROMISE = ["--epsilon", "4", "--delta", "1e-3", "--min-batch", "10"]
+BOOLEAN = ["task", "create", "made", "--protocol", "boolean-sum"]
+HISTOGRAM = ["task", "create", "made", "--protocol", "histogram", *PROMISE]
+SUM = ["task", "create", "made", "--protocol", "real-sum", *PROMISE]
+NOBODY = "http://127.0.0.1:1"
+SHUFFLER = ["serve", "shuffler", "t/shuffler", "--analyzer", NOBODY]
+ANALYZER = ["serve", "analyzer", "t/analyzer"]
+SUBMIT = ["submit", "1", "--task", "t", "--shuffler", NOBODY, "--token-file", "token"]
+RESULTS = ["results", "5", "--collector", "t/collector", "--analyzer", NOBODY]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a task, a token, and files that are wrong in several ways."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        submit, "__kwdefaults__", {**(submit.__kwdefaults__ or {}), "pause": lambda _: None}
+    )
+    written = write_parties(Path("t"), small_task(min_batch=10), KEY)
+    Path("token").write_text(issue_tokens(written.shuffler, 1)[0])
+    Path("empty").touch()
+    Path("text").write_text("x = [")
+    Path("colour.toml").write_text('colour = "red"')
+    Path("port.toml").write_text('port = "abc"\ndirectory = "t/analyzer"')
+    Path("binary").write_bytes(b"\xff\xfe")
+    Path("table.csv").write_text("x,y\n1,1\n,2\n3,3\n")
+    return tmp_path
+
+
+def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a command that must fail; return its one line on stderr."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([*BOOLEAN, "--epsilon", "x", "--delta", "1e-3", "--min-batch", "10"], "epsilon"),
+        ([*BOOLEAN, "--epsilon", "1", "--delta", "2", "--min-batch", "10"], "delta"),
+        ([*BOOLEAN, *PROMISE, "--dishonest-share", "x"], "dishonest_share"),
+        ([*BOOLEAN, *PROMISE, "--dishonest-share", "1"], "dishonest_share"),
+        ([*BOOLEAN, *PROMISE, "--windows", "0"], "windows"),
+        ([*BOOLEAN, *PROMISE, "--windows", "100000"], "windows"),
+        ([*BOOLEAN, *PROMISE, "--window-seconds", "0"], "window_seconds"),
+        ([*BOOLEAN, *PROMISE, "--bounds", "0", "1"], "--bounds"),
+        ([*BOOLEAN[:2], "t", *BOOLEAN[3:], *PROMISE], "exists"),
+        (HISTOGRAM, "--domain"),
+        ([*HISTOGRAM, "--domain", "nofile"], "nofile"),
+        ([*HISTOGRAM, "--domain", "empty"], "--domain"),
+        ([*HISTOGRAM, "--domain", "binary"], "binary"),
+        (SUM, "--bounds"),
+        ([*SUM, "--bounds", "a", "b"], "bounds"),
+        ([*SUM, "--bounds", "1", "0"], "bounds"),
+        (["task", "show", "nowhere"], "nowhere"),
+        (["task", "show", "text"], "canonical"),
+        (["task", "tokens", "t/analyzer"], "another party"),
+        (["task", "rotate-keys", "t/collector"], "another party"),
+        (["serve", "shuffler", "t/analyzer", "--analyzer", NOBODY], "another party"),
+        (["serve", "shuffler", "t/shuffler", "--analyzer", "127.0.0.1"], "address"),
+        (["serve", "shuffler", "t/shuffler", "--analyzer", "http://x.example"], "https"),
+        (["serve", "shuffler", "t/shuffler"], "--analyzer"),
+        (["serve", "analyzer", "t/shuffler"], "another party"),
+        (["serve", "analyzer", "t"], "secrets"),
+        (["serve", "analyzer"], "DIRECTORY"),
+        ([*ANALYZER, "--certificate", "nofile"], "--certificate-key"),
+        ([*ANALYZER, "--certificate", "nofile", "--certificate-key", "nokey"], "nofile"),
+        ([*ANALYZER, "--certificate", "text", "--certificate-key", "text"], "PEM"),
+        ([*ANALYZER, "--host", "0.0.0.0"], "certificate"),
+        ([*ANALYZER, "--host", "no such host", "--behind-tls"], "no such host"),
+        ([*ANALYZER, "--port", "99999"], "--port"),
+        ([*ANALYZER, "--config", "nofile"], "nofile"),
+        ([*ANALYZER, "--config", "text"], "TOML"),
+        ([*ANALYZER, "--config", "binary"], "TOML"),
+        ([*ANALYZER, "--config", "colour.toml"], "colour"),
+        (["serve", "analyzer", "--config", "port.toml"], "--port"),
+        (SUBMIT, NOBODY),
+        ([*SUBMIT[:1], "2", *SUBMIT[2:]], "0 to 1"),
+        ([*SUBMIT[:1], "-1", *SUBMIT[2:]], "0 to 1"),
+        ([*SUBMIT[:1], "yes", *SUBMIT[2:]], "0 to 1"),
+        ([*SUBMIT[:-1], "nofile"], "nofile"),
+        ([*SUBMIT[:-1], "empty"], "empty"),
+        ([*SUBMIT[:-1], "text"], "token"),
+        ([*SUBMIT, "--task", "text"], "canonical"),
+        ([*SUBMIT, "--task", "nowhere"], "nowhere"),
+        ([*SUBMIT, "--shuffler", "x"], "address"),
+        ([*SUBMIT, "--outcomes", "text"], "text"),
+        ([*SUBMIT, "--outcomes", "no/such/place"], "no/such/place"),
+        (RESULTS, NOBODY),
+        ([*RESULTS, "--collector", "t/shuffler"], "another party"),
+        ([*RESULTS, "--collector", "nowhere"], "nowhere"),
+        (["results", "x", *RESULTS[2:]], "WINDOW"),
+        (["serve", "demo", "table.csv"], "--column"),
+        (["serve", "demo", "--above", "1"], "FILE"),
+        (["serve", "demo", "nofile.csv", "--column", "x", "--above", "1"], "nofile"),
+        (["serve", "demo", "table.csv", "--column", "z", "--above", "1"], "z"),
+        (["serve", "demo", "table.csv", "--column", "x", "--above", "1"], "missing"),
+        (["serve", "demo", "table.csv", "--column", "y", "--domain", "nofile"], "nofile"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+@pytest.mark.usefixtures("place")
+def test_one_line_says_what_is_wrong(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if says == "0 to 1":
+        party = ShufflerParty.from_directory(Path("t/shuffler"))
+        with on_loopback(party.app(NOBODY, work_seconds=3600)) as url:
+            line = failing([url if value == NOBODY else value for value in arguments], capsys)
+        assert party.shuffler.totals()["accepted"] == 0
+        party.shuffler.storage.close()
+    else:
+        line = failing(arguments, capsys)
+    assert says in line
+
+
+def test_a_port_that_is_taken(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        line = failing([*ANALYZER, "--port", str(port)], capsys)
+    assert f"127.0.0.1:{port}" in line
+    assert place.exists()
+
+
+def test_secrets_that_others_can_read(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "t/analyzer" / SECRETS_FILE).chmod(0o640)
+    assert "chmod 600" in failing(ANALYZER, capsys)
+
+
+def test_a_ledger_of_another_budget(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    AnalyzerParty.from_directory(Path("t/analyzer")).analyzer.storage.close()
+    (ledger,) = (place / "t/analyzer").glob("ledger-*.db")
+    write_parties(Path("u"), small_task(min_batch=12), KEY)
+    other = AnalyzerParty.from_directory(Path("u/analyzer")).analyzer
+    other.storage.close()
+    (theirs,) = (place / "u/analyzer").glob("ledger-*.db")
+    shutil.copy(ledger, theirs)
+    # The same budget: no harm. A file that is no ledger: refused.
+    AnalyzerParty.from_directory(Path("u/analyzer")).analyzer.storage.close()
+    theirs.write_bytes(b"not a ledger" * 1000)
+    line = failing(["serve", "analyzer", "u/analyzer"], capsys)
+    assert "ledger" in line
+
+
+def test_the_configuration_file_is_what_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+    monkeypatch.setattr("smoothdp.services.run", lambda _, **where: seen.update(where))
+    (place / "deep").mkdir()
+    (place / "deep" / "s.toml").write_text(
+        'directory = "../t/shuffler"\nport = 7\nanalyzer = "https://x.example"\n'
+        'certificate = "a.pem"\nbehind-tls = true\nhost = "::1"\n'
+    )
+    result = CliRunner().invoke(serve, ["shuffler", "--config", "deep/s.toml"])
+    assert result.exit_code == 0, result.output
+    assert seen["port"] == 7
+    assert seen["host"] == "::1"
+    assert seen["behind_tls"] is True
+    assert seen["certificate"] == Path("deep/a.pem")
+    # The command line comes before the file.
+    CliRunner().invoke(serve, ["shuffler", "--config", "deep/s.toml", "--port", "8"])
+    assert seen["port"] == 8
+
+
+def test_results_wait_and_say_that_there_are_none(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    analyzer = AnalyzerParty.from_directory(place / "t/analyzer")
+    shuffler = ShufflerParty.from_directory(place / "t/shuffler")
+    with (
+        on_loopback(analyzer.app(work_seconds=0.1)) as analyzer_url,
+        on_loopback(shuffler.app(analyzer_url, work_seconds=3600)) as url,
+    ):
+        window = shuffler.shuffler.window_now(shuffler.task)
+        asking = ["results", str(window), "--collector", "t/collector", "--analyzer", analyzer_url]
+        with pytest.raises(SystemExit) as caught:
+            main(asking)
+        assert caught.value.code == 3
+        capsys.readouterr()
+        for user, token in enumerate(issue_tokens(place / "t/shuffler", 10)):
+            Path("token").write_text(token + "\n")
+            arguments = [*SUBMIT, "--shuffler", url, "--outcomes", f"o{user}"]
+            main(arguments)
+        said = capsys.readouterr().out
+        assert said.count("Accepted for window") == 10
+        windows = {int(line.split()[-1].rstrip(".")) for line in said.splitlines()}
+        for sent in windows:
+            seal_window(shuffler.shuffler, shuffler.task, sent)
+        shuffler.work(analyzer_url)
+        if len(windows) == 1:
+            main([*asking[:1], str(windows.pop()), *asking[2:], "--wait", "30"])
+            assert json.loads(capsys.readouterr().out)["users"] == 10
+    shuffler.shuffler.storage.close()
+    analyzer.analyzer.storage.close()
