@@ -139,11 +139,14 @@ def test_every_torn_end_of_the_file_is_survived(tmp_path: Path) -> None:
 )
 def test_an_interrupted_run_resumes(tmp_path: Path, sent: signal.Signals, workers: int) -> None:
     """Stopped after a few of 100 cells, the run keeps them and the next one does the others."""
+    # Whoever runs the tests in the background may have had the interrupt ignored.
     code = (
+        "import signal\n"
         "from pathlib import Path\n"
         "from smoothdp.papers.runner import run_cells\n"
         "from tests.conformance.test_papers_runner import slow\n"
         "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"    run_cells('slow', list(range(100)), slow, store=Path({str(tmp_path)!r}),"
         f" workers={workers})\n"
     )

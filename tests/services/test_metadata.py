@@ -245,3 +245,16 @@ def test_72_a_false_length_is_refused() -> None:
 def test_tokens_do_not_travel_in_the_clear(world: World) -> None:
     with pytest.raises(InvalidParameter, match="certificate"):
         run(shuffler_app(world.shuffler), host="0.0.0.0", port=0)
+
+
+def test_a_service_leaves_the_logging_of_its_program_alone(world: World) -> None:
+    """Another library's handler stays open: absl's closes the stream that it was made with."""
+
+    class Watched(logging.StreamHandler[io.StringIO]):
+        def close(self) -> None:
+            self.stream.close()
+
+    stream = io.StringIO()
+    handler = Watched(stream)
+    with on_loopback(shuffler_app(world.shuffler)):
+        assert not handler.stream.closed

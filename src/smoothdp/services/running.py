@@ -23,6 +23,8 @@ def _config(app: Starlette, host: str, port: int, **more: object) -> uvicorn.Con
         host=host,
         port=port,
         access_log=False,
+        # Setting logging up anew would close the handlers of the program around us.
+        log_config=None,
         log_level="warning",
         server_header=False,
         date_header=False,
