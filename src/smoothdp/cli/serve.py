@@ -24,7 +24,15 @@ def serve() -> None:
 @serve.command()
 @serve_options(8601)
 @click.option("--analyzer", required=True, help="Address of the analyser, https://...")
-def shuffler(directory: Path, analyzer: str, work_seconds: float, **where: Any) -> None:
+@click.option("--poll", metavar="QUESTION", help="Serve a poll page that asks this.")
+def shuffler(
+    directory: Path,
+    analyzer: str,
+    work_seconds: float,
+    storage: str | None,
+    poll: str | None,
+    **where: Any,
+) -> None:
     """Run the shuffler whose secrets are in DIRECTORY (made by task create).
 
     \b
@@ -35,13 +43,16 @@ def shuffler(directory: Path, analyzer: str, work_seconds: float, **where: Any) 
     from smoothdp import services
 
     services.connect(analyzer).close()
-    party = services.ShufflerParty.from_directory(directory)
-    services.run(party.app(analyzer, work_seconds=work_seconds), **where)
+    party = services.ShufflerParty.from_directory(directory, storage=storage)
+    more = []
+    if poll is not None:
+        more = services.poll_routes(party.task, poll, directory / services.PUBLISHED)
+    services.run(party.app(analyzer, work_seconds=work_seconds, more=more), **where)
 
 
 @serve.command("analyzer")
 @serve_options(8602)
-def run_analyzer(directory: Path, work_seconds: float, **where: Any) -> None:
+def run_analyzer(directory: Path, work_seconds: float, storage: str | None, **where: Any) -> None:
     """Run the analyser whose secrets are in DIRECTORY (made by task create).
 
     \b
@@ -51,7 +62,7 @@ def run_analyzer(directory: Path, work_seconds: float, **where: Any) -> None:
     """
     from smoothdp import services
 
-    party = services.AnalyzerParty.from_directory(directory)
+    party = services.AnalyzerParty.from_directory(directory, storage=storage)
     services.run(party.app(work_seconds=work_seconds), **where)
 
 

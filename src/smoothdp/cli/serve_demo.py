@@ -11,6 +11,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.collect_input import read_domain
 from smoothdp.cli.release_output import missing_note
+from smoothdp.cli.serve_poll import run_poll
 
 _MADE_UP = [int(user % 3 == 0) for user in range(600)]
 
@@ -24,6 +25,8 @@ _MADE_UP = [int(user % 3 == 0) for user in range(600)]
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @click.option("--epsilon", default="1", show_default=True)
 @click.option("--delta", default="1e-6", show_default=True)
+@click.option("--poll", is_flag=True, help="A poll page for your browser instead of FILE.")
+@click.option("--question", help="With --poll: what is asked.")
 def demo(
     file: Path | None,
     column: str | None,
@@ -33,6 +36,8 @@ def demo(
     missing: str | None,
     epsilon: str,
     delta: str,
+    poll: bool,
+    question: str | None,
 ) -> None:
     """Run everything on this machine: a client per row, a shuffler, an analyser; print the result.
 
@@ -41,7 +46,13 @@ def demo(
     \b
     Example:
       smoothdp serve demo flights.csv --column dep_delay --above 15
+      smoothdp serve demo --poll
     """
+    if poll:
+        if file is not None:
+            raise click.UsageError("Expected either FILE or --poll.")
+        run_poll(question, epsilon, delta)
+        return
     from smoothdp import services
 
     say = partial(click.echo, err=True)

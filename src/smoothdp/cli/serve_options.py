@@ -27,6 +27,7 @@ def serve_options(port: int) -> Callable[[Any], Any]:
             show_default=True,
             help="Pause between two rounds of work.",
         ),
+        click.option("--storage", help="postgresql://...; by default a file in DIRECTORY."),
         click.option(
             "--config",
             type=click.Path(path_type=Path),

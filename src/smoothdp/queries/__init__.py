@@ -4,6 +4,7 @@ All are means of a window of order statistics; `query.py` has what they share, a
 `clamped_inputs.py` and `clamped_output.py` the sensitivities.
 """
 
+from smoothdp.queries.column_summary import ColumnSummary
 from smoothdp.queries.curve import SensitivityCurve
 from smoothdp.queries.maximum import Maximum
 from smoothdp.queries.mean import Mean
@@ -16,6 +17,7 @@ from smoothdp.queries.trimmed_mean import TrimmedMean
 from smoothdp.queries.window_mean import WindowMean
 
 __all__ = [
+    "ColumnSummary",
     "Maximum",
     "Mean",
     "Median",

@@ -6,6 +6,7 @@ import sys
 from fractions import Fraction
 
 from smoothdp.exact.balls import log_bounds
+from smoothdp.queries.column_summary import ColumnSummary
 from smoothdp.queries.decays import Candidate, largest
 from smoothdp.queries.exact_pairs import exact_candidates, largest_within
 from smoothdp.queries.near_maxima import near_maxima
@@ -22,8 +23,15 @@ class ClampedInputs:
     Source: paper 2, Proposition 40; asymmetric windows: the notes, by the same proof.
     """
 
-    def __init__(self, values: Values, drops: tuple[int, int], bounds: Bounds) -> None:
-        self._selected = Selected(values, drops, bounds)
+    def __init__(
+        self, values: Values | ColumnSummary, drops: tuple[int, int], bounds: Bounds
+    ) -> None:
+        self._selected: Selected | ColumnSummary
+        if isinstance(values, ColumnSummary):
+            values.check(drops, bounds)
+            self._selected = values
+        else:
+            self._selected = Selected(values, drops, bounds)
         self._whole = max(drops) + 1
         self._log_range = log_bounds(bounds[1] - bounds[0]).upper
         self._furthest = sum(drops) + 1

@@ -11,6 +11,7 @@ from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_int, float_bounds
 from smoothdp.queries.clamped_inputs import ClampedInputs
 from smoothdp.queries.clamped_output import ClampedOutput
+from smoothdp.queries.column_summary import ColumnSummary
 from smoothdp.queries.curve import SensitivityCurve, hull
 from smoothdp.queries.reading import Bounds, Values, read_smoothing, read_values
 from smoothdp.queries.selected import first_true
@@ -97,6 +98,8 @@ class Query(ABC):
         return SensitivityCurve(prepared.n_records, prepared.value(), vertices)
 
     def _prepared(self, data: object) -> ClampedInputs | ClampedOutput:
+        if isinstance(data, ColumnSummary) and self.truncate == "inputs":
+            return ClampedInputs(data, self.drops(data.n_records), self.bounds)
         values = read_values(data)
         drops = self._checked_drops(values)
         kind = ClampedInputs if self.truncate == "inputs" else ClampedOutput

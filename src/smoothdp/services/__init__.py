@@ -28,9 +28,11 @@ from smoothdp.services.sealing import seal_window
 from smoothdp.services.shuffler import Outcome, Shuffler, Upload
 from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task
+from smoothdp.services.web_poll import PUBLISHED, poll_link, poll_routes, publish
 
 __all__ = [
     "ONE_HOST",
+    "PUBLISHED",
     "Analyzer",
     "AnalyzerParty",
     "Client",
@@ -51,6 +53,9 @@ __all__ = [
     "fetch_result",
     "issue_tokens",
     "on_loopback",
+    "poll_link",
+    "poll_routes",
+    "publish",
     "read_collector",
     "read_task",
     "read_token",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.routing import Route
 
 from smoothdp.errors import InvalidData, explain
 from smoothdp.services.analyzer import Analyzer
@@ -15,11 +17,11 @@ from smoothdp.services.calls import connect, putting
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.key_files import SECRETS_FILE, read_secret, read_task
+from smoothdp.services.opening import open_storage
 from smoothdp.services.release import release_counted
 from smoothdp.services.sealing import due_windows, seal_window
 from smoothdp.services.shuffler import Clock, Shuffler
 from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task
 from smoothdp.services.tokens import issue_client_token
 from smoothdp.services.web_analyzer import analyzer_app
@@ -35,12 +37,14 @@ class ShufflerParty:
     delivery_token: str
 
     @classmethod
-    def from_directory(cls, directory: Path, *, clock: Clock = time.time) -> ShufflerParty:
-        """Return the shuffler whose secrets and state are in a directory."""
+    def from_directory(
+        cls, directory: Path, *, clock: Clock = time.time, storage: str | None = None
+    ) -> ShufflerParty:
+        """Return the shuffler whose secrets, and state without ``storage``, are in a directory."""
         task = read_task(directory)
         secrets = read_secret(directory / SECRETS_FILE, ("issuing_key", "delivery_token"))
         shuffler = Shuffler(
-            SqliteStorage(directory / "shuffler.sqlite", SHUFFLER_SCHEMA),
+            open_storage(directory, "shuffler", SHUFFLER_SCHEMA, storage),
             tasks=[task],
             issuing_key=bytes.fromhex(secrets["issuing_key"]),
             clock=clock,
@@ -55,10 +59,15 @@ class ShufflerParty:
             deliver_batches(self.shuffler, putting(http, self.delivery_token))
         self.shuffler.storage.forget()
 
-    def app(self, analyzer_url: str, *, work_seconds: float = 10.0) -> Starlette:
-        """Return the HTTP application, which works in between."""
+    def app(
+        self, analyzer_url: str, *, work_seconds: float = 10.0, more: Sequence[Route] = ()
+    ) -> Starlette:
+        """Return the HTTP application, which works in between; ``more`` routes beside its own."""
         return shuffler_app(
-            self.shuffler, work=lambda: self.work(analyzer_url), work_seconds=work_seconds
+            self.shuffler,
+            work=lambda: self.work(analyzer_url),
+            work_seconds=work_seconds,
+            more=more,
         )
 
 
@@ -72,16 +81,16 @@ class AnalyzerParty:
     collector_hash: str
 
     @classmethod
-    def from_directory(cls, directory: Path) -> AnalyzerParty:
-        """Return the analyser whose secrets and state are in a directory."""
+    def from_directory(cls, directory: Path, *, storage: str | None = None) -> AnalyzerParty:
+        """Return the analyser whose secrets, and state without ``storage``, are in a directory."""
         task = read_task(directory)
         secrets = read_secret(
             directory / SECRETS_FILE,
             ("private_key", "delivery_token_sha256", "collector_token_sha256"),
         )
         key = PrivateKey.from_bytes(bytes.fromhex(secrets["private_key"]))
-        storage = SqliteStorage(directory / "analyzer.sqlite", ANALYZER_SCHEMA)
-        analyzer = Analyzer(storage, tasks=[task], key=key, ledgers=directory)
+        opened = open_storage(directory, "analyzer", ANALYZER_SCHEMA, storage)
+        analyzer = Analyzer(opened, tasks=[task], key=key, ledgers=directory)
         if not analyzer.tasks:
             raise InvalidData(
                 explain("the key that the task names", f"another in {directory}", "Use its own")

@@ -244,7 +244,7 @@ def add_to_counter(change: Transaction, task_id: bytes, window: int, reason: str
     """Add to a counter of a window."""
     change.change(
         "INSERT INTO counter (task_id, window, reason, n) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (task_id, window, reason) DO UPDATE SET n = n + excluded.n",
+        "ON CONFLICT (task_id, window, reason) DO UPDATE SET n = counter.n + excluded.n",
         (task_id, window, reason, n),
     )
 

@@ -17,6 +17,20 @@ from typing import Any, Protocol
 from smoothdp.errors import InvalidData, explain
 
 Row = tuple[Any, ...]
+SCHEMA_VERSION = 1
+"""Of the tables of both services; a file or database of a newer one is refused."""
+
+
+def check_version(found: int, where: str) -> None:
+    """Raise InvalidData if the tables are newer than this program."""
+    if found > SCHEMA_VERSION:
+        raise InvalidData(
+            explain(
+                f"{where} with tables of version {SCHEMA_VERSION} at most",
+                f"version {found}",
+                "Upgrade smoothdp, or go back to a copy from before its upgrade",
+            )
+        )
 
 
 class StorageFull(Exception):
@@ -94,14 +108,20 @@ class SqliteStorage:
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
         try:
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            check_version(version, str(self.path))
             for statement in (
                 "PRAGMA journal_mode=WAL",
                 "PRAGMA synchronous=FULL",
                 "PRAGMA secure_delete=ON",
                 "PRAGMA temp_store=MEMORY",
+                f"PRAGMA user_version={SCHEMA_VERSION}",
             ):
                 self._connection.execute(statement)
             self._connection.executescript(schema)
+        except InvalidData:
+            self._connection.close()
+            raise
         except sqlite3.Error as error:
             self._connection.close()
             raise InvalidData(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -42,13 +42,18 @@ _WORDS = {
 
 
 def shuffler_app(
-    shuffler: Shuffler, *, work: Callable[[], Any] | None = None, work_seconds: float = 10.0
+    shuffler: Shuffler,
+    *,
+    work: Callable[[], Any] | None = None,
+    work_seconds: float = 10.0,
+    more: Sequence[Route] = (),
 ) -> Starlette:
     """Return the application: keys, tasks, reports, health and coarse metrics.
 
     Args:
         work: sealing and delivery, repeated in a thread.
         work_seconds: pause between two rounds of work.
+        more: routes beside these, such as those of a poll page.
     """
     group = GroupCommit(shuffler)
 
@@ -88,6 +93,7 @@ def shuffler_app(
                 Route("/v1/tasks/{task_id}/reports", report, methods=["POST"]),
                 Route("/healthz", health),
                 Route("/metrics", metrics),
+                *more,
             ],
             exception_handlers={TooLarge: too_large, TooSlow: too_slow},
             lifespan=working(work, work_seconds, group),

@@ -1,0 +1,109 @@
+/** The client: checks the task, randomises once per window, and sends the same again. */
+
+import { fromHex, toHex } from "./bytes.js";
+import { REPORT_ID_BYTES, sealEnvelope } from "./envelope.js";
+import { SUITE } from "./hybrid.js";
+import * as outcomes from "./outcomes.js";
+import { randomBytes } from "./random.js";
+import { randomize } from "./randomize.js";
+
+const ATTEMPTS = 5;
+const OUTDATED_KEY = 409;
+
+export const WORDS = {
+  400: "The service did not understand this report.",
+  401: "The link you were given is not valid for this poll. Ask for a new one.",
+  404: "This poll is not here any more.",
+  410: "This poll is closed.",
+  425: "This poll is not open yet, or the clock of this device is wrong.",
+  429: "An answer was already sent with this link from another browser.",
+};
+
+/** Why this browser cannot take part, or an empty string. */
+export function obstacle(scope = globalThis) {
+  if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
+    return (
+      "This browser cannot encrypt here: it has no WebCrypto, or the page did not come over " +
+      "https. Nothing was sent. Use an up-to-date browser and an https address."
+    );
+  }
+  if (!scope.indexedDB) {
+    return (
+      "This browser does not let the page keep anything, so an answer could be randomised " +
+      "twice. Nothing was sent. Allow storage for this page, or use another browser."
+    );
+  }
+  return "";
+}
+
+/** The task of a canonical encoding, if its hash is the name that was agreed on. */
+export async function readTask(encoded, taskId) {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", encoded));
+  if (toHex(hash) !== taskId) throw new Error("The terms of this poll are not those of its name.");
+  const task = JSON.parse(new TextDecoder().decode(encoded));
+  if (task.format !== 1 || task.suite !== SUITE) throw new Error("This poll needs a newer page.");
+  return task;
+}
+
+export const windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
+
+/** The bytes to send for a window: the same until the shuffler's key changes. */
+export async function envelopeFor({ task, taskId, window, datum, keyId, outerKey }) {
+  await outcomes.forgetBefore(taskId, window);
+  let kept = await outcomes.find(taskId, window);
+  if (!kept) {
+    const fresh = { reportId: randomBytes(REPORT_ID_BYTES), values: randomize(task, datum) };
+    kept = await outcomes.keep(taskId, window, fresh);
+  }
+  if (kept.envelope && kept.keyId === keyId) return kept.envelope;
+  const innerKey = fromHex(task.analyzer_key);
+  const envelope = await sealEnvelope({
+    keyId, outerKey, innerKey, taskId: fromHex(taskId), window,
+    reportId: kept.reportId, values: kept.values,
+  });
+  await outcomes.replace(taskId, window, { ...kept, keyId, envelope });
+  return envelope;
+}
+
+/** Send a datum once; throws an Error whose message is for the participant. */
+export async function submit({ task, taskId, token, datum, window, fetcher = fetch, pause = wait }) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
+    const answer = await once({ task, taskId, token, datum, window, fetcher });
+    if (answer === 202) return;
+    if (answer !== 0 && answer !== OUTDATED_KEY && answer !== 408 && answer < 500) {
+      throw new Error(WORDS[answer] ?? `The service refused the report (${answer}).`);
+    }
+  }
+  throw new Error("The service does not answer. Press the button again: the same report is sent.");
+}
+
+async function once({ task, taskId, token, datum, window, fetcher }) {
+  let found;
+  try {
+    found = await fetcher("/v1/keys", { cache: "no-store" });
+    if (!found.ok) return found.status;
+    found = await found.json();
+  } catch {
+    return 0;
+  }
+  const outerKey = fromHex(found.public_key);
+  const envelope = await envelopeFor({
+    task, taskId, window, datum, keyId: found.key_id, outerKey,
+  });
+  try {
+    const answer = await fetcher(`/v1/tasks/${taskId}/reports`, {
+      method: "POST",
+      body: envelope,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+    });
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+

@@ -1,0 +1,82 @@
+/** Drives the poll page in a headless browser: a job as a line of JSON in, a line per step out. */
+
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const input = createInterface({ input: process.stdin });
+const lines = input[Symbol.asyncIterator]();
+const job = JSON.parse((await lines.next()).value);
+const browser = await chromium.launch({
+  executablePath: job.browser,
+  args: [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    ...(job.args ?? []),
+  ],
+});
+const say = (step, fields = {}) => console.log(JSON.stringify({ step, ...fields }));
+
+try {
+  const context = await browser.newContext({ viewport: { width: 760, height: 1100 } });
+  const hosts = new Set();
+  const sent = [];
+  context.on("request", (request) => {
+    hosts.add(new URL(request.url()).host);
+    if (request.method() === "POST") {
+      sent.push({ url: request.url(), hex: request.postDataBuffer().toString("hex") });
+    }
+  });
+  const page = await context.newPage();
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (line) => line.type() === "error" && problems.push(line.text()));
+  if (job.before) await page.addInitScript(job.before);
+  await page.goto(job.link);
+  if (job.evaluate) {
+    say("evaluated", { value: await page.evaluate(`(async () => { ${job.evaluate} })()`) });
+  } else if (job.expect) {
+    await page.waitForFunction((w) => document.getElementById("status").textContent.includes(w), job.expect);
+    say("status", { text: await page.textContent("#status"), form: await page.isVisible("#form") });
+  } else {
+    await page.waitForSelector("#form:visible");
+    if (job.shots) await page.screenshot({ path: `${job.shots}/question.png`, fullPage: true });
+    // By keyboard alone: to the choice, choose, to the button, press.
+    if (job.number !== undefined) await page.fill("#number", job.number);
+    else await page.getByLabel(job.choice, { exact: true }).press("Space");
+    await page.locator("#send").press("Enter");
+    await page.waitForSelector("#status.done, #status.problem");
+    say("sent", { text: await page.textContent("#status"), sent });
+    if (job.result) {
+      await lines.next();
+      await page.waitForSelector("#result:visible");
+      if (job.shots) await page.screenshot({ path: `${job.shots}/result.png`, fullPage: true });
+      const rows = await page.$$eval("#table tbody tr", (lines) =>
+        lines.map((line) => [...line.children].map((cell) => cell.textContent)));
+      say("result", {
+        rows,
+        caption: await page.textContent("#caption"),
+        guarantee: await page.textContent("#guarantee"),
+        known: await page.textContent("#known"),
+        whiskers: await page.locator("svg .whisker").count(),
+      });
+    }
+  }
+  say("end", { hosts: [...hosts], problems, stored: await stored(page) });
+} finally {
+  await browser.close();
+  input.close();
+  process.stdin.destroy();
+}
+
+/** All that the page keeps, as text. */
+function stored(page) {
+  return page.evaluate(async () => {
+    if (!globalThis.indexedDB) return "";
+    const opening = indexedDB.open("smoothdp");
+    const opened = await new Promise((done) => { opening.onsuccess = () => done(opening.result); });
+    if (!opened.objectStoreNames.contains("outcomes")) return "";
+    const all = opened.transaction("outcomes").objectStore("outcomes").getAll();
+    await new Promise((done) => { all.onsuccess = done; });
+    return JSON.stringify(all.result.map(({ values, keyId }) => ({ values, keyId })));
+  });
+}

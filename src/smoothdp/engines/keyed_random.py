@@ -1,0 +1,121 @@
+"""Randomness that is a function of a key, a user and a window: the same however often it runs.
+
+An engine runs a task again when a machine is lost, and a lazy frame whenever it is read; fresh
+randomness would then randomise the same person twice, which is a second disclosure. Whoever
+has the key can undo the noise: keep it as the data are kept, and destroy it afterwards.
+
+Source: a pseudorandom function in counter mode; keyed BLAKE2b (RFC 7693).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+
+KEY_BYTES = 32
+_BLOCK_BYTES = 64
+_WORD = struct.Struct("<Q")
+_PERSON = b"smoothdp rows"
+
+
+def new_key() -> bytes:
+    """Return a key of the operating system's generator."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def check_key(key: bytes) -> bytes:
+    """Return a key of 32 bytes, or raise InvalidParameter."""
+    if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+        raise InvalidParameter(
+            explain(f"a key of {KEY_BYTES} bytes", type(key).__name__, "Use keyed_random.new_key()")
+        )
+    return key
+
+
+def user_bytes(user: Any) -> bytes:
+    """Return a user's name as bytes: whole numbers, texts and bytes never coincide.
+
+    >>> user_bytes(7), user_bytes("7"), user_bytes(np.int32(7))
+    (b'i7', b's7', b'i7')
+    """
+    if isinstance(user, int | np.integer) and not isinstance(user, bool):
+        return b"i%d" % int(user)
+    if isinstance(user, str):
+        return b"s" + user.encode("utf-8", "surrogatepass")
+    if isinstance(user, bytes | bytearray):
+        return b"b" + bytes(user)
+    raise InvalidData(
+        explain("users named by whole numbers, texts or bytes", f"{user!r}", "Give each a name")
+    )
+
+
+def _base(key: bytes, window: int) -> Any:
+    base = hashlib.blake2b(key=check_key(key), digest_size=_BLOCK_BYTES, person=_PERSON)
+    base.update(_WORD.pack(window))
+    return base
+
+
+def keyed_words(users: Iterable[Any], *, key: bytes, window: int) -> NDArray[np.uint64]:
+    """Return the first 64-bit word of each user, an array: what `KeyedRandom.bits(64)` starts with.
+
+    >>> words = keyed_words(["ann", "bob"], key=b"k" * 32, window=0)
+    >>> int(words[1]) == KeyedRandom(b"k" * 32, window=0, user="bob").bits(64)
+    True
+    """
+    base, tail = _base(key, window), _WORD.pack(0)
+    found = bytearray()
+    for user in users:
+        one = base.copy()
+        one.update(tail + user_bytes(user))
+        found += one.digest()[:8]
+    return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64)
+
+
+class KeyedRandom:
+    """The random bits of one user in one window, as `Entropy`: for any protocol's `randomize`.
+
+    Args:
+        key: 32 bytes, secret.
+        window: a whole number, 0 to 2^64 - 1; another window gives independent bits.
+        user: the name of the user: a whole number, a text or bytes.
+    """
+
+    __slots__ = ("_base", "_block", "_rest", "_user")
+
+    def __init__(self, key: bytes, *, window: int, user: Any) -> None:
+        self._base = _base(key, window)
+        self._user = user_bytes(user)
+        self._block = 0
+        self._rest = b""
+
+    @property
+    def is_private(self) -> bool:
+        """True: nobody without the key can reproduce the bits."""
+        return True
+
+    def bits(self, n: int) -> int:
+        """Return an integer of n bits, the next of this user."""
+        size = -(-n // 8)
+        while len(self._rest) < size:
+            one = self._base.copy()
+            one.update(_WORD.pack(self._block) + self._user)
+            self._rest += one.digest()
+            self._block += 1
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        return int.from_bytes(taken, "little") & ((1 << n) - 1)
+
+    def below(self, n: int) -> int:
+        """Return an integer in [0, n), uniform by rejection."""
+        size = n.bit_length()
+        while True:
+            value = self.bits(size)
+            if value < n:
+                return value

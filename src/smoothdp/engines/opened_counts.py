@@ -1,0 +1,68 @@
+"""Open and count: the slots of sealed batches, on as many machines as there are.
+
+The permutation stays with the shuffler: a count does not depend on the order. A slot that
+is there twice is counted once, as the analyser does, so slots must be told apart first:
+`open_distinct` takes each distinct slot once and how often it came.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from smoothdp.engines.job import Job, Partition, Run
+from smoothdp.services.analyzer_tables import INVALID, REPEATED
+from smoothdp.services.envelope import DUMMY, SLOT_BYTES, DecodeError, inner_info, open_slot
+from smoothdp.services.hybrid import PrivateKey
+from smoothdp.services.task import Task
+
+
+@dataclass(frozen=True, repr=False)
+class OpenSlots:
+    """Tally distinct slots: opening is deterministic, so a partition may be opened again."""
+
+    key: bytes
+    task: bytes
+    window: int
+
+    def __call__(self, columns: Partition) -> Counter[int]:
+        slots, copies = columns
+        # Keys are not picklable: each task makes its own from bytes.
+        key, task = PrivateKey.from_bytes(self.key), Task.decode(self.task)
+        info = inner_info(task.task_id, self.window)
+        histogram = task.protocol == "histogram"
+        n_values = task.size if histogram else 2
+        tally: Counter[int] = Counter()
+        for slot, times in zip(slots.tolist(), copies.tolist(), strict=True):
+            try:
+                value = open_slot(bytes(slot), key=key, info=info)
+            except DecodeError:
+                value = INVALID
+            is_meant = 0 <= value < n_values or (histogram and value == DUMMY)
+            tally[value if is_meant else INVALID] += 1
+            if times > 1:
+                tally[REPEATED] += int(times) - 1
+        return tally
+
+
+def open_distinct(run: Run, *, key: PrivateKey, task: Task, window: int) -> dict[int, int]:
+    """Return value -> slots, with INVALID and REPEATED, as the analyser tallies a batch.
+
+    Args:
+        run: over distinct slots of 52 bytes and how often each came.
+        key: the analyser's: the machines of the engine see it, and are the analyser's own.
+        window: the window of the batch; slots of another do not open.
+    """
+    found = run(Job(OpenSlots(key.to_bytes(), task.encoded, window), _add))
+    return dict(sorted(found.items()))
+
+
+def split_slots(part: bytes) -> list[bytes]:
+    """Return the slots of a part of a batch; a rest that is no slot comes last, to be refused."""
+    return [part[at : at + SLOT_BYTES] for at in range(0, len(part), SLOT_BYTES)]
+
+
+def _add(a: Counter[int], b: Counter[int]) -> Counter[int]:
+    total = Counter(a)
+    total.update(b)
+    return total

@@ -1,0 +1,242 @@
+"""Spark as an engine: counts from a DataFrame or Parquet; the rows never visit the driver.
+
+Needs the extra ``spark`` and Java 17. Only deterministic work is given to Spark: a task that
+is run again, or a frame that is computed again, gives the same counts.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from smoothdp.engines.category_counts import category_counts as _category_counts
+from smoothdp.engines.column_summary import summarize_column as _summarize_column
+from smoothdp.engines.job import Job, Run, merged
+from smoothdp.engines.randomized_counts import RandomizedCounts
+from smoothdp.engines.randomized_counts import randomized_counts as _randomized_counts
+from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError, explain
+from smoothdp.exact.parameters import Parameter
+from smoothdp.queries import ColumnSummary, Query
+from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+
+try:
+    import pyarrow
+    import pyspark
+    from pyspark.sql import SparkSession
+except ImportError:
+    raise MissingExtra("jobs on Spark", "spark") from None
+
+Part = TypeVar("Part")
+OLDEST = (3, 5)
+_RESULT = "part binary"
+
+
+class SparkUnavailable(SmoothdpError, RuntimeError):
+    """There is no Java, or Spark is too old."""
+
+
+def _check_version(version: str) -> None:
+    found = tuple(int(part) for part in version.split(".")[:2])
+    if found < OLDEST:
+        raise SparkUnavailable(
+            explain("Spark 3.5 or later", version, 'Run: pip install "smoothdp[spark]"')
+        )
+
+
+def connect(master: str = "local[2]", **settings: str) -> SparkSession:
+    """Return a Spark session, made for trying and tests; a cluster brings its own.
+
+    Args:
+        master: such as "local[2]"; "local[2,4]" lets a task fail three times.
+        settings: of Spark, "__" for ".": ``spark__driver__memory="2g"``.
+
+    Raises:
+        SparkUnavailable: no Java, or Spark is too old.
+    """
+    _check_version(pyspark.__version__)
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
+        raise SparkUnavailable(
+            explain("Java 17 for Spark", "none", "Install a JRE, or set JAVA_HOME")
+        )
+    # Workers must be this Python, where smoothdp is installed; Spark would take any python3.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName("smoothdp")
+    # Nothing is sent anywhere, and the web page of the session is not served.
+    defaults = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    for name, value in (defaults | {k.replace("__", "."): v for k, v in settings.items()}).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def frame_of(source: Any, *, session: Any = None) -> Any:
+    """Return a DataFrame: the one given, or that of a Parquet file or folder.
+
+    Raises:
+        InvalidData: neither of the two.
+        SparkUnavailable: its session runs a Spark that is too old.
+    """
+    if isinstance(source, str | Path):
+        used = session or SparkSession.getActiveSession()
+        if used is None:
+            raise InvalidData(explain("a Spark session", "none", "Give session=, or use connect()"))
+        source = used.read.parquet(str(source))
+    if not hasattr(source, "mapInArrow") or not hasattr(source, "sparkSession"):
+        raise InvalidData(
+            explain(
+                "a Spark DataFrame or a Parquet path", type(source).__name__, "Read it with Spark"
+            )
+        )
+    _check_version(source.sparkSession.version)
+    return source
+
+
+def run_on(source: Any, columns: Sequence[str], *, session: Any = None) -> Run:
+    """Return a run over columns of a DataFrame.
+
+    Each partition leaves one result, which the driver merges.
+
+    Raises:
+        InvalidData: a column that is not there.
+    """
+    frame = frame_of(source, session=session)
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise InvalidData(
+            explain(
+                f"a column {missing[0]!r}", ", ".join(frame.columns) or "none", "Name one of them"
+            )
+        )
+    # Names may hold dots, which mean fields without the quotes: jobs see plain names.
+    chosen = frame.select(*[f"`{name}`" for name in columns])
+    chosen = chosen.toDF(*[f"c{place}" for place in range(len(columns))])
+
+    def run(job: Job[Part], /) -> Part:
+        rows = chosen.mapInArrow(_Task(job), _RESULT).collect()
+        parts: list[Part] = [_opened(row[0]) for row in rows]
+        return merged(parts, job)
+
+    return run
+
+
+class _Task:
+    """Runs a job over the batches of one partition: once per try, with the same result."""
+
+    def __init__(self, job: Job[Any]) -> None:
+        self._job = job
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        part = None
+        try:
+            for batch in batches:
+                columns = [_array(column) for column in batch.columns]
+                one = self._job.of(columns)
+                part = one if part is None else self._job.merge(part, one)
+        except SmoothdpError as error:
+            # What is wrong with the data is told by the driver, in its own words, and not tried
+            # again; any other failure is Spark's to retry.
+            part = error
+        if part is not None:
+            data = pickle.dumps(part if not isinstance(part, SmoothdpError) else _Refusal(part))
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.array([data])], names=["part"])
+
+
+class _Refusal:
+    def __init__(self, error: SmoothdpError) -> None:
+        self.kind, self.words = type(error), str(error)
+
+
+def _opened(data: bytes) -> Any:
+    part = pickle.loads(bytes(data))
+    if isinstance(part, _Refusal):
+        raise part.kind(part.words)
+    return part
+
+
+def _array(column: Any) -> Any:
+    return column.to_numpy(zero_copy_only=False)
+
+
+def randomized_counts(
+    source: Any,
+    protocol: BooleanSum | RealSum | Histogram,
+    *,
+    user: str,
+    datum: str,
+    key: bytes,
+    window: int = 0,
+    users: Literal["check", "unique"] = "check",
+    session: Any = None,
+) -> RandomizedCounts:
+    """Randomise a column and count: see `smoothdp.engines.randomized_counts`.
+
+    Args:
+        user, datum: columns; one row per user.
+        users: "check" that no user has two rows (one shuffle of the column), or "unique":
+            the caller knows.
+
+    Raises:
+        InvalidData: a user with two rows, besides what the job refuses.
+    """
+    run = run_on(source, [user, datum], session=session)
+    if users == "check":
+        names = frame_of(source, session=session).select(f"`{user}`")
+        if names.groupBy(names[0]).count().filter("count > 1").limit(1).count():
+            raise InvalidData(
+                explain("one row per user", "a user with two", "Aggregate each user's rows first")
+            )
+    return _randomized_counts(run, protocol, key=key, window=window)
+
+
+def category_counts(
+    source: Any, column: str, *, stratum: str | None = None, session: Any = None
+) -> dict[Any, Any]:
+    """Return counts per category, or per stratum and category, of a DataFrame or Parquet."""
+    columns = [column] if stratum is None else [stratum, column]
+    return _category_counts(run_on(source, columns, session=session), strata=stratum is not None)
+
+
+def summarize_column(
+    source: Any, column: str, query: Query, *, smoothing: Parameter, session: Any = None
+) -> ColumnSummary:
+    """Return what a release needs of a column of a DataFrame or Parquet."""
+    run = run_on(source, [column], session=session)
+    return _summarize_column(run, query, smoothing=smoothing)
+
+
+def opened_counts(
+    source: Any, column: str, *, key: Any, task: Any, window: int, session: Any = None
+) -> dict[int, int]:
+    """Open the slots of a sealed batch and count them, as the analyser does.
+
+    Args:
+        column: binary values, each of one or more slots of 52 bytes: parts of a batch.
+        key, task: a `PrivateKey` and `Task` of `smoothdp.services`.
+        window: the window of the batch.
+    """
+    from smoothdp.engines.opened_counts import open_distinct
+
+    frame = frame_of(source, session=session)
+    run_on(frame, [column])
+    slots = frame.select(f"`{column}`").toDF("part").mapInArrow(_split, "slot binary")
+    distinct = slots.groupBy("slot").count()
+    return open_distinct(run_on(distinct, ["slot", "count"]), key=key, task=task, window=window)
+
+
+def _split(batches: Iterator[Any]) -> Iterator[Any]:
+    from smoothdp.engines.opened_counts import split_slots
+
+    for batch in batches:
+        slots = [slot for part in batch.column(0).to_pylist() for slot in split_slots(part or b"")]
+        yield pyarrow.RecordBatch.from_arrays(
+            [pyarrow.array(slots, type=pyarrow.binary())], names=["slot"]
+        )

@@ -1,0 +1,124 @@
+"""A poll on one machine: made-up participants, and one more in a real browser."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smoothdp.services.calls import connect, fetch_result
+from smoothdp.services.client import Client
+from smoothdp.services.create import create_task
+from smoothdp.services.hybrid import PrivateKey, PublicKey
+from smoothdp.services.key_files import SECRETS_FILE, Written, read_secret, write_parties
+from smoothdp.services.outcomes import OutcomeStore
+from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens
+from smoothdp.services.running import on_loopback
+from smoothdp.services.sealing import seal_window
+from smoothdp.services.shuffler import Upload
+from smoothdp.services.task import Task
+from smoothdp.services.web_poll import PUBLISHED, poll_link, poll_routes, publish
+
+QUESTION = "Have you ever run a program whose results you did not check?"
+MADE_UP = tuple(int(user % 3 == 0) for user in range(300))
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """A poll that is open: give ``link`` to a browser, then `close` it."""
+
+    link: str
+    task: Task
+    close: Callable[[], dict[str, Any]]
+    answered: Callable[[], int]
+
+
+@contextmanager
+def poll_on_loopback(
+    *,
+    question: str = QUESTION,
+    made_up: Sequence[Any] = MADE_UP,
+    protocol: str = "boolean_sum",
+    epsilon: str = "1",
+    delta: str = "1e-6",
+    bounds: Sequence[str] = (),
+    domain: Sequence[str] = (),
+    size: int = 1,
+    host_name: str = "localhost",
+) -> Iterator[Poll]:
+    """Serve a poll with a link for one participant, beside those made up.
+
+    Args:
+        made_up: the data of users who have sent already, through real clients.
+
+    Raises:
+        InvalidParameter: too few users for the promise.
+    """
+    with tempfile.TemporaryDirectory() as made:
+        directory = Path(made)
+        key = PrivateKey.generate()
+        task = create_task(
+            protocol,
+            epsilon=epsilon,
+            delta=delta,
+            min_batch=len(made_up),
+            analyzer_key=key.public,
+            bounds=bounds,
+            domain=domain,
+            size=size,
+        )
+        written = write_parties(directory, task, key)
+        shuffling = ShufflerParty.from_directory(written.shuffler)
+        analyzing = AnalyzerParty.from_directory(written.analyzer)
+        published = written.shuffler / PUBLISHED
+        routes = poll_routes(task, question, published)
+        with (
+            on_loopback(analyzing.app(work_seconds=0.2)) as analyzer_url,
+            on_loopback(shuffling.app(analyzer_url, work_seconds=3600, more=routes)) as url,
+        ):
+            window = _send_made_up(shuffling, directory, written, made_up)
+
+            def close() -> dict[str, Any]:
+                seal_window(shuffling.shuffler, task, window)
+                shuffling.work(analyzer_url)
+                document = _wait_for_result(analyzer_url, task, window, written)
+                publish(published, document)
+                return document
+
+            # Browsers encrypt on https and on localhost alone.
+            address = url.replace("127.0.0.1", host_name)
+            link = poll_link(address, task, issue_tokens(written.shuffler, 1)[0])
+            yield Poll(link, task, close, lambda: shuffling.shuffler.totals()["accepted"])
+        shuffling.shuffler.storage.close()
+        analyzing.analyzer.storage.close()
+
+
+def _send_made_up(
+    shuffling: ShufflerParty, directory: Path, written: Written, made_up: Sequence[Any]
+) -> int:
+    outcomes = OutcomeStore(directory / "clients.sqlite")
+    window = shuffling.shuffler.window_now(shuffling.task)
+    key_id, public = shuffling.shuffler.keys.active()
+    tokens = issue_tokens(written.shuffler, len(made_up))
+    uploads = []
+    for user, (token, datum) in enumerate(zip(tokens, made_up, strict=True)):
+        client = Client(shuffling.task, outcomes, name=str(user))
+        sealed_to = (key_id, PublicKey.from_bytes(public))
+        uploads.append(Upload(token, client.envelope(datum, shuffler_key=sealed_to, window=window)))
+    shuffling.shuffler.accept(uploads)
+    outcomes.close()
+    return window
+
+
+def _wait_for_result(url: str, task: Task, window: int, written: Written) -> dict[str, Any]:
+    token = read_secret(written.collector / SECRETS_FILE, ("collector_token",))["collector_token"]
+    document = None
+    with connect(url) as http:
+        while document is None:
+            document = fetch_result(http, task_id=task.task_id, window=window, token=token)
+            time.sleep(0.05)
+    return document

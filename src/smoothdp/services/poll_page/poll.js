@@ -1,0 +1,3744 @@
+(() => {
+  var __create = Object.create;
+  var __defProp = Object.defineProperty;
+  var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
+  var __getOwnPropNames = Object.getOwnPropertyNames;
+  var __getProtoOf = Object.getPrototypeOf;
+  var __hasOwnProp = Object.prototype.hasOwnProperty;
+  var __require = /* @__PURE__ */ ((x) => typeof require !== "undefined" ? require : typeof Proxy !== "undefined" ? new Proxy(x, {
+    get: (a, b) => (typeof require !== "undefined" ? require : a)[b]
+  }) : x)(function(x) {
+    if (typeof require !== "undefined") return require.apply(this, arguments);
+    throw Error('Dynamic require of "' + x + '" is not supported');
+  });
+  var __export = (target, all) => {
+    for (var name in all)
+      __defProp(target, name, { get: all[name], enumerable: true });
+  };
+  var __copyProps = (to, from, except, desc) => {
+    if (from && typeof from === "object" || typeof from === "function") {
+      for (let key2 of __getOwnPropNames(from))
+        if (!__hasOwnProp.call(to, key2) && key2 !== except)
+          __defProp(to, key2, { get: () => from[key2], enumerable: !(desc = __getOwnPropDesc(from, key2)) || desc.enumerable });
+    }
+    return to;
+  };
+  var __toESM = (mod2, isNodeMode, target) => (target = mod2 != null ? __create(__getProtoOf(mod2)) : {}, __copyProps(
+    // If the importer is in node compatibility mode or this is not an ESM
+    // file that has been converted to a CommonJS file using a Babel-
+    // compatible transform (i.e. "__esModule" has not been set), then set
+    // "default" to the CommonJS "module.exports" for node compatibility.
+    isNodeMode || !mod2 || !mod2.__esModule ? __defProp(target, "default", { value: mod2, enumerable: true }) : target,
+    mod2
+  ));
+
+  // src/bytes.js
+  var bytes_exports = {};
+  __export(bytes_exports, {
+    concat: () => concat,
+    fromHex: () => fromHex,
+    number: () => number,
+    readNumber: () => readNumber,
+    text: () => text,
+    toHex: () => toHex
+  });
+  var text = (words) => new TextEncoder().encode(words);
+  function concat(...parts) {
+    const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    return whole;
+  }
+  function fromHex(words) {
+    if (typeof words !== "string" || !/^([0-9a-f]{2})*$/i.test(words)) {
+      throw new Error("not hexadecimal");
+    }
+    return Uint8Array.from(words.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  }
+  var toHex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+  function number(value, size) {
+    const limit = 2 ** (8 * size);
+    if (!Number.isInteger(value) || value < 0 || value >= limit) throw new Error("out of range");
+    return Uint8Array.from({ length: size }, (_, i) => Math.floor(value / 256 ** (size - 1 - i)) % 256);
+  }
+  var readNumber = (bytes) => bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+
+  // src/client.js
+  var client_exports = {};
+  __export(client_exports, {
+    WORDS: () => WORDS,
+    envelopeFor: () => envelopeFor,
+    obstacle: () => obstacle,
+    readTask: () => readTask,
+    submit: () => submit,
+    windowAt: () => windowAt
+  });
+
+  // src/envelope.js
+  var envelope_exports = {};
+  __export(envelope_exports, {
+    DUMMY: () => DUMMY,
+    REPORT_ID_BYTES: () => REPORT_ID_BYTES,
+    envelopeBytes: () => envelopeBytes,
+    openEnvelope: () => openEnvelope,
+    openSlot: () => openSlot,
+    sealEnvelope: () => sealEnvelope
+  });
+
+  // node_modules/@hpke/common/esm/src/errors.js
+  var HpkeError = class extends Error {
+    constructor(e) {
+      let message;
+      if (e instanceof Error) {
+        message = e.message;
+      } else if (typeof e === "string") {
+        message = e;
+      } else {
+        message = "";
+      }
+      super(message);
+      this.name = this.constructor.name;
+    }
+  };
+  var InvalidParamError = class extends HpkeError {
+  };
+  var SerializeError = class extends HpkeError {
+  };
+  var DeserializeError = class extends HpkeError {
+  };
+  var EncapError = class extends HpkeError {
+  };
+  var DecapError = class extends HpkeError {
+  };
+  var ExportError = class extends HpkeError {
+  };
+  var SealError = class extends HpkeError {
+  };
+  var OpenError = class extends HpkeError {
+  };
+  var MessageLimitReachedError = class extends HpkeError {
+  };
+  var DeriveKeyPairError = class extends HpkeError {
+  };
+  var NotSupportedError = class extends HpkeError {
+  };
+
+  // node_modules/@hpke/common/esm/_dnt.shims.js
+  var dntGlobals = {};
+  var dntGlobalThis = createMergeProxy(globalThis, dntGlobals);
+  function createMergeProxy(baseObj, extObj) {
+    return new Proxy(baseObj, {
+      get(_target, prop, _receiver) {
+        if (prop in extObj) {
+          return extObj[prop];
+        } else {
+          return baseObj[prop];
+        }
+      },
+      set(_target, prop, value) {
+        if (prop in extObj) {
+          delete extObj[prop];
+        }
+        baseObj[prop] = value;
+        return true;
+      },
+      deleteProperty(_target, prop) {
+        let success = false;
+        if (prop in extObj) {
+          delete extObj[prop];
+          success = true;
+        }
+        if (prop in baseObj) {
+          delete baseObj[prop];
+          success = true;
+        }
+        return success;
+      },
+      ownKeys(_target) {
+        const baseKeys = Reflect.ownKeys(baseObj);
+        const extKeys = Reflect.ownKeys(extObj);
+        const extKeysSet = new Set(extKeys);
+        return [...baseKeys.filter((k) => !extKeysSet.has(k)), ...extKeys];
+      },
+      defineProperty(_target, prop, desc) {
+        if (prop in extObj) {
+          delete extObj[prop];
+        }
+        Reflect.defineProperty(baseObj, prop, desc);
+        return true;
+      },
+      getOwnPropertyDescriptor(_target, prop) {
+        if (prop in extObj) {
+          return Reflect.getOwnPropertyDescriptor(extObj, prop);
+        } else {
+          return Reflect.getOwnPropertyDescriptor(baseObj, prop);
+        }
+      },
+      has(_target, prop) {
+        return prop in extObj || prop in baseObj;
+      }
+    });
+  }
+
+  // node_modules/@hpke/common/esm/src/algorithm.js
+  async function loadSubtleCrypto() {
+    if (dntGlobalThis !== void 0 && globalThis.crypto !== void 0) {
+      return globalThis.crypto.subtle;
+    }
+    try {
+      const { webcrypto } = await import("crypto");
+      return webcrypto.subtle;
+    } catch (e) {
+      throw new NotSupportedError(e);
+    }
+  }
+  var NativeAlgorithm = class {
+    constructor() {
+      Object.defineProperty(this, "_api", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+    }
+    async _setup() {
+      if (this._api !== void 0) {
+        return;
+      }
+      this._api = await loadSubtleCrypto();
+    }
+  };
+
+  // node_modules/@hpke/common/esm/src/identifiers.js
+  var Mode = {
+    Base: 0,
+    Psk: 1,
+    Auth: 2,
+    AuthPsk: 3
+  };
+  var KemId = {
+    NotAssigned: 0,
+    DhkemP256HkdfSha256: 16,
+    DhkemP384HkdfSha384: 17,
+    DhkemP521HkdfSha512: 18,
+    DhkemSecp256k1HkdfSha256: 19,
+    DhkemX25519HkdfSha256: 32,
+    DhkemX448HkdfSha512: 33,
+    HybridkemX25519Kyber768: 48,
+    MlKem512: 64,
+    MlKem768: 65,
+    MlKem1024: 66,
+    XWing: 25722
+  };
+  var KdfId = {
+    HkdfSha256: 1,
+    HkdfSha384: 2,
+    HkdfSha512: 3,
+    Sha3256: 4,
+    Sha3384: 5,
+    Sha3512: 6,
+    Shake128: 16,
+    Shake256: 17,
+    TurboShake128: 18,
+    TurboShake256: 19
+  };
+  var AeadId = {
+    Aes128Gcm: 1,
+    Aes256Gcm: 2,
+    Chacha20Poly1305: 3,
+    ExportOnly: 65535
+  };
+
+  // node_modules/@hpke/common/esm/src/consts.js
+  var INPUT_LENGTH_LIMIT = 8192;
+  var INFO_LENGTH_LIMIT = 268435456;
+  var MINIMUM_PSK_LENGTH = 32;
+  var EMPTY = /* @__PURE__ */ new Uint8Array(0);
+  var N_0 = 0n;
+  var N_1 = 1n;
+  var N_2 = 2n;
+
+  // node_modules/@hpke/common/esm/src/interfaces/kemInterface.js
+  var SUITE_ID_HEADER_KEM = /* @__PURE__ */ new Uint8Array([
+    75,
+    69,
+    77,
+    0,
+    0
+  ]);
+
+  // node_modules/@hpke/common/esm/src/kdfs/hkdf.js
+  var HPKE_VERSION = /* @__PURE__ */ new Uint8Array([
+    72,
+    80,
+    75,
+    69,
+    45,
+    118,
+    49
+  ]);
+  function toUint8Array(input) {
+    return new Uint8Array(toArrayBuffer(input));
+  }
+  function toArrayBuffer(input) {
+    if (input instanceof ArrayBuffer) {
+      return input;
+    }
+    if (ArrayBuffer.isView(input)) {
+      return new Uint8Array(input.buffer, input.byteOffset, input.byteLength).slice().buffer;
+    }
+    return new Uint8Array(input).slice().buffer;
+  }
+  var HkdfNative = class extends NativeAlgorithm {
+    constructor() {
+      super();
+      Object.defineProperty(this, "id", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: KdfId.HkdfSha256
+      });
+      Object.defineProperty(this, "hashSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "_suiteId", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: EMPTY
+      });
+      Object.defineProperty(this, "algHash", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: {
+          name: "HMAC",
+          hash: "SHA-256",
+          length: 256
+        }
+      });
+    }
+    init(suiteId) {
+      this._suiteId = suiteId;
+    }
+    buildLabeledIkm(label, ikm) {
+      this._checkInit();
+      const ret = new Uint8Array(7 + this._suiteId.byteLength + label.byteLength + ikm.byteLength);
+      ret.set(HPKE_VERSION, 0);
+      ret.set(this._suiteId, 7);
+      ret.set(label, 7 + this._suiteId.byteLength);
+      ret.set(ikm, 7 + this._suiteId.byteLength + label.byteLength);
+      return ret;
+    }
+    buildLabeledInfo(label, info, len) {
+      this._checkInit();
+      const ret = new Uint8Array(9 + this._suiteId.byteLength + label.byteLength + info.byteLength);
+      ret.set(new Uint8Array([0, len]), 0);
+      ret.set(HPKE_VERSION, 2);
+      ret.set(this._suiteId, 9);
+      ret.set(label, 9 + this._suiteId.byteLength);
+      ret.set(info, 9 + this._suiteId.byteLength + label.byteLength);
+      return ret;
+    }
+    async extract(salt, ikm) {
+      await this._setup();
+      const saltBuf = salt.byteLength === 0 ? new ArrayBuffer(this.hashSize) : toArrayBuffer(salt);
+      if (saltBuf.byteLength !== this.hashSize) {
+        throw new InvalidParamError("The salt length must be the same as the hashSize");
+      }
+      const ikmBuf = toArrayBuffer(ikm);
+      const key2 = await this._api.importKey("raw", saltBuf, this.algHash, false, [
+        "sign"
+      ]);
+      return await this._api.sign("HMAC", key2, ikmBuf);
+    }
+    async expand(prk, info, len) {
+      await this._setup();
+      const prkBuf = toArrayBuffer(prk);
+      const key2 = await this._api.importKey("raw", prkBuf, this.algHash, false, [
+        "sign"
+      ]);
+      const okm = new ArrayBuffer(len);
+      const okmBytes = new Uint8Array(okm);
+      let prev = EMPTY;
+      const mid = toUint8Array(info);
+      const tail = new Uint8Array(1);
+      if (len > 255 * this.hashSize) {
+        throw new Error("Entropy limit reached");
+      }
+      const tmp = new Uint8Array(this.hashSize + mid.length + 1);
+      for (let i = 1, cur = 0; cur < okmBytes.length; i++) {
+        tail[0] = i;
+        tmp.set(prev, 0);
+        tmp.set(mid, prev.length);
+        tmp.set(tail, prev.length + mid.length);
+        prev = new Uint8Array(await this._api.sign("HMAC", key2, tmp.slice(0, prev.length + mid.length + 1)));
+        if (okmBytes.length - cur >= prev.length) {
+          okmBytes.set(prev, cur);
+          cur += prev.length;
+        } else {
+          okmBytes.set(prev.slice(0, okmBytes.length - cur), cur);
+          cur += okmBytes.length - cur;
+        }
+      }
+      return okm;
+    }
+    async extractAndExpand(salt, ikm, info, len) {
+      await this._setup();
+      const ikmBuf = toArrayBuffer(ikm);
+      const baseKey = await this._api.importKey("raw", ikmBuf, "HKDF", false, ["deriveBits"]);
+      return await this._api.deriveBits({
+        name: "HKDF",
+        hash: this.algHash.hash,
+        salt: toArrayBuffer(salt),
+        info: toArrayBuffer(info)
+      }, baseKey, len * 8);
+    }
+    async labeledExtract(salt, label, ikm) {
+      return await this.extract(salt, this.buildLabeledIkm(label, ikm));
+    }
+    async labeledExpand(prk, label, info, len) {
+      return await this.expand(prk, this.buildLabeledInfo(label, info, len), len);
+    }
+    _checkInit() {
+      if (this._suiteId === EMPTY) {
+        throw new Error("Not initialized. Call init()");
+      }
+    }
+  };
+  var HkdfSha256Native = class extends HkdfNative {
+    constructor() {
+      super(...arguments);
+      Object.defineProperty(this, "id", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: KdfId.HkdfSha256
+      });
+      Object.defineProperty(this, "hashSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 32
+      });
+      Object.defineProperty(this, "algHash", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: {
+          name: "HMAC",
+          hash: "SHA-256",
+          length: 256
+        }
+      });
+    }
+  };
+
+  // node_modules/@hpke/common/esm/src/utils/misc.js
+  var isCryptoKeyPair = (x) => typeof x === "object" && x !== null && typeof x.privateKey === "object" && typeof x.publicKey === "object";
+  function i2Osp(n, w) {
+    if (w <= 0) {
+      throw new Error("i2Osp: too small size");
+    }
+    if (n >= 256 ** w) {
+      throw new Error("i2Osp: too large integer");
+    }
+    const ret = new Uint8Array(w);
+    for (let i = 0; i < w && n; i++) {
+      ret[w - (i + 1)] = n % 256;
+      n = Math.floor(n / 256);
+    }
+    return ret;
+  }
+  function concat2(a, b) {
+    const ret = new Uint8Array(a.length + b.length);
+    ret.set(a, 0);
+    ret.set(b, a.length);
+    return ret;
+  }
+  function base64UrlToBytes(v) {
+    const base64 = v.replace(/-/g, "+").replace(/_/g, "/");
+    const byteString = atob(base64);
+    const ret = new Uint8Array(byteString.length);
+    for (let i = 0; i < byteString.length; i++) {
+      ret[i] = byteString.charCodeAt(i);
+    }
+    return ret;
+  }
+  async function loadCrypto() {
+    if (typeof dntGlobalThis !== "undefined" && globalThis.crypto !== void 0) {
+      return globalThis.crypto;
+    }
+    try {
+      const { webcrypto } = await import("crypto");
+      return webcrypto;
+    } catch (_e) {
+      throw new Error("failed to load Crypto");
+    }
+  }
+  function xor(a, b) {
+    if (a.byteLength !== b.byteLength) {
+      throw new Error("xor: different length inputs");
+    }
+    const buf = new Uint8Array(a.byteLength);
+    for (let i = 0; i < a.byteLength; i++) {
+      buf[i] = a[i] ^ b[i];
+    }
+    return buf;
+  }
+
+  // node_modules/@hpke/common/esm/src/kems/dhkem.js
+  var LABEL_EAE_PRK = /* @__PURE__ */ new Uint8Array([
+    101,
+    97,
+    101,
+    95,
+    112,
+    114,
+    107
+  ]);
+  var LABEL_SHARED_SECRET = /* @__PURE__ */ new Uint8Array([
+    115,
+    104,
+    97,
+    114,
+    101,
+    100,
+    95,
+    115,
+    101,
+    99,
+    114,
+    101,
+    116
+  ]);
+  function concat3(a, b, c) {
+    const ret = new Uint8Array(a.length + b.length + c.length);
+    ret.set(a, 0);
+    ret.set(b, a.length);
+    ret.set(c, a.length + b.length);
+    return ret;
+  }
+  var Dhkem = class {
+    constructor(id, prim, kdf) {
+      Object.defineProperty(this, "id", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "secretSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "encSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "publicKeySize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "privateKeySize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "_prim", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_kdf", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      this.id = id;
+      this._prim = prim;
+      this._kdf = kdf;
+      const suiteId = new Uint8Array(SUITE_ID_HEADER_KEM);
+      suiteId.set(i2Osp(this.id, 2), 3);
+      this._kdf.init(suiteId);
+    }
+    async serializePublicKey(key2) {
+      return await this._prim.serializePublicKey(key2);
+    }
+    async deserializePublicKey(key2) {
+      return await this._prim.deserializePublicKey(toArrayBuffer(key2));
+    }
+    async serializePrivateKey(key2) {
+      return await this._prim.serializePrivateKey(key2);
+    }
+    async deserializePrivateKey(key2) {
+      return await this._prim.deserializePrivateKey(toArrayBuffer(key2));
+    }
+    async importKey(format, key2, isPublic = true) {
+      return await this._prim.importKey(format, key2, isPublic);
+    }
+    async generateKeyPair() {
+      return await this._prim.generateKeyPair();
+    }
+    async deriveKeyPair(ikm) {
+      const rawIkm = toArrayBuffer(ikm);
+      if (rawIkm.byteLength > INPUT_LENGTH_LIMIT) {
+        throw new InvalidParamError("Too long ikm");
+      }
+      return await this._prim.deriveKeyPair(rawIkm);
+    }
+    async encap(params) {
+      let ke;
+      if (params.ekm === void 0) {
+        ke = await this.generateKeyPair();
+      } else if (isCryptoKeyPair(params.ekm)) {
+        ke = params.ekm;
+      } else {
+        ke = await this.deriveKeyPair(params.ekm);
+      }
+      const enc = await this._prim.serializePublicKey(ke.publicKey);
+      const pkrm = await this._prim.serializePublicKey(params.recipientPublicKey);
+      try {
+        let dh;
+        if (params.senderKey === void 0) {
+          dh = new Uint8Array(await this._prim.dh(ke.privateKey, params.recipientPublicKey));
+        } else {
+          const sks = isCryptoKeyPair(params.senderKey) ? params.senderKey.privateKey : params.senderKey;
+          const dh1 = new Uint8Array(await this._prim.dh(ke.privateKey, params.recipientPublicKey));
+          const dh2 = new Uint8Array(await this._prim.dh(sks, params.recipientPublicKey));
+          dh = concat2(dh1, dh2);
+        }
+        let kemContext;
+        if (params.senderKey === void 0) {
+          kemContext = concat2(new Uint8Array(enc), new Uint8Array(pkrm));
+        } else {
+          const pks = isCryptoKeyPair(params.senderKey) ? params.senderKey.publicKey : await this._prim.derivePublicKey(params.senderKey);
+          const pksm = await this._prim.serializePublicKey(pks);
+          kemContext = concat3(new Uint8Array(enc), new Uint8Array(pkrm), new Uint8Array(pksm));
+        }
+        const sharedSecret = await this._generateSharedSecret(dh, kemContext);
+        return {
+          enc,
+          sharedSecret
+        };
+      } catch (e) {
+        throw new EncapError(e);
+      }
+    }
+    async decap(params) {
+      const enc = toArrayBuffer(params.enc);
+      const pke = await this._prim.deserializePublicKey(enc);
+      const skr = isCryptoKeyPair(params.recipientKey) ? params.recipientKey.privateKey : params.recipientKey;
+      const pkr = isCryptoKeyPair(params.recipientKey) ? params.recipientKey.publicKey : await this._prim.derivePublicKey(params.recipientKey);
+      const pkrm = await this._prim.serializePublicKey(pkr);
+      try {
+        let dh;
+        if (params.senderPublicKey === void 0) {
+          dh = new Uint8Array(await this._prim.dh(skr, pke));
+        } else {
+          const dh1 = new Uint8Array(await this._prim.dh(skr, pke));
+          const dh2 = new Uint8Array(await this._prim.dh(skr, params.senderPublicKey));
+          dh = concat2(dh1, dh2);
+        }
+        let kemContext;
+        if (params.senderPublicKey === void 0) {
+          kemContext = concat2(new Uint8Array(enc), new Uint8Array(pkrm));
+        } else {
+          const pksm = await this._prim.serializePublicKey(params.senderPublicKey);
+          kemContext = new Uint8Array(enc.byteLength + pkrm.byteLength + pksm.byteLength);
+          kemContext.set(new Uint8Array(enc), 0);
+          kemContext.set(new Uint8Array(pkrm), enc.byteLength);
+          kemContext.set(new Uint8Array(pksm), enc.byteLength + pkrm.byteLength);
+        }
+        return await this._generateSharedSecret(dh, kemContext);
+      } catch (e) {
+        throw new DecapError(e);
+      }
+    }
+    async _generateSharedSecret(dh, kemContext) {
+      const labeledIkm = this._kdf.buildLabeledIkm(LABEL_EAE_PRK, dh);
+      const labeledInfo = this._kdf.buildLabeledInfo(LABEL_SHARED_SECRET, kemContext, this.secretSize);
+      return await this._kdf.extractAndExpand(EMPTY, labeledIkm, labeledInfo, this.secretSize);
+    }
+  };
+
+  // node_modules/@hpke/common/esm/src/interfaces/dhkemPrimitives.js
+  var KEM_USAGES = ["deriveBits"];
+  var LABEL_DKP_PRK = /* @__PURE__ */ new Uint8Array([
+    100,
+    107,
+    112,
+    95,
+    112,
+    114,
+    107
+  ]);
+  var LABEL_SK = /* @__PURE__ */ new Uint8Array([115, 107]);
+
+  // node_modules/@hpke/common/esm/src/kems/dhkemPrimitives/ec.js
+  var EC_P_521_PARAMS = {
+    p: (1n << 521n) - 1n,
+    b: 0x0051953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00n,
+    gx: 0x00c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66n,
+    gy: 0x011839296a789a3bc0045c8a5fb42c7d1bd998f54449579b446817afbd17273e662c97ee72995ef42640c550b9013fad0761353c7086a272c24088be94769fd16650n,
+    coordinateSize: 66
+  };
+
+  // node_modules/@hpke/common/esm/src/xCryptoKey.js
+  var XCryptoKey = class {
+    constructor(name, key2, type, usages = []) {
+      Object.defineProperty(this, "key", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "type", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "extractable", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: true
+      });
+      Object.defineProperty(this, "algorithm", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "usages", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      this.key = key2;
+      this.type = type;
+      this.algorithm = { name };
+      this.usages = usages;
+      if (type === "public") {
+        this.usages = [];
+      }
+    }
+  };
+
+  // node_modules/@hpke/common/esm/src/kems/dhkemPrimitives/xCurve.js
+  var XCurveDhkemPrimitives = class {
+    constructor(algName, keySize, curve, hkdf) {
+      Object.defineProperty(this, "_algName", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_curve", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_hkdf", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_nPk", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_nSk", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      this._algName = algName;
+      this._nPk = keySize;
+      this._nSk = keySize;
+      this._curve = curve;
+      this._hkdf = hkdf;
+    }
+    serializePublicKey(key2) {
+      try {
+        return Promise.resolve(key2.key.buffer);
+      } catch (e) {
+        return Promise.reject(new SerializeError(e));
+      }
+    }
+    async deserializePublicKey(key2) {
+      try {
+        return await this._importRawKey(toArrayBuffer(key2), true);
+      } catch (e) {
+        throw new DeserializeError(e);
+      }
+    }
+    serializePrivateKey(key2) {
+      try {
+        return Promise.resolve(key2.key.buffer);
+      } catch (e) {
+        return Promise.reject(new SerializeError(e));
+      }
+    }
+    async deserializePrivateKey(key2) {
+      try {
+        return await this._importRawKey(toArrayBuffer(key2), false);
+      } catch (e) {
+        throw new DeserializeError(e);
+      }
+    }
+    async importKey(format, key2, isPublic) {
+      try {
+        if (format === "raw") {
+          return await this._importRawKey(key2, isPublic);
+        }
+        if (key2 instanceof ArrayBuffer) {
+          throw new Error("Invalid jwk key format");
+        }
+        return await this._importJWK(key2, isPublic);
+      } catch (e) {
+        throw new DeserializeError(e);
+      }
+    }
+    async generateKeyPair() {
+      try {
+        const rawSk = await this._curve.utils.randomSecretKey();
+        const sk = new XCryptoKey(this._algName, rawSk, "private", KEM_USAGES);
+        const pk = await this.derivePublicKey(sk);
+        return { publicKey: pk, privateKey: sk };
+      } catch (e) {
+        throw new NotSupportedError(e);
+      }
+    }
+    async deriveKeyPair(ikm) {
+      try {
+        const rawIkm = toArrayBuffer(ikm);
+        const dkpPrk = await this._hkdf.labeledExtract(EMPTY.buffer, LABEL_DKP_PRK, new Uint8Array(rawIkm));
+        const rawSk = await this._hkdf.labeledExpand(dkpPrk, LABEL_SK, EMPTY, this._nSk);
+        const sk = new XCryptoKey(this._algName, new Uint8Array(rawSk), "private", KEM_USAGES);
+        return {
+          privateKey: sk,
+          publicKey: await this.derivePublicKey(sk)
+        };
+      } catch (e) {
+        throw new DeriveKeyPairError(e);
+      }
+    }
+    derivePublicKey(key2) {
+      try {
+        const pk = this._curve.getPublicKey(key2.key);
+        return Promise.resolve(new XCryptoKey(this._algName, pk, "public"));
+      } catch (e) {
+        return Promise.reject(new DeserializeError(e));
+      }
+    }
+    dh(sk, pk) {
+      try {
+        return Promise.resolve(this._curve.getSharedSecret(sk.key, pk.key).buffer);
+      } catch (e) {
+        return Promise.reject(new SerializeError(e));
+      }
+    }
+    _importRawKey(key2, isPublic) {
+      return new Promise((resolve, reject) => {
+        if (isPublic && key2.byteLength !== this._nPk) {
+          reject(new Error("Invalid length of the key"));
+        }
+        if (!isPublic && key2.byteLength !== this._nSk) {
+          reject(new Error("Invalid length of the key"));
+        }
+        resolve(new XCryptoKey(this._algName, new Uint8Array(key2), isPublic ? "public" : "private", isPublic ? [] : KEM_USAGES));
+      });
+    }
+    _importJWK(key2, isPublic) {
+      return new Promise((resolve, reject) => {
+        if (key2.kty !== "OKP") {
+          reject(new Error(`Invalid kty: ${key2.kty}`));
+        }
+        if (key2.crv !== this._algName) {
+          reject(new Error(`Invalid crv: ${key2.crv}`));
+        }
+        if (isPublic) {
+          if (typeof key2.d !== "undefined") {
+            reject(new Error("Invalid key: `d` should not be set"));
+          }
+          if (typeof key2.x !== "string") {
+            reject(new Error("Invalid key: `x` not found"));
+          }
+          resolve(new XCryptoKey(this._algName, base64UrlToBytes(key2.x), "public"));
+        } else {
+          if (typeof key2.d !== "string") {
+            reject(new Error("Invalid key: `d` not found"));
+          }
+          resolve(new XCryptoKey(this._algName, base64UrlToBytes(key2.d), "private", KEM_USAGES));
+        }
+      });
+    }
+  };
+
+  // node_modules/@hpke/common/esm/src/utils/noble.js
+  function isBytes(a) {
+    return a instanceof Uint8Array || ArrayBuffer.isView(a) && a.constructor.name === "Uint8Array";
+  }
+  function anumber(n, title = "") {
+    if (!Number.isSafeInteger(n) || n < 0) {
+      const prefix = title && `"${title}" `;
+      throw new Error(`${prefix}expected integer >0, got ${n}`);
+    }
+  }
+  function abytes(value, length, title = "") {
+    const bytes = isBytes(value);
+    const len = value?.length;
+    const needsLen = length !== void 0;
+    if (!bytes || needsLen && len !== length) {
+      const prefix = title && `"${title}" `;
+      const ofLen = needsLen ? ` of length ${length}` : "";
+      const got = bytes ? `length=${len}` : `type=${typeof value}`;
+      throw new Error(prefix + "expected Uint8Array" + ofLen + ", got " + got);
+    }
+    return value;
+  }
+  function aexists(instance, checkFinished = true) {
+    if (instance.destroyed)
+      throw new Error("Hash instance has been destroyed");
+    if (checkFinished && instance.finished) {
+      throw new Error("Hash#digest() has already been called");
+    }
+  }
+  function aoutput(out, instance) {
+    abytes(out, void 0, "digestInto() output");
+    const min = instance.outputLen;
+    if (out.length < min) {
+      throw new Error('"digestInto() output" expected to be of length >=' + min);
+    }
+  }
+  function abignumer(n) {
+    if (typeof n === "bigint") {
+      if (!isPosBig(n))
+        throw new Error("positive bigint expected, got " + n);
+    } else
+      anumber(n);
+    return n;
+  }
+  function u32(arr) {
+    return new Uint32Array(arr.buffer, arr.byteOffset, Math.floor(arr.byteLength / 4));
+  }
+  function clean(...arrays) {
+    for (let i = 0; i < arrays.length; i++) {
+      arrays[i].fill(0);
+    }
+  }
+  var _endianTestBuffer = /* @__PURE__ */ new Uint32Array([287454020]);
+  var _endianTestBytes = /* @__PURE__ */ new Uint8Array(_endianTestBuffer.buffer);
+  var isLE = _endianTestBytes[0] === 68;
+  function createView(arr) {
+    return new DataView(arr.buffer, arr.byteOffset, arr.byteLength);
+  }
+  function rotr(word, shift) {
+    return word << 32 - shift | word >>> shift;
+  }
+  var hasHexBuiltin = /* @__PURE__ */ (() => (
+    // @ts-ignore: to use toHex
+    typeof Uint8Array.from([]).toHex === "function" && // @ts-ignore: to use fromHex
+    typeof Uint8Array.fromHex === "function"
+  ))();
+  var hexes = /* @__PURE__ */ Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
+  var HEX_TO_BIGINT = [
+    0n,
+    1n,
+    2n,
+    3n,
+    4n,
+    5n,
+    6n,
+    7n,
+    8n,
+    9n,
+    10n,
+    11n,
+    12n,
+    13n,
+    14n,
+    15n
+  ];
+  function bytesToHex(bytes) {
+    abytes(bytes);
+    if (hasHexBuiltin)
+      return bytes.toHex();
+    let hex = "";
+    for (let i = 0; i < bytes.length; i++) {
+      hex += hexes[bytes[i]];
+    }
+    return hex;
+  }
+  var asciis = { _0: 48, _9: 57, A: 65, F: 70, a: 97, f: 102 };
+  function asciiToBase16(ch) {
+    if (ch >= asciis._0 && ch <= asciis._9)
+      return ch - asciis._0;
+    if (ch >= asciis.A && ch <= asciis.F)
+      return ch - (asciis.A - 10);
+    if (ch >= asciis.a && ch <= asciis.f)
+      return ch - (asciis.a - 10);
+    return;
+  }
+  function hexToBytes(hex) {
+    if (typeof hex !== "string") {
+      throw new Error("hex string expected, got " + typeof hex);
+    }
+    if (hasHexBuiltin)
+      return Uint8Array.fromHex(hex);
+    const hl = hex.length;
+    const al = hl / 2;
+    if (hl % 2) {
+      throw new Error("hex string expected, got unpadded hex of length " + hl);
+    }
+    const array = new Uint8Array(al);
+    for (let ai = 0, hi = 0; ai < al; ai++, hi += 2) {
+      const n1 = asciiToBase16(hex.charCodeAt(hi));
+      const n2 = asciiToBase16(hex.charCodeAt(hi + 1));
+      if (n1 === void 0 || n2 === void 0) {
+        const char = hex[hi] + hex[hi + 1];
+        throw new Error('hex string expected, got non-hex character "' + char + '" at index ' + hi);
+      }
+      array[ai] = n1 * 16 + n2;
+    }
+    return array;
+  }
+  function hexToNumber(hex) {
+    if (typeof hex !== "string") {
+      throw new Error("hex string expected, got " + typeof hex);
+    }
+    let out = N_0;
+    for (let i = 0; i < hex.length; i++) {
+      const n = asciiToBase16(hex.charCodeAt(i));
+      if (n === void 0) {
+        throw new Error('hex string expected, got non-hex character "' + hex[i] + '" at index ' + i);
+      }
+      out = out << 4n | HEX_TO_BIGINT[n];
+    }
+    return out;
+  }
+  function numberToBigint(num) {
+    anumber(num, "numberToBigint");
+    let n = num;
+    let out = N_0;
+    let bit = 1n;
+    while (n > 0) {
+      if (n % 2 === 1)
+        out += bit;
+      n = Math.floor(n / 2);
+      bit <<= 1n;
+    }
+    return out;
+  }
+  function bytesToNumberLE(bytes) {
+    return hexToNumber(bytesToHex(copyBytes(abytes(bytes)).reverse()));
+  }
+  function numberToBytesBE(n, len) {
+    anumber(len);
+    n = abignumer(n);
+    const res = hexToBytes(n.toString(16).padStart(len * 2, "0"));
+    if (res.length !== len)
+      throw new Error("number too large");
+    return res;
+  }
+  function numberToBytesLE(n, len) {
+    return numberToBytesBE(n, len).reverse();
+  }
+  function copyBytes(bytes) {
+    return Uint8Array.from(bytes);
+  }
+  function isPosBig(n) {
+    return typeof n === "bigint" && N_0 <= n;
+  }
+  function inRange(n, min, max) {
+    return isPosBig(n) && isPosBig(min) && isPosBig(max) && min <= n && n < max;
+  }
+  function aInRange(title, n, min, max) {
+    if (!inRange(n, min, max)) {
+      throw new Error("expected valid " + title + ": " + min + " <= n < " + max + ", got " + n);
+    }
+  }
+  function validateObject(object, fields = {}, optFields = {}) {
+    if (!object || typeof object !== "object") {
+      throw new Error("expected valid options object");
+    }
+    function checkField(fieldName, expectedType, isOpt) {
+      const val = object[fieldName];
+      if (isOpt && val === void 0)
+        return;
+      const current = typeof val;
+      if (current !== expectedType || val === null) {
+        throw new Error(`param "${fieldName}" is invalid: expected ${expectedType}, got ${current}`);
+      }
+    }
+    const iter = (f, isOpt) => Object.entries(f).forEach(([k, v]) => checkField(k, v, isOpt));
+    iter(fields, false);
+    iter(optFields, true);
+  }
+  async function randomBytesAsync(bytesLength = 32) {
+    const api = await loadCrypto();
+    const rnd = new Uint8Array(bytesLength);
+    api.getRandomValues(rnd);
+    return rnd;
+  }
+  function oidNist(suffix) {
+    return {
+      oid: Uint8Array.from([
+        6,
+        9,
+        96,
+        134,
+        72,
+        1,
+        101,
+        3,
+        4,
+        2,
+        suffix
+      ])
+    };
+  }
+
+  // node_modules/@hpke/common/esm/src/hash/hash.js
+  function ahash(h) {
+    if (typeof h !== "function" || typeof h.create !== "function") {
+      throw new Error("Hash must wrapped by utils.createHasher");
+    }
+    anumber(h.outputLen);
+    anumber(h.blockLen);
+  }
+  function createHasher(hashCons, info = {}) {
+    const hashFn = (msg, opts) => hashCons(opts).update(msg).digest();
+    const tmp = hashCons(void 0);
+    const hashC = Object.assign(hashFn, {
+      outputLen: tmp.outputLen,
+      blockLen: tmp.blockLen,
+      create: (opts) => hashCons(opts),
+      ...info
+    });
+    return Object.freeze(hashC);
+  }
+
+  // node_modules/@hpke/common/esm/src/hash/hmac.js
+  var _HMAC = class {
+    constructor(hash, key2) {
+      Object.defineProperty(this, "oHash", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "iHash", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "blockLen", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "outputLen", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "finished", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: false
+      });
+      Object.defineProperty(this, "destroyed", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: false
+      });
+      ahash(hash);
+      abytes(key2, void 0, "key");
+      this.iHash = hash.create();
+      if (typeof this.iHash.update !== "function") {
+        throw new Error("Expected instance of class which extends utils.Hash");
+      }
+      this.blockLen = this.iHash.blockLen;
+      this.outputLen = this.iHash.outputLen;
+      const blockLen = this.blockLen;
+      const pad = new Uint8Array(blockLen);
+      pad.set(key2.length > blockLen ? hash.create().update(key2).digest() : key2);
+      for (let i = 0; i < pad.length; i++)
+        pad[i] ^= 54;
+      this.iHash.update(pad);
+      this.oHash = hash.create();
+      for (let i = 0; i < pad.length; i++)
+        pad[i] ^= 54 ^ 92;
+      this.oHash.update(pad);
+      clean(pad);
+    }
+    update(buf) {
+      aexists(this);
+      this.iHash.update(buf);
+      return this;
+    }
+    digestInto(out) {
+      aexists(this);
+      abytes(out, this.outputLen, "output");
+      this.finished = true;
+      this.iHash.digestInto(out);
+      this.oHash.update(out);
+      this.oHash.digestInto(out);
+      this.destroy();
+    }
+    digest() {
+      const out = new Uint8Array(this.oHash.outputLen);
+      this.digestInto(out);
+      return out;
+    }
+    _cloneInto(to) {
+      to ||= Object.create(Object.getPrototypeOf(this), {});
+      const { oHash, iHash, finished, destroyed, blockLen, outputLen } = this;
+      to = to;
+      to.finished = finished;
+      to.destroyed = destroyed;
+      to.blockLen = blockLen;
+      to.outputLen = outputLen;
+      to.oHash = oHash._cloneInto(to.oHash);
+      to.iHash = iHash._cloneInto(to.iHash);
+      return to;
+    }
+    clone() {
+      return this._cloneInto();
+    }
+    destroy() {
+      this.destroyed = true;
+      this.oHash.destroy();
+      this.iHash.destroy();
+    }
+  };
+  var hmac = (hash, key2, message) => new _HMAC(hash, key2).update(message).digest();
+  hmac.create = (hash, key2) => new _HMAC(hash, key2);
+
+  // node_modules/@hpke/common/esm/src/hash/md.js
+  function Chi(a, b, c) {
+    return a & b ^ ~a & c;
+  }
+  function Maj(a, b, c) {
+    return a & b ^ a & c ^ b & c;
+  }
+  var HashMD = class {
+    constructor(blockLen, outputLen, padOffset, isLE2) {
+      Object.defineProperty(this, "blockLen", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "outputLen", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "padOffset", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "isLE", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "buffer", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "view", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "finished", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: false
+      });
+      Object.defineProperty(this, "length", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "pos", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "destroyed", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: false
+      });
+      this.blockLen = blockLen;
+      this.outputLen = outputLen;
+      this.padOffset = padOffset;
+      this.isLE = isLE2;
+      this.buffer = new Uint8Array(blockLen);
+      this.view = createView(this.buffer);
+    }
+    update(data) {
+      aexists(this);
+      abytes(data);
+      const { view, buffer, blockLen } = this;
+      const len = data.length;
+      for (let pos = 0; pos < len; ) {
+        const take = Math.min(blockLen - this.pos, len - pos);
+        if (take === blockLen) {
+          const dataView = createView(data);
+          for (; blockLen <= len - pos; pos += blockLen) {
+            this.process(dataView, pos);
+          }
+          continue;
+        }
+        buffer.set(data.subarray(pos, pos + take), this.pos);
+        this.pos += take;
+        pos += take;
+        if (this.pos === blockLen) {
+          this.process(view, 0);
+          this.pos = 0;
+        }
+      }
+      this.length += data.length;
+      this.roundClean();
+      return this;
+    }
+    digestInto(out) {
+      aexists(this);
+      aoutput(out, this);
+      this.finished = true;
+      const { buffer, view, blockLen, isLE: isLE2 } = this;
+      let { pos } = this;
+      buffer[pos++] = 128;
+      clean(this.buffer.subarray(pos));
+      if (this.padOffset > blockLen - pos) {
+        this.process(view, 0);
+        pos = 0;
+      }
+      for (let i = pos; i < blockLen; i++)
+        buffer[i] = 0;
+      view.setBigUint64(blockLen - 8, numberToBigint(this.length * 8), isLE2);
+      this.process(view, 0);
+      const oview = createView(out);
+      const len = this.outputLen;
+      if (len % 4)
+        throw new Error("_sha2: outputLen must be aligned to 32bit");
+      const outLen = len / 4;
+      const state = this.get();
+      if (outLen > state.length) {
+        throw new Error("_sha2: outputLen bigger than state");
+      }
+      for (let i = 0; i < outLen; i++)
+        oview.setUint32(4 * i, state[i], isLE2);
+    }
+    digest() {
+      const { buffer, outputLen } = this;
+      this.digestInto(buffer);
+      const res = buffer.slice(0, outputLen);
+      this.destroy();
+      return res;
+    }
+    _cloneInto(to) {
+      to ||= new this.constructor();
+      to.set(...this.get());
+      const { blockLen, buffer, length, finished, destroyed, pos } = this;
+      to.destroyed = destroyed;
+      to.finished = finished;
+      to.length = length;
+      to.pos = pos;
+      if (length % blockLen)
+        to.buffer.set(buffer);
+      return to;
+    }
+    clone() {
+      return this._cloneInto();
+    }
+  };
+  var SHA256_IV = /* @__PURE__ */ Uint32Array.from([
+    1779033703,
+    3144134277,
+    1013904242,
+    2773480762,
+    1359893119,
+    2600822924,
+    528734635,
+    1541459225
+  ]);
+
+  // node_modules/@hpke/common/esm/src/hash/u64.js
+  var U32_MASK64 = 0xffffffffn;
+  var _32n = 32n;
+  function fromBig(n, le = false) {
+    if (le) {
+      return { h: Number(n & U32_MASK64), l: Number(n >> _32n & U32_MASK64) };
+    }
+    return {
+      h: Number(n >> _32n & U32_MASK64) | 0,
+      l: Number(n & U32_MASK64) | 0
+    };
+  }
+  function split(lst, le = false) {
+    const len = lst.length;
+    const Ah = new Uint32Array(len);
+    const Al = new Uint32Array(len);
+    for (let i = 0; i < len; i++) {
+      const { h, l } = fromBig(lst[i], le);
+      [Ah[i], Al[i]] = [h, l];
+    }
+    return [Ah, Al];
+  }
+
+  // node_modules/@hpke/common/esm/src/hash/sha2.js
+  var SHA256_K = /* @__PURE__ */ Uint32Array.from([
+    1116352408,
+    1899447441,
+    3049323471,
+    3921009573,
+    961987163,
+    1508970993,
+    2453635748,
+    2870763221,
+    3624381080,
+    310598401,
+    607225278,
+    1426881987,
+    1925078388,
+    2162078206,
+    2614888103,
+    3248222580,
+    3835390401,
+    4022224774,
+    264347078,
+    604807628,
+    770255983,
+    1249150122,
+    1555081692,
+    1996064986,
+    2554220882,
+    2821834349,
+    2952996808,
+    3210313671,
+    3336571891,
+    3584528711,
+    113926993,
+    338241895,
+    666307205,
+    773529912,
+    1294757372,
+    1396182291,
+    1695183700,
+    1986661051,
+    2177026350,
+    2456956037,
+    2730485921,
+    2820302411,
+    3259730800,
+    3345764771,
+    3516065817,
+    3600352804,
+    4094571909,
+    275423344,
+    430227734,
+    506948616,
+    659060556,
+    883997877,
+    958139571,
+    1322822218,
+    1537002063,
+    1747873779,
+    1955562222,
+    2024104815,
+    2227730452,
+    2361852424,
+    2428436474,
+    2756734187,
+    3204031479,
+    3329325298
+  ]);
+  var SHA256_W = /* @__PURE__ */ new Uint32Array(64);
+  var SHA2_32B = class extends HashMD {
+    constructor(outputLen) {
+      super(64, outputLen, 8, false);
+    }
+    get() {
+      const { A, B, C, D, E, F, G, H } = this;
+      return [A, B, C, D, E, F, G, H];
+    }
+    set(A, B, C, D, E, F, G, H) {
+      this.A = A | 0;
+      this.B = B | 0;
+      this.C = C | 0;
+      this.D = D | 0;
+      this.E = E | 0;
+      this.F = F | 0;
+      this.G = G | 0;
+      this.H = H | 0;
+    }
+    process(view, offset) {
+      for (let i = 0; i < 16; i++, offset += 4) {
+        SHA256_W[i] = view.getUint32(offset, false);
+      }
+      for (let i = 16; i < 64; i++) {
+        const W15 = SHA256_W[i - 15];
+        const W2 = SHA256_W[i - 2];
+        const s0 = rotr(W15, 7) ^ rotr(W15, 18) ^ W15 >>> 3;
+        const s1 = rotr(W2, 17) ^ rotr(W2, 19) ^ W2 >>> 10;
+        SHA256_W[i] = s1 + SHA256_W[i - 7] + s0 + SHA256_W[i - 16] | 0;
+      }
+      let { A, B, C, D, E, F, G, H } = this;
+      for (let i = 0; i < 64; i++) {
+        const sigma1 = rotr(E, 6) ^ rotr(E, 11) ^ rotr(E, 25);
+        const T1 = H + sigma1 + Chi(E, F, G) + SHA256_K[i] + SHA256_W[i] | 0;
+        const sigma0 = rotr(A, 2) ^ rotr(A, 13) ^ rotr(A, 22);
+        const T2 = sigma0 + Maj(A, B, C) | 0;
+        H = G;
+        G = F;
+        F = E;
+        E = D + T1 | 0;
+        D = C;
+        C = B;
+        B = A;
+        A = T1 + T2 | 0;
+      }
+      A = A + this.A | 0;
+      B = B + this.B | 0;
+      C = C + this.C | 0;
+      D = D + this.D | 0;
+      E = E + this.E | 0;
+      F = F + this.F | 0;
+      G = G + this.G | 0;
+      H = H + this.H | 0;
+      this.set(A, B, C, D, E, F, G, H);
+    }
+    roundClean() {
+      clean(SHA256_W);
+    }
+    destroy() {
+      this.set(0, 0, 0, 0, 0, 0, 0, 0);
+      clean(this.buffer);
+    }
+  };
+  var _SHA256 = class extends SHA2_32B {
+    constructor() {
+      super(32);
+      Object.defineProperty(this, "A", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[0] | 0
+      });
+      Object.defineProperty(this, "B", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[1] | 0
+      });
+      Object.defineProperty(this, "C", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[2] | 0
+      });
+      Object.defineProperty(this, "D", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[3] | 0
+      });
+      Object.defineProperty(this, "E", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[4] | 0
+      });
+      Object.defineProperty(this, "F", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[5] | 0
+      });
+      Object.defineProperty(this, "G", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[6] | 0
+      });
+      Object.defineProperty(this, "H", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: SHA256_IV[7] | 0
+      });
+    }
+  };
+  var sha256 = /* @__PURE__ */ createHasher(
+    () => new _SHA256(),
+    /* @__PURE__ */ oidNist(1)
+  );
+
+  // node_modules/@hpke/common/esm/src/hash/sha3.js
+  var _0n = 0n;
+  var _1n = 1n;
+  var _2n = 2n;
+  var _7n = 7n;
+  var _256n = 256n;
+  var _0x71n = 0x71n;
+  var SHA3_PI = [];
+  var SHA3_ROTL = [];
+  var _SHA3_IOTA = [];
+  for (let round2 = 0, R = _1n, x = 1, y = 0; round2 < 24; round2++) {
+    [x, y] = [y, (2 * x + 3 * y) % 5];
+    SHA3_PI.push(2 * (5 * y + x));
+    SHA3_ROTL.push((round2 + 1) * (round2 + 2) / 2 % 64);
+    let t = _0n;
+    for (let j = 0; j < 7; j++) {
+      R = (R << _1n ^ (R >> _7n) * _0x71n) % _256n;
+      if (R & _2n)
+        t ^= _1n << (_1n << BigInt(j)) - _1n;
+    }
+    _SHA3_IOTA.push(t);
+  }
+  var IOTAS = split(_SHA3_IOTA, true);
+  var SHA3_IOTA_H = IOTAS[0];
+  var SHA3_IOTA_L = IOTAS[1];
+
+  // node_modules/@hpke/common/esm/src/curve/modular.js
+  function mod(a, b) {
+    const result = a % b;
+    return result >= N_0 ? result : b + result;
+  }
+  function pow2(x, power, modulo) {
+    let res = x;
+    while (power-- > N_0) {
+      res *= res;
+      res %= modulo;
+    }
+    return res;
+  }
+
+  // node_modules/@hpke/common/esm/src/curve/curve.js
+  function createKeygen(randomSecretKey, getPublicKey) {
+    return function keygen(seed) {
+      const secretKey = randomSecretKey(seed);
+      return { secretKey, publicKey: getPublicKey(secretKey) };
+    };
+  }
+
+  // node_modules/@hpke/common/esm/src/curve/montgomery.js
+  function validateOpts(curve) {
+    validateObject(curve, {
+      adjustScalarBytes: "function",
+      powPminus2: "function"
+    });
+    return Object.freeze({ ...curve });
+  }
+  function montgomery(curveDef) {
+    const CURVE = validateOpts(curveDef);
+    const { P, type, adjustScalarBytes: adjustScalarBytes2, powPminus2, randomBytes: rand } = CURVE;
+    const is25519 = type === "x25519";
+    if (!is25519 && type !== "x448")
+      throw new Error("invalid type");
+    const randomBytes_ = rand || randomBytesAsync;
+    const montgomeryBits = is25519 ? 255n : 448n;
+    const fieldLen = is25519 ? 32 : 56;
+    const Gu = is25519 ? 9n : 5n;
+    const a24 = is25519 ? 121665n : 39081n;
+    const minScalar = is25519 ? N_2 ** 254n : N_2 ** 447n;
+    const maxAdded = is25519 ? 8n * N_2 ** 251n - N_1 : 4n * N_2 ** 445n - N_1;
+    const maxScalar = minScalar + maxAdded + N_1;
+    const modP = (n) => mod(n, P);
+    const GuBytes = encodeU(Gu);
+    function encodeU(u) {
+      return numberToBytesLE(modP(u), fieldLen);
+    }
+    function decodeU(u) {
+      const _u = copyBytes(abytes(u, fieldLen, "uCoordinate"));
+      if (is25519)
+        _u[31] &= 127;
+      return modP(bytesToNumberLE(_u));
+    }
+    function decodeScalar(scalar) {
+      return bytesToNumberLE(adjustScalarBytes2(copyBytes(abytes(scalar, fieldLen, "scalar"))));
+    }
+    function scalarMult(scalar, u) {
+      const pu = montgomeryLadder(decodeU(u), decodeScalar(scalar));
+      if (pu === N_0)
+        throw new Error("invalid private or public key received");
+      return encodeU(pu);
+    }
+    function scalarMultBase(scalar) {
+      return scalarMult(scalar, GuBytes);
+    }
+    const getPublicKey = scalarMultBase;
+    const getSharedSecret = scalarMult;
+    function cswap(swap, x_2, x_3) {
+      const dummy = modP(swap * (x_2 - x_3));
+      x_2 = modP(x_2 - dummy);
+      x_3 = modP(x_3 + dummy);
+      return { x_2, x_3 };
+    }
+    function montgomeryLadder(u, scalar) {
+      aInRange("u", u, N_0, P);
+      aInRange("scalar", scalar, minScalar, maxScalar);
+      const k = scalar;
+      const x_1 = u;
+      let x_2 = N_1;
+      let z_2 = N_0;
+      let x_3 = u;
+      let z_3 = N_1;
+      let swap = N_0;
+      for (let t = montgomeryBits - 1n; t >= N_0; t--) {
+        const k_t = k >> t & N_1;
+        swap ^= k_t;
+        ({ x_2, x_3 } = cswap(swap, x_2, x_3));
+        ({ x_2: z_2, x_3: z_3 } = cswap(swap, z_2, z_3));
+        swap = k_t;
+        const A = x_2 + z_2;
+        const AA = modP(A * A);
+        const B = x_2 - z_2;
+        const BB = modP(B * B);
+        const E = AA - BB;
+        const C = x_3 + z_3;
+        const D = x_3 - z_3;
+        const DA = modP(D * A);
+        const CB = modP(C * B);
+        const dacb = DA + CB;
+        const da_cb = DA - CB;
+        x_3 = modP(dacb * dacb);
+        z_3 = modP(x_1 * modP(da_cb * da_cb));
+        x_2 = modP(AA * BB);
+        z_2 = modP(E * (AA + modP(a24 * E)));
+      }
+      ({ x_2, x_3 } = cswap(swap, x_2, x_3));
+      ({ x_2: z_2, x_3: z_3 } = cswap(swap, z_2, z_3));
+      const z2 = powPminus2(z_2);
+      return modP(x_2 * z2);
+    }
+    const lengths = {
+      secretKey: fieldLen,
+      publicKey: fieldLen,
+      seed: fieldLen
+    };
+    const randomSecretKey = async (seed) => {
+      if (seed === void 0) {
+        seed = await randomBytes_(fieldLen);
+      }
+      abytes(seed, lengths.seed, "seed");
+      return seed;
+    };
+    const utils = { randomSecretKey };
+    return Object.freeze({
+      keygen: createKeygen(randomSecretKey, getPublicKey),
+      getSharedSecret,
+      getPublicKey,
+      scalarMult,
+      scalarMultBase,
+      utils,
+      GuBytes: GuBytes.slice(),
+      lengths
+    });
+  }
+
+  // node_modules/@hpke/core/esm/src/utils/emitNotSupported.js
+  function emitNotSupported() {
+    return new Promise((_resolve, reject) => {
+      reject(new NotSupportedError("Not supported"));
+    });
+  }
+
+  // node_modules/@hpke/core/esm/src/exporterContext.js
+  var LABEL_SEC = new Uint8Array([115, 101, 99]);
+  var ExporterContextImpl = class {
+    constructor(api, kdf, exporterSecret) {
+      Object.defineProperty(this, "_api", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "exporterSecret", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_kdf", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      this._api = api;
+      this._kdf = kdf;
+      this.exporterSecret = exporterSecret;
+    }
+    async seal(_data, _aad) {
+      return await emitNotSupported();
+    }
+    async open(_data, _aad) {
+      return await emitNotSupported();
+    }
+    async export(exporterContext, len) {
+      const rawExporterContext = toArrayBuffer(exporterContext);
+      if (rawExporterContext.byteLength > INPUT_LENGTH_LIMIT) {
+        throw new InvalidParamError("Too long exporter context");
+      }
+      try {
+        return await this._kdf.labeledExpand(this.exporterSecret, LABEL_SEC, new Uint8Array(rawExporterContext), len);
+      } catch (e) {
+        throw new ExportError(e);
+      }
+    }
+  };
+  var RecipientExporterContextImpl = class extends ExporterContextImpl {
+  };
+  var SenderExporterContextImpl = class extends ExporterContextImpl {
+    constructor(api, kdf, exporterSecret, enc) {
+      super(api, kdf, exporterSecret);
+      Object.defineProperty(this, "enc", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      this.enc = enc;
+      return;
+    }
+  };
+
+  // node_modules/@hpke/core/esm/src/encryptionContext.js
+  var EncryptionContextImpl = class extends ExporterContextImpl {
+    constructor(api, kdf, params) {
+      super(api, kdf, params.exporterSecret);
+      Object.defineProperty(this, "_aead", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_nK", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_nN", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_nT", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_ctx", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      if (params.key === void 0 || params.baseNonce === void 0 || params.seq === void 0) {
+        throw new Error("Required parameters are missing");
+      }
+      this._aead = params.aead;
+      this._nK = this._aead.keySize;
+      this._nN = this._aead.nonceSize;
+      this._nT = this._aead.tagSize;
+      const key2 = this._aead.createEncryptionContext(params.key);
+      this._ctx = {
+        key: key2,
+        baseNonce: params.baseNonce,
+        seq: params.seq
+      };
+    }
+    computeNonce(k) {
+      const seqBytes = i2Osp(k.seq, k.baseNonce.byteLength);
+      return xor(k.baseNonce, seqBytes).buffer;
+    }
+    incrementSeq(k) {
+      if (k.seq > Number.MAX_SAFE_INTEGER) {
+        throw new MessageLimitReachedError("Message limit reached");
+      }
+      k.seq += 1;
+      return;
+    }
+  };
+
+  // node_modules/@hpke/core/esm/src/mutex.js
+  var __classPrivateFieldGet = function(receiver, state, kind, f) {
+    if (kind === "a" && !f) throw new TypeError("Private accessor was defined without a getter");
+    if (typeof state === "function" ? receiver !== state || !f : !state.has(receiver)) throw new TypeError("Cannot read private member from an object whose class did not declare it");
+    return kind === "m" ? f : kind === "a" ? f.call(receiver) : f ? f.value : state.get(receiver);
+  };
+  var __classPrivateFieldSet = function(receiver, state, value, kind, f) {
+    if (kind === "m") throw new TypeError("Private method is not writable");
+    if (kind === "a" && !f) throw new TypeError("Private accessor was defined without a setter");
+    if (typeof state === "function" ? receiver !== state || !f : !state.has(receiver)) throw new TypeError("Cannot write private member to an object whose class did not declare it");
+    return kind === "a" ? f.call(receiver, value) : f ? f.value = value : state.set(receiver, value), value;
+  };
+  var _Mutex_locked;
+  var Mutex = class {
+    constructor() {
+      _Mutex_locked.set(this, Promise.resolve());
+    }
+    async lock() {
+      let releaseLock;
+      const nextLock = new Promise((resolve) => {
+        releaseLock = resolve;
+      });
+      const previousLock = __classPrivateFieldGet(this, _Mutex_locked, "f");
+      __classPrivateFieldSet(this, _Mutex_locked, nextLock, "f");
+      await previousLock;
+      return releaseLock;
+    }
+  };
+  _Mutex_locked = /* @__PURE__ */ new WeakMap();
+
+  // node_modules/@hpke/core/esm/src/recipientContext.js
+  var __classPrivateFieldGet2 = function(receiver, state, kind, f) {
+    if (kind === "a" && !f) throw new TypeError("Private accessor was defined without a getter");
+    if (typeof state === "function" ? receiver !== state || !f : !state.has(receiver)) throw new TypeError("Cannot read private member from an object whose class did not declare it");
+    return kind === "m" ? f : kind === "a" ? f.call(receiver) : f ? f.value : state.get(receiver);
+  };
+  var __classPrivateFieldSet2 = function(receiver, state, value, kind, f) {
+    if (kind === "m") throw new TypeError("Private method is not writable");
+    if (kind === "a" && !f) throw new TypeError("Private accessor was defined without a setter");
+    if (typeof state === "function" ? receiver !== state || !f : !state.has(receiver)) throw new TypeError("Cannot write private member to an object whose class did not declare it");
+    return kind === "a" ? f.call(receiver, value) : f ? f.value = value : state.set(receiver, value), value;
+  };
+  var _RecipientContextImpl_mutex;
+  var RecipientContextImpl = class extends EncryptionContextImpl {
+    constructor() {
+      super(...arguments);
+      _RecipientContextImpl_mutex.set(this, void 0);
+    }
+    async open(data, aad = EMPTY.buffer) {
+      __classPrivateFieldSet2(this, _RecipientContextImpl_mutex, __classPrivateFieldGet2(this, _RecipientContextImpl_mutex, "f") ?? new Mutex(), "f");
+      const release = await __classPrivateFieldGet2(this, _RecipientContextImpl_mutex, "f").lock();
+      let pt;
+      try {
+        pt = await this._ctx.key.open(this.computeNonce(this._ctx), toArrayBuffer(data), toArrayBuffer(aad));
+      } catch (e) {
+        throw new OpenError(e);
+      } finally {
+        release();
+      }
+      this.incrementSeq(this._ctx);
+      return pt;
+    }
+  };
+  _RecipientContextImpl_mutex = /* @__PURE__ */ new WeakMap();
+
+  // node_modules/@hpke/core/esm/src/senderContext.js
+  var __classPrivateFieldGet3 = function(receiver, state, kind, f) {
+    if (kind === "a" && !f) throw new TypeError("Private accessor was defined without a getter");
+    if (typeof state === "function" ? receiver !== state || !f : !state.has(receiver)) throw new TypeError("Cannot read private member from an object whose class did not declare it");
+    return kind === "m" ? f : kind === "a" ? f.call(receiver) : f ? f.value : state.get(receiver);
+  };
+  var __classPrivateFieldSet3 = function(receiver, state, value, kind, f) {
+    if (kind === "m") throw new TypeError("Private method is not writable");
+    if (kind === "a" && !f) throw new TypeError("Private accessor was defined without a setter");
+    if (typeof state === "function" ? receiver !== state || !f : !state.has(receiver)) throw new TypeError("Cannot write private member to an object whose class did not declare it");
+    return kind === "a" ? f.call(receiver, value) : f ? f.value = value : state.set(receiver, value), value;
+  };
+  var _SenderContextImpl_mutex;
+  var SenderContextImpl = class extends EncryptionContextImpl {
+    constructor(api, kdf, params, enc) {
+      super(api, kdf, params);
+      Object.defineProperty(this, "enc", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      _SenderContextImpl_mutex.set(this, void 0);
+      this.enc = enc;
+    }
+    async seal(data, aad = EMPTY.buffer) {
+      __classPrivateFieldSet3(this, _SenderContextImpl_mutex, __classPrivateFieldGet3(this, _SenderContextImpl_mutex, "f") ?? new Mutex(), "f");
+      const release = await __classPrivateFieldGet3(this, _SenderContextImpl_mutex, "f").lock();
+      let ct;
+      try {
+        ct = await this._ctx.key.seal(this.computeNonce(this._ctx), toArrayBuffer(data), toArrayBuffer(aad));
+      } catch (e) {
+        throw new SealError(e);
+      } finally {
+        release();
+      }
+      this.incrementSeq(this._ctx);
+      return ct;
+    }
+  };
+  _SenderContextImpl_mutex = /* @__PURE__ */ new WeakMap();
+
+  // node_modules/@hpke/core/esm/src/cipherSuiteNative.js
+  var LABEL_BASE_NONCE = new Uint8Array([
+    98,
+    97,
+    115,
+    101,
+    95,
+    110,
+    111,
+    110,
+    99,
+    101
+  ]);
+  var LABEL_EXP = new Uint8Array([101, 120, 112]);
+  var LABEL_INFO_HASH = new Uint8Array([
+    105,
+    110,
+    102,
+    111,
+    95,
+    104,
+    97,
+    115,
+    104
+  ]);
+  var LABEL_KEY = new Uint8Array([107, 101, 121]);
+  var LABEL_PSK_ID_HASH = new Uint8Array([
+    112,
+    115,
+    107,
+    95,
+    105,
+    100,
+    95,
+    104,
+    97,
+    115,
+    104
+  ]);
+  var LABEL_SECRET = new Uint8Array([115, 101, 99, 114, 101, 116]);
+  var SUITE_ID_HEADER_HPKE = new Uint8Array([
+    72,
+    80,
+    75,
+    69,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0
+  ]);
+  var CipherSuiteNative = class extends NativeAlgorithm {
+    /**
+     * @param params A set of parameters for building a cipher suite.
+     *
+     * If the error occurred, throws {@link InvalidParamError}.
+     *
+     * @throws {@link InvalidParamError}
+     */
+    constructor(params) {
+      super();
+      Object.defineProperty(this, "_kem", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_kdf", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_aead", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      Object.defineProperty(this, "_suiteId", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      if (typeof params.kem === "number") {
+        throw new InvalidParamError("KemId cannot be used");
+      }
+      this._kem = params.kem;
+      if (typeof params.kdf === "number") {
+        throw new InvalidParamError("KdfId cannot be used");
+      }
+      this._kdf = params.kdf;
+      if (typeof params.aead === "number") {
+        throw new InvalidParamError("AeadId cannot be used");
+      }
+      this._aead = params.aead;
+      this._suiteId = new Uint8Array(SUITE_ID_HEADER_HPKE);
+      this._suiteId.set(i2Osp(this._kem.id, 2), 4);
+      this._suiteId.set(i2Osp(this._kdf.id, 2), 6);
+      this._suiteId.set(i2Osp(this._aead.id, 2), 8);
+      this._kdf.init(this._suiteId);
+    }
+    /**
+     * Gets the KEM context of the ciphersuite.
+     */
+    get kem() {
+      return this._kem;
+    }
+    /**
+     * Gets the KDF context of the ciphersuite.
+     */
+    get kdf() {
+      return this._kdf;
+    }
+    /**
+     * Gets the AEAD context of the ciphersuite.
+     */
+    get aead() {
+      return this._aead;
+    }
+    /**
+     * Creates an encryption context for a sender.
+     *
+     * If the error occurred, throws {@link DecapError} | {@link ValidationError}.
+     *
+     * @param params A set of parameters for the sender encryption context.
+     * @returns A sender encryption context.
+     * @throws {@link EncapError}, {@link ValidationError}
+     */
+    async createSenderContext(params) {
+      this._validateInputLength(params);
+      await this._setup();
+      const dh = await this._kem.encap(params);
+      let mode;
+      if (params.psk !== void 0) {
+        mode = params.senderKey !== void 0 ? Mode.AuthPsk : Mode.Psk;
+      } else {
+        mode = params.senderKey !== void 0 ? Mode.Auth : Mode.Base;
+      }
+      return await this._keyScheduleS(mode, dh.sharedSecret, dh.enc, params);
+    }
+    /**
+     * Creates an encryption context for a recipient.
+     *
+     * If the error occurred, throws {@link DecapError}
+     * | {@link DeserializeError} | {@link ValidationError}.
+     *
+     * @param params A set of parameters for the recipient encryption context.
+     * @returns A recipient encryption context.
+     * @throws {@link DecapError}, {@link DeserializeError}, {@link ValidationError}
+     */
+    async createRecipientContext(params) {
+      this._validateInputLength(params);
+      await this._setup();
+      const sharedSecret = await this._kem.decap(params);
+      let mode;
+      if (params.psk !== void 0) {
+        mode = params.senderPublicKey !== void 0 ? Mode.AuthPsk : Mode.Psk;
+      } else {
+        mode = params.senderPublicKey !== void 0 ? Mode.Auth : Mode.Base;
+      }
+      return await this._keyScheduleR(mode, sharedSecret, params);
+    }
+    /**
+     * Encrypts a message to a recipient.
+     *
+     * If the error occurred, throws `EncapError` | `MessageLimitReachedError` | `SealError` | `ValidationError`.
+     *
+     * @param params A set of parameters for building a sender encryption context.
+     * @param pt A plain text as bytes to be encrypted.
+     * @param aad Additional authenticated data as bytes fed by an application.
+     * @returns A cipher text and an encapsulated key as bytes.
+     * @throws {@link EncapError}, {@link MessageLimitReachedError}, {@link SealError}, {@link ValidationError}
+     */
+    async seal(params, pt, aad = EMPTY.buffer) {
+      const ctx = await this.createSenderContext(params);
+      return {
+        ct: await ctx.seal(pt, aad),
+        enc: ctx.enc
+      };
+    }
+    /**
+     * Decrypts a message from a sender.
+     *
+     * If the error occurred, throws `DecapError` | `DeserializeError` | `OpenError` | `ValidationError`.
+     *
+     * @param params A set of parameters for building a recipient encryption context.
+     * @param ct An encrypted text as bytes to be decrypted.
+     * @param aad Additional authenticated data as bytes fed by an application.
+     * @returns A decrypted plain text as bytes.
+     * @throws {@link DecapError}, {@link DeserializeError}, {@link OpenError}, {@link ValidationError}
+     */
+    async open(params, ct, aad = EMPTY.buffer) {
+      const ctx = await this.createRecipientContext(params);
+      return await ctx.open(ct, aad);
+    }
+    // private verifyPskInputs(mode: Mode, params: KeyScheduleParams) {
+    //   const gotPsk = (params.psk !== undefined);
+    //   const gotPskId = (params.psk !== undefined && params.psk.id.byteLength > 0);
+    //   if (gotPsk !== gotPskId) {
+    //     throw new Error('Inconsistent PSK inputs');
+    //   }
+    //   if (gotPsk && (mode === Mode.Base || mode === Mode.Auth)) {
+    //     throw new Error('PSK input provided when not needed');
+    //   }
+    //   if (!gotPsk && (mode === Mode.Psk || mode === Mode.AuthPsk)) {
+    //     throw new Error('Missing required PSK input');
+    //   }
+    //   return;
+    // }
+    async _keySchedule(mode, sharedSecret, params) {
+      const pskId = params.psk === void 0 ? EMPTY : toUint8Array(params.psk.id);
+      const pskIdHash = await this._kdf.labeledExtract(EMPTY, LABEL_PSK_ID_HASH, pskId);
+      const info = params.info === void 0 ? EMPTY : toUint8Array(params.info);
+      const infoHash = await this._kdf.labeledExtract(EMPTY, LABEL_INFO_HASH, info);
+      const keyScheduleContext = new Uint8Array(1 + pskIdHash.byteLength + infoHash.byteLength);
+      keyScheduleContext.set(new Uint8Array([mode]), 0);
+      keyScheduleContext.set(new Uint8Array(pskIdHash), 1);
+      keyScheduleContext.set(new Uint8Array(infoHash), 1 + pskIdHash.byteLength);
+      const psk = params.psk === void 0 ? EMPTY : toUint8Array(params.psk.key);
+      const ikm = this._kdf.buildLabeledIkm(LABEL_SECRET, psk);
+      const exporterSecretInfo = this._kdf.buildLabeledInfo(LABEL_EXP, keyScheduleContext, this._kdf.hashSize);
+      const exporterSecret = await this._kdf.extractAndExpand(sharedSecret, ikm, exporterSecretInfo, this._kdf.hashSize);
+      if (this._aead.id === AeadId.ExportOnly) {
+        return { aead: this._aead, exporterSecret };
+      }
+      const keyInfo = this._kdf.buildLabeledInfo(LABEL_KEY, keyScheduleContext, this._aead.keySize);
+      const key2 = await this._kdf.extractAndExpand(sharedSecret, ikm, keyInfo, this._aead.keySize);
+      const baseNonceInfo = this._kdf.buildLabeledInfo(LABEL_BASE_NONCE, keyScheduleContext, this._aead.nonceSize);
+      const baseNonce = await this._kdf.extractAndExpand(sharedSecret, ikm, baseNonceInfo, this._aead.nonceSize);
+      return {
+        aead: this._aead,
+        exporterSecret,
+        key: key2,
+        baseNonce: new Uint8Array(baseNonce),
+        seq: 0
+      };
+    }
+    async _keyScheduleS(mode, sharedSecret, enc, params) {
+      const res = await this._keySchedule(mode, sharedSecret, params);
+      if (res.key === void 0) {
+        return new SenderExporterContextImpl(this._api, this._kdf, res.exporterSecret, enc);
+      }
+      return new SenderContextImpl(this._api, this._kdf, res, enc);
+    }
+    async _keyScheduleR(mode, sharedSecret, params) {
+      const res = await this._keySchedule(mode, sharedSecret, params);
+      if (res.key === void 0) {
+        return new RecipientExporterContextImpl(this._api, this._kdf, res.exporterSecret);
+      }
+      return new RecipientContextImpl(this._api, this._kdf, res);
+    }
+    _validateInputLength(params) {
+      if (params.info !== void 0 && params.info.byteLength > INFO_LENGTH_LIMIT) {
+        throw new InvalidParamError("Too long info");
+      }
+      if (params.psk !== void 0) {
+        if (params.psk.key.byteLength < MINIMUM_PSK_LENGTH) {
+          throw new InvalidParamError(`PSK must have at least ${MINIMUM_PSK_LENGTH} bytes`);
+        }
+        if (params.psk.key.byteLength > INPUT_LENGTH_LIMIT) {
+          throw new InvalidParamError("Too long psk.key");
+        }
+        if (params.psk.id.byteLength > INPUT_LENGTH_LIMIT) {
+          throw new InvalidParamError("Too long psk.id");
+        }
+      }
+      return;
+    }
+  };
+
+  // node_modules/@hpke/core/esm/src/native.js
+  var CipherSuite = class extends CipherSuiteNative {
+  };
+  var HkdfSha256 = class extends HkdfSha256Native {
+  };
+
+  // node_modules/@hpke/core/esm/src/kems/dhkemPrimitives/x25519.js
+  var PKCS8_ALG_ID_X25519 = new Uint8Array([
+    48,
+    46,
+    2,
+    1,
+    0,
+    48,
+    5,
+    6,
+    3,
+    43,
+    101,
+    110,
+    4,
+    34,
+    4,
+    32
+  ]);
+
+  // node_modules/@hpke/core/esm/src/kems/dhkemPrimitives/x448.js
+  var PKCS8_ALG_ID_X448 = new Uint8Array([
+    48,
+    70,
+    2,
+    1,
+    0,
+    48,
+    5,
+    6,
+    3,
+    43,
+    101,
+    111,
+    4,
+    58,
+    4,
+    56
+  ]);
+
+  // node_modules/@hpke/chacha20poly1305/esm/src/chacha/utils.js
+  function abool(b) {
+    if (typeof b !== "boolean")
+      throw new Error(`boolean expected, not ${b}`);
+  }
+  var wrapCipher = /* @__NO_SIDE_EFFECTS__ */ (params, constructor) => {
+    function wrappedCipher(key2, ...args) {
+      abytes(key2, void 0, "key");
+      if (!isLE) {
+        throw new Error("Non little-endian hardware is not yet supported");
+      }
+      if (params.nonceLength !== void 0) {
+        const nonce = args[0];
+        abytes(nonce, params.varSizeNonce ? void 0 : params.nonceLength, "nonce");
+      }
+      const tagl = params.tagLength;
+      if (tagl && args[1] !== void 0)
+        abytes(args[1], void 0, "AAD");
+      const cipher = constructor(key2, ...args);
+      const checkOutput = (fnLength, output) => {
+        if (output !== void 0) {
+          if (fnLength !== 2)
+            throw new Error("cipher output not supported");
+          abytes(output, void 0, "output");
+        }
+      };
+      let called = false;
+      const wrCipher = {
+        encrypt(data, output) {
+          if (called) {
+            throw new Error("cannot encrypt() twice with same key + nonce");
+          }
+          called = true;
+          abytes(data);
+          checkOutput(cipher.encrypt.length, output);
+          return cipher.encrypt(data, output);
+        },
+        decrypt(data, output) {
+          abytes(data);
+          if (tagl && data.length < tagl) {
+            throw new Error('"ciphertext" expected length bigger than tagLength=' + tagl);
+          }
+          checkOutput(cipher.decrypt.length, output);
+          return cipher.decrypt(data, output);
+        }
+      };
+      return wrCipher;
+    }
+    Object.assign(wrappedCipher, params);
+    return wrappedCipher;
+  };
+  function checkOpts(defaults, opts) {
+    if (opts == null || typeof opts !== "object") {
+      throw new Error("options must be defined");
+    }
+    const merged = Object.assign(defaults, opts);
+    return merged;
+  }
+  function equalBytes(a, b) {
+    if (a.length !== b.length)
+      return false;
+    let diff = 0;
+    for (let i = 0; i < a.length; i++)
+      diff |= a[i] ^ b[i];
+    return diff === 0;
+  }
+  function getOutput(expectedLength, out, onlyAligned = true) {
+    if (out === void 0)
+      return new Uint8Array(expectedLength);
+    if (out.length !== expectedLength) {
+      throw new Error('"output" expected Uint8Array of length ' + expectedLength + ", got: " + out.length);
+    }
+    if (onlyAligned && !isAligned32(out)) {
+      throw new Error("invalid output, must be aligned");
+    }
+    return out;
+  }
+  function u64Lengths(dataLength, aadLength, isLE2) {
+    abool(isLE2);
+    const num = new Uint8Array(16);
+    const view = createView(num);
+    view.setBigUint64(0, numberToBigint(aadLength), isLE2);
+    view.setBigUint64(8, numberToBigint(dataLength), isLE2);
+    return num;
+  }
+  function isAligned32(bytes) {
+    return bytes.byteOffset % 4 === 0;
+  }
+
+  // node_modules/@hpke/chacha20poly1305/esm/src/chacha/_arx.js
+  var _utf8ToBytes = (str) => Uint8Array.from(str.split("").map((c) => c.charCodeAt(0)));
+  var sigma16 = _utf8ToBytes("expand 16-byte k");
+  var sigma32 = _utf8ToBytes("expand 32-byte k");
+  var sigma16_32 = u32(sigma16);
+  var sigma32_32 = u32(sigma32);
+  function rotl(a, b) {
+    return a << b | a >>> 32 - b;
+  }
+  function isAligned322(b) {
+    return b.byteOffset % 4 === 0;
+  }
+  var BLOCK_LEN = 64;
+  var BLOCK_LEN32 = 16;
+  var MAX_COUNTER = 2 ** 32 - 1;
+  var U32_EMPTY = Uint32Array.of();
+  function runCipher(core, sigma, key2, nonce, data, output, counter, rounds) {
+    const len = data.length;
+    const block = new Uint8Array(BLOCK_LEN);
+    const b32 = u32(block);
+    const isAligned = isAligned322(data) && isAligned322(output);
+    const d32 = isAligned ? u32(data) : U32_EMPTY;
+    const o32 = isAligned ? u32(output) : U32_EMPTY;
+    for (let pos = 0; pos < len; counter++) {
+      core(sigma, key2, nonce, b32, counter, rounds);
+      if (counter >= MAX_COUNTER)
+        throw new Error("arx: counter overflow");
+      const take = Math.min(BLOCK_LEN, len - pos);
+      if (isAligned && take === BLOCK_LEN) {
+        const pos32 = pos / 4;
+        if (pos % 4 !== 0)
+          throw new Error("arx: invalid block position");
+        for (let j = 0, posj; j < BLOCK_LEN32; j++) {
+          posj = pos32 + j;
+          o32[posj] = d32[posj] ^ b32[j];
+        }
+        pos += BLOCK_LEN;
+        continue;
+      }
+      for (let j = 0, posj; j < take; j++) {
+        posj = pos + j;
+        output[posj] = data[posj] ^ block[j];
+      }
+      pos += take;
+    }
+  }
+  function createCipher(core, opts) {
+    const { allowShortKeys, extendNonceFn, counterLength, counterRight, rounds } = checkOpts({
+      allowShortKeys: false,
+      counterLength: 8,
+      counterRight: false,
+      rounds: 20
+    }, opts);
+    if (typeof core !== "function")
+      throw new Error("core must be a function");
+    anumber(counterLength);
+    anumber(rounds);
+    abool(counterRight);
+    abool(allowShortKeys);
+    return (key2, nonce, data, output, counter = 0) => {
+      abytes(key2, void 0, "key");
+      abytes(nonce, void 0, "nonce");
+      abytes(data, void 0, "data");
+      const len = data.length;
+      if (output === void 0)
+        output = new Uint8Array(len);
+      abytes(output, void 0, "output");
+      anumber(counter);
+      if (counter < 0 || counter >= MAX_COUNTER) {
+        throw new Error("arx: counter overflow");
+      }
+      if (output.length < len) {
+        throw new Error(`arx: output (${output.length}) is shorter than data (${len})`);
+      }
+      const toClean = [];
+      const l = key2.length;
+      let k;
+      let sigma;
+      if (l === 32) {
+        toClean.push(k = copyBytes(key2));
+        sigma = sigma32_32;
+      } else if (l === 16 && allowShortKeys) {
+        k = new Uint8Array(32);
+        k.set(key2);
+        k.set(key2, 16);
+        sigma = sigma16_32;
+        toClean.push(k);
+      } else {
+        abytes(key2, 32, "arx key");
+        throw new Error("invalid key size");
+      }
+      if (!isAligned322(nonce))
+        toClean.push(nonce = copyBytes(nonce));
+      const k32 = u32(k);
+      if (extendNonceFn) {
+        if (nonce.length !== 24) {
+          throw new Error(`arx: extended nonce must be 24 bytes`);
+        }
+        extendNonceFn(sigma, k32, u32(nonce.subarray(0, 16)), k32);
+        nonce = nonce.subarray(16);
+      }
+      const nonceNcLen = 16 - counterLength;
+      if (nonceNcLen !== nonce.length) {
+        throw new Error(`arx: nonce must be ${nonceNcLen} or 16 bytes`);
+      }
+      if (nonceNcLen !== 12) {
+        const nc = new Uint8Array(12);
+        nc.set(nonce, counterRight ? 0 : 12 - nonce.length);
+        nonce = nc;
+        toClean.push(nonce);
+      }
+      const n32 = u32(nonce);
+      runCipher(core, sigma, k32, n32, data, output, counter, rounds);
+      clean(...toClean);
+      return output;
+    };
+  }
+
+  // node_modules/@hpke/chacha20poly1305/esm/src/chacha/_poly1305.js
+  function u8to16(a, i) {
+    return a[i++] & 255 | (a[i++] & 255) << 8;
+  }
+  var Poly1305 = class {
+    // Can be speed-up using BigUint64Array, at the cost of complexity
+    constructor(key2) {
+      Object.defineProperty(this, "blockLen", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 16
+      });
+      Object.defineProperty(this, "outputLen", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 16
+      });
+      Object.defineProperty(this, "buffer", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: new Uint8Array(16)
+      });
+      Object.defineProperty(this, "r", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: new Uint16Array(10)
+      });
+      Object.defineProperty(this, "h", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: new Uint16Array(10)
+      });
+      Object.defineProperty(this, "pad", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: new Uint16Array(8)
+      });
+      Object.defineProperty(this, "pos", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 0
+      });
+      Object.defineProperty(this, "finished", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: false
+      });
+      key2 = copyBytes(abytes(key2, 32, "key"));
+      const t0 = u8to16(key2, 0);
+      const t1 = u8to16(key2, 2);
+      const t2 = u8to16(key2, 4);
+      const t3 = u8to16(key2, 6);
+      const t4 = u8to16(key2, 8);
+      const t5 = u8to16(key2, 10);
+      const t6 = u8to16(key2, 12);
+      const t7 = u8to16(key2, 14);
+      this.r[0] = t0 & 8191;
+      this.r[1] = (t0 >>> 13 | t1 << 3) & 8191;
+      this.r[2] = (t1 >>> 10 | t2 << 6) & 7939;
+      this.r[3] = (t2 >>> 7 | t3 << 9) & 8191;
+      this.r[4] = (t3 >>> 4 | t4 << 12) & 255;
+      this.r[5] = t4 >>> 1 & 8190;
+      this.r[6] = (t4 >>> 14 | t5 << 2) & 8191;
+      this.r[7] = (t5 >>> 11 | t6 << 5) & 8065;
+      this.r[8] = (t6 >>> 8 | t7 << 8) & 8191;
+      this.r[9] = t7 >>> 5 & 127;
+      for (let i = 0; i < 8; i++)
+        this.pad[i] = u8to16(key2, 16 + 2 * i);
+    }
+    process(data, offset, isLast = false) {
+      const hibit = isLast ? 0 : 1 << 11;
+      const { h, r } = this;
+      const r0 = r[0];
+      const r1 = r[1];
+      const r2 = r[2];
+      const r3 = r[3];
+      const r4 = r[4];
+      const r5 = r[5];
+      const r6 = r[6];
+      const r7 = r[7];
+      const r8 = r[8];
+      const r9 = r[9];
+      const t0 = u8to16(data, offset + 0);
+      const t1 = u8to16(data, offset + 2);
+      const t2 = u8to16(data, offset + 4);
+      const t3 = u8to16(data, offset + 6);
+      const t4 = u8to16(data, offset + 8);
+      const t5 = u8to16(data, offset + 10);
+      const t6 = u8to16(data, offset + 12);
+      const t7 = u8to16(data, offset + 14);
+      const h0 = h[0] + (t0 & 8191);
+      const h1 = h[1] + ((t0 >>> 13 | t1 << 3) & 8191);
+      const h2 = h[2] + ((t1 >>> 10 | t2 << 6) & 8191);
+      const h3 = h[3] + ((t2 >>> 7 | t3 << 9) & 8191);
+      const h4 = h[4] + ((t3 >>> 4 | t4 << 12) & 8191);
+      const h5 = h[5] + (t4 >>> 1 & 8191);
+      const h6 = h[6] + ((t4 >>> 14 | t5 << 2) & 8191);
+      const h7 = h[7] + ((t5 >>> 11 | t6 << 5) & 8191);
+      const h8 = h[8] + ((t6 >>> 8 | t7 << 8) & 8191);
+      const h9 = h[9] + (t7 >>> 5 | hibit);
+      let c = 0;
+      let d0 = c + h0 * r0 + h1 * (5 * r9) + h2 * (5 * r8) + h3 * (5 * r7) + h4 * (5 * r6);
+      c = d0 >>> 13;
+      d0 &= 8191;
+      d0 += h5 * (5 * r5) + h6 * (5 * r4) + h7 * (5 * r3) + h8 * (5 * r2) + h9 * (5 * r1);
+      c += d0 >>> 13;
+      d0 &= 8191;
+      let d1 = c + h0 * r1 + h1 * r0 + h2 * (5 * r9) + h3 * (5 * r8) + h4 * (5 * r7);
+      c = d1 >>> 13;
+      d1 &= 8191;
+      d1 += h5 * (5 * r6) + h6 * (5 * r5) + h7 * (5 * r4) + h8 * (5 * r3) + h9 * (5 * r2);
+      c += d1 >>> 13;
+      d1 &= 8191;
+      let d2 = c + h0 * r2 + h1 * r1 + h2 * r0 + h3 * (5 * r9) + h4 * (5 * r8);
+      c = d2 >>> 13;
+      d2 &= 8191;
+      d2 += h5 * (5 * r7) + h6 * (5 * r6) + h7 * (5 * r5) + h8 * (5 * r4) + h9 * (5 * r3);
+      c += d2 >>> 13;
+      d2 &= 8191;
+      let d3 = c + h0 * r3 + h1 * r2 + h2 * r1 + h3 * r0 + h4 * (5 * r9);
+      c = d3 >>> 13;
+      d3 &= 8191;
+      d3 += h5 * (5 * r8) + h6 * (5 * r7) + h7 * (5 * r6) + h8 * (5 * r5) + h9 * (5 * r4);
+      c += d3 >>> 13;
+      d3 &= 8191;
+      let d4 = c + h0 * r4 + h1 * r3 + h2 * r2 + h3 * r1 + h4 * r0;
+      c = d4 >>> 13;
+      d4 &= 8191;
+      d4 += h5 * (5 * r9) + h6 * (5 * r8) + h7 * (5 * r7) + h8 * (5 * r6) + h9 * (5 * r5);
+      c += d4 >>> 13;
+      d4 &= 8191;
+      let d5 = c + h0 * r5 + h1 * r4 + h2 * r3 + h3 * r2 + h4 * r1;
+      c = d5 >>> 13;
+      d5 &= 8191;
+      d5 += h5 * r0 + h6 * (5 * r9) + h7 * (5 * r8) + h8 * (5 * r7) + h9 * (5 * r6);
+      c += d5 >>> 13;
+      d5 &= 8191;
+      let d6 = c + h0 * r6 + h1 * r5 + h2 * r4 + h3 * r3 + h4 * r2;
+      c = d6 >>> 13;
+      d6 &= 8191;
+      d6 += h5 * r1 + h6 * r0 + h7 * (5 * r9) + h8 * (5 * r8) + h9 * (5 * r7);
+      c += d6 >>> 13;
+      d6 &= 8191;
+      let d7 = c + h0 * r7 + h1 * r6 + h2 * r5 + h3 * r4 + h4 * r3;
+      c = d7 >>> 13;
+      d7 &= 8191;
+      d7 += h5 * r2 + h6 * r1 + h7 * r0 + h8 * (5 * r9) + h9 * (5 * r8);
+      c += d7 >>> 13;
+      d7 &= 8191;
+      let d8 = c + h0 * r8 + h1 * r7 + h2 * r6 + h3 * r5 + h4 * r4;
+      c = d8 >>> 13;
+      d8 &= 8191;
+      d8 += h5 * r3 + h6 * r2 + h7 * r1 + h8 * r0 + h9 * (5 * r9);
+      c += d8 >>> 13;
+      d8 &= 8191;
+      let d9 = c + h0 * r9 + h1 * r8 + h2 * r7 + h3 * r6 + h4 * r5;
+      c = d9 >>> 13;
+      d9 &= 8191;
+      d9 += h5 * r4 + h6 * r3 + h7 * r2 + h8 * r1 + h9 * r0;
+      c += d9 >>> 13;
+      d9 &= 8191;
+      c = (c << 2) + c | 0;
+      c = c + d0 | 0;
+      d0 = c & 8191;
+      c = c >>> 13;
+      d1 += c;
+      h[0] = d0;
+      h[1] = d1;
+      h[2] = d2;
+      h[3] = d3;
+      h[4] = d4;
+      h[5] = d5;
+      h[6] = d6;
+      h[7] = d7;
+      h[8] = d8;
+      h[9] = d9;
+    }
+    finalize() {
+      const { h, pad } = this;
+      const g = new Uint16Array(10);
+      let c = h[1] >>> 13;
+      h[1] &= 8191;
+      for (let i = 2; i < 10; i++) {
+        h[i] += c;
+        c = h[i] >>> 13;
+        h[i] &= 8191;
+      }
+      h[0] += c * 5;
+      c = h[0] >>> 13;
+      h[0] &= 8191;
+      h[1] += c;
+      c = h[1] >>> 13;
+      h[1] &= 8191;
+      h[2] += c;
+      g[0] = h[0] + 5;
+      c = g[0] >>> 13;
+      g[0] &= 8191;
+      for (let i = 1; i < 10; i++) {
+        g[i] = h[i] + c;
+        c = g[i] >>> 13;
+        g[i] &= 8191;
+      }
+      g[9] -= 1 << 13;
+      let mask = (c ^ 1) - 1;
+      for (let i = 0; i < 10; i++)
+        g[i] &= mask;
+      mask = ~mask;
+      for (let i = 0; i < 10; i++)
+        h[i] = h[i] & mask | g[i];
+      h[0] = (h[0] | h[1] << 13) & 65535;
+      h[1] = (h[1] >>> 3 | h[2] << 10) & 65535;
+      h[2] = (h[2] >>> 6 | h[3] << 7) & 65535;
+      h[3] = (h[3] >>> 9 | h[4] << 4) & 65535;
+      h[4] = (h[4] >>> 12 | h[5] << 1 | h[6] << 14) & 65535;
+      h[5] = (h[6] >>> 2 | h[7] << 11) & 65535;
+      h[6] = (h[7] >>> 5 | h[8] << 8) & 65535;
+      h[7] = (h[8] >>> 8 | h[9] << 5) & 65535;
+      let f = h[0] + pad[0];
+      h[0] = f & 65535;
+      for (let i = 1; i < 8; i++) {
+        f = (h[i] + pad[i] | 0) + (f >>> 16) | 0;
+        h[i] = f & 65535;
+      }
+      clean(g);
+    }
+    update(data) {
+      aexists(this);
+      abytes(data);
+      data = copyBytes(data);
+      const { buffer, blockLen } = this;
+      const len = data.length;
+      for (let pos = 0; pos < len; ) {
+        const take = Math.min(blockLen - this.pos, len - pos);
+        if (take === blockLen) {
+          for (; blockLen <= len - pos; pos += blockLen)
+            this.process(data, pos);
+          continue;
+        }
+        buffer.set(data.subarray(pos, pos + take), this.pos);
+        this.pos += take;
+        pos += take;
+        if (this.pos === blockLen) {
+          this.process(buffer, 0, false);
+          this.pos = 0;
+        }
+      }
+      return this;
+    }
+    destroy() {
+      clean(this.h, this.r, this.buffer, this.pad);
+    }
+    digestInto(out) {
+      aexists(this);
+      aoutput(out, this);
+      this.finished = true;
+      const { buffer, h } = this;
+      let { pos } = this;
+      if (pos) {
+        buffer[pos++] = 1;
+        for (; pos < 16; pos++)
+          buffer[pos] = 0;
+        this.process(buffer, 0, true);
+      }
+      this.finalize();
+      let opos = 0;
+      for (let i = 0; i < 8; i++) {
+        out[opos++] = h[i] >>> 0;
+        out[opos++] = h[i] >>> 8;
+      }
+      return out;
+    }
+    digest() {
+      const { buffer, outputLen } = this;
+      this.digestInto(buffer);
+      const res = buffer.slice(0, outputLen);
+      this.destroy();
+      return res;
+    }
+  };
+  function wrapConstructorWithKey(hashCons) {
+    const hashC = (msg, key2) => hashCons(key2).update(msg).digest();
+    const tmp = hashCons(new Uint8Array(32));
+    hashC.outputLen = tmp.outputLen;
+    hashC.blockLen = tmp.blockLen;
+    hashC.create = (key2) => hashCons(key2);
+    return hashC;
+  }
+  var poly1305 = /* @__PURE__ */ (() => wrapConstructorWithKey((key2) => new Poly1305(key2)))();
+
+  // node_modules/@hpke/chacha20poly1305/esm/src/chacha/chacha.js
+  function chachaCore(s, k, n, out, cnt, rounds = 20) {
+    const y00 = s[0], y01 = s[1], y02 = s[2], y03 = s[3], y04 = k[0], y05 = k[1], y06 = k[2], y07 = k[3], y08 = k[4], y09 = k[5], y10 = k[6], y11 = k[7], y12 = cnt, y13 = n[0], y14 = n[1], y15 = n[2];
+    let x00 = y00, x01 = y01, x02 = y02, x03 = y03, x04 = y04, x05 = y05, x06 = y06, x07 = y07, x08 = y08, x09 = y09, x10 = y10, x11 = y11, x12 = y12, x13 = y13, x14 = y14, x15 = y15;
+    for (let r = 0; r < rounds; r += 2) {
+      x00 = x00 + x04 | 0;
+      x12 = rotl(x12 ^ x00, 16);
+      x08 = x08 + x12 | 0;
+      x04 = rotl(x04 ^ x08, 12);
+      x00 = x00 + x04 | 0;
+      x12 = rotl(x12 ^ x00, 8);
+      x08 = x08 + x12 | 0;
+      x04 = rotl(x04 ^ x08, 7);
+      x01 = x01 + x05 | 0;
+      x13 = rotl(x13 ^ x01, 16);
+      x09 = x09 + x13 | 0;
+      x05 = rotl(x05 ^ x09, 12);
+      x01 = x01 + x05 | 0;
+      x13 = rotl(x13 ^ x01, 8);
+      x09 = x09 + x13 | 0;
+      x05 = rotl(x05 ^ x09, 7);
+      x02 = x02 + x06 | 0;
+      x14 = rotl(x14 ^ x02, 16);
+      x10 = x10 + x14 | 0;
+      x06 = rotl(x06 ^ x10, 12);
+      x02 = x02 + x06 | 0;
+      x14 = rotl(x14 ^ x02, 8);
+      x10 = x10 + x14 | 0;
+      x06 = rotl(x06 ^ x10, 7);
+      x03 = x03 + x07 | 0;
+      x15 = rotl(x15 ^ x03, 16);
+      x11 = x11 + x15 | 0;
+      x07 = rotl(x07 ^ x11, 12);
+      x03 = x03 + x07 | 0;
+      x15 = rotl(x15 ^ x03, 8);
+      x11 = x11 + x15 | 0;
+      x07 = rotl(x07 ^ x11, 7);
+      x00 = x00 + x05 | 0;
+      x15 = rotl(x15 ^ x00, 16);
+      x10 = x10 + x15 | 0;
+      x05 = rotl(x05 ^ x10, 12);
+      x00 = x00 + x05 | 0;
+      x15 = rotl(x15 ^ x00, 8);
+      x10 = x10 + x15 | 0;
+      x05 = rotl(x05 ^ x10, 7);
+      x01 = x01 + x06 | 0;
+      x12 = rotl(x12 ^ x01, 16);
+      x11 = x11 + x12 | 0;
+      x06 = rotl(x06 ^ x11, 12);
+      x01 = x01 + x06 | 0;
+      x12 = rotl(x12 ^ x01, 8);
+      x11 = x11 + x12 | 0;
+      x06 = rotl(x06 ^ x11, 7);
+      x02 = x02 + x07 | 0;
+      x13 = rotl(x13 ^ x02, 16);
+      x08 = x08 + x13 | 0;
+      x07 = rotl(x07 ^ x08, 12);
+      x02 = x02 + x07 | 0;
+      x13 = rotl(x13 ^ x02, 8);
+      x08 = x08 + x13 | 0;
+      x07 = rotl(x07 ^ x08, 7);
+      x03 = x03 + x04 | 0;
+      x14 = rotl(x14 ^ x03, 16);
+      x09 = x09 + x14 | 0;
+      x04 = rotl(x04 ^ x09, 12);
+      x03 = x03 + x04 | 0;
+      x14 = rotl(x14 ^ x03, 8);
+      x09 = x09 + x14 | 0;
+      x04 = rotl(x04 ^ x09, 7);
+    }
+    let oi = 0;
+    out[oi++] = y00 + x00 | 0;
+    out[oi++] = y01 + x01 | 0;
+    out[oi++] = y02 + x02 | 0;
+    out[oi++] = y03 + x03 | 0;
+    out[oi++] = y04 + x04 | 0;
+    out[oi++] = y05 + x05 | 0;
+    out[oi++] = y06 + x06 | 0;
+    out[oi++] = y07 + x07 | 0;
+    out[oi++] = y08 + x08 | 0;
+    out[oi++] = y09 + x09 | 0;
+    out[oi++] = y10 + x10 | 0;
+    out[oi++] = y11 + x11 | 0;
+    out[oi++] = y12 + x12 | 0;
+    out[oi++] = y13 + x13 | 0;
+    out[oi++] = y14 + x14 | 0;
+    out[oi++] = y15 + x15 | 0;
+  }
+  var chacha20 = /* @__PURE__ */ createCipher(chachaCore, {
+    counterRight: false,
+    counterLength: 4,
+    allowShortKeys: false
+  });
+  var ZEROS16 = /* @__PURE__ */ new Uint8Array(16);
+  var updatePadded = (h, msg) => {
+    h.update(msg);
+    const leftover = msg.length % 16;
+    if (leftover)
+      h.update(ZEROS16.subarray(leftover));
+  };
+  var ZEROS32 = /* @__PURE__ */ new Uint8Array(32);
+  function computeTag(fn, key2, nonce, ciphertext, AAD) {
+    if (AAD !== void 0)
+      abytes(AAD, void 0, "AAD");
+    const authKey = fn(key2, nonce, ZEROS32);
+    const lengths = u64Lengths(ciphertext.length, AAD ? AAD.length : 0, true);
+    const h = poly1305.create(authKey);
+    if (AAD)
+      updatePadded(h, AAD);
+    updatePadded(h, ciphertext);
+    h.update(lengths);
+    const res = h.digest();
+    clean(authKey, lengths);
+    return res;
+  }
+  var _poly1305_aead = (xorStream) => (key2, nonce, AAD) => {
+    const tagLength = 16;
+    return {
+      encrypt(plaintext, output) {
+        const plength = plaintext.length;
+        output = getOutput(plength + tagLength, output, false);
+        output.set(plaintext);
+        const oPlain = output.subarray(0, -tagLength);
+        xorStream(key2, nonce, oPlain, oPlain, 1);
+        const tag = computeTag(xorStream, key2, nonce, oPlain, AAD);
+        output.set(tag, plength);
+        clean(tag);
+        return output;
+      },
+      decrypt(ciphertext, output) {
+        output = getOutput(ciphertext.length - tagLength, output, false);
+        const data = ciphertext.subarray(0, -tagLength);
+        const passedTag = ciphertext.subarray(-tagLength);
+        const tag = computeTag(xorStream, key2, nonce, data, AAD);
+        if (!equalBytes(passedTag, tag))
+          throw new Error("invalid tag");
+        output.set(ciphertext.subarray(0, -tagLength));
+        xorStream(key2, nonce, output, output, 1);
+        clean(tag);
+        return output;
+      }
+    };
+  };
+  var chacha20poly1305 = /* @__PURE__ */ wrapCipher({ blockSize: 64, nonceLength: 12, tagLength: 16 }, _poly1305_aead(chacha20));
+
+  // node_modules/@hpke/chacha20poly1305/esm/src/chacha20Poly1305.js
+  var Chacha20Poly1305Context = class {
+    constructor(key2) {
+      Object.defineProperty(this, "_key", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: void 0
+      });
+      this._key = new Uint8Array(toArrayBuffer(key2));
+    }
+    async seal(iv, data, aad) {
+      return await this._seal(toArrayBuffer(iv), toArrayBuffer(data), toArrayBuffer(aad));
+    }
+    async open(iv, data, aad) {
+      return await this._open(toArrayBuffer(iv), toArrayBuffer(data), toArrayBuffer(aad));
+    }
+    _seal(iv, data, aad) {
+      return new Promise((resolve) => {
+        const ret = chacha20poly1305(this._key, new Uint8Array(iv), new Uint8Array(aad)).encrypt(new Uint8Array(data));
+        resolve(ret.buffer);
+      });
+    }
+    _open(iv, data, aad) {
+      return new Promise((resolve) => {
+        const ret = chacha20poly1305(this._key, new Uint8Array(iv), new Uint8Array(aad)).decrypt(new Uint8Array(data));
+        resolve(ret.buffer);
+      });
+    }
+  };
+  var Chacha20Poly1305 = class {
+    constructor() {
+      Object.defineProperty(this, "id", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: AeadId.Chacha20Poly1305
+      });
+      Object.defineProperty(this, "keySize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 32
+      });
+      Object.defineProperty(this, "nonceSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 12
+      });
+      Object.defineProperty(this, "tagSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 16
+      });
+    }
+    createEncryptionContext(key2) {
+      return new Chacha20Poly1305Context(key2);
+    }
+  };
+
+  // node_modules/@hpke/dhkem-x25519/esm/src/primitives/x25519.js
+  var _1n2 = 1n;
+  var _2n2 = 2n;
+  var _3n = 3n;
+  var _5n = 5n;
+  var ed25519_CURVE_p = 0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffedn;
+  function ed25519_pow_2_252_3(x) {
+    const _10n = 10n;
+    const _20n = 20n;
+    const _40n = 40n;
+    const _80n = 80n;
+    const P = ed25519_CURVE_p;
+    const x2 = x * x % P;
+    const b2 = x2 * x % P;
+    const b4 = pow2(b2, _2n2, P) * b2 % P;
+    const b5 = pow2(b4, _1n2, P) * x % P;
+    const b10 = pow2(b5, _5n, P) * b5 % P;
+    const b20 = pow2(b10, _10n, P) * b10 % P;
+    const b40 = pow2(b20, _20n, P) * b20 % P;
+    const b80 = pow2(b40, _40n, P) * b40 % P;
+    const b160 = pow2(b80, _80n, P) * b80 % P;
+    const b240 = pow2(b160, _80n, P) * b80 % P;
+    const b250 = pow2(b240, _10n, P) * b10 % P;
+    const pow_p_5_8 = pow2(b250, _2n2, P) * x % P;
+    return { pow_p_5_8, b2 };
+  }
+  function adjustScalarBytes(bytes) {
+    bytes[0] &= 248;
+    bytes[31] &= 127;
+    bytes[31] |= 64;
+    return bytes;
+  }
+  var x25519 = /* @__PURE__ */ (() => {
+    const P = ed25519_CURVE_p;
+    return montgomery({
+      P,
+      type: "x25519",
+      powPminus2: (x) => {
+        const { pow_p_5_8, b2 } = ed25519_pow_2_252_3(x);
+        return mod(pow2(pow_p_5_8, _3n, P) * b2, P);
+      },
+      adjustScalarBytes
+    });
+  })();
+
+  // node_modules/@hpke/dhkem-x25519/esm/src/hkdfSha256.js
+  var HkdfSha2562 = class extends HkdfSha256Native {
+    async extract(salt, ikm) {
+      await this._setup();
+      const saltBuf = salt.byteLength === 0 ? new ArrayBuffer(this.hashSize) : toArrayBuffer(salt);
+      const ikmBuf = toArrayBuffer(ikm);
+      if (saltBuf.byteLength !== this.hashSize) {
+        return hmac(sha256, new Uint8Array(saltBuf), new Uint8Array(ikmBuf)).buffer;
+      }
+      const key2 = await this._api.importKey("raw", saltBuf, this.algHash, false, [
+        "sign"
+      ]);
+      return await this._api.sign("HMAC", key2, ikmBuf);
+    }
+  };
+
+  // node_modules/@hpke/dhkem-x25519/esm/src/dhkemX25519.js
+  var X255192 = class extends XCurveDhkemPrimitives {
+    constructor(hkdf) {
+      super("X25519", 32, x25519, hkdf);
+    }
+    derive(sk, pk) {
+      try {
+        return Promise.resolve(this._curve.getSharedSecret(sk, pk));
+      } catch (e) {
+        return Promise.reject(new SerializeError(e));
+      }
+    }
+  };
+  var DhkemX25519HkdfSha2562 = class extends Dhkem {
+    constructor() {
+      const kdf = new HkdfSha2562();
+      super(KemId.DhkemX25519HkdfSha256, new X255192(kdf), kdf);
+      Object.defineProperty(this, "id", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: KemId.DhkemX25519HkdfSha256
+      });
+      Object.defineProperty(this, "secretSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 32
+      });
+      Object.defineProperty(this, "encSize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 32
+      });
+      Object.defineProperty(this, "publicKeySize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 32
+      });
+      Object.defineProperty(this, "privateKeySize", {
+        enumerable: true,
+        configurable: true,
+        writable: true,
+        value: 32
+      });
+    }
+  };
+
+  // src/hybrid.js
+  var SUITE = "X25519, HKDF-SHA256, ChaCha20-Poly1305";
+  var OVERHEAD = 48;
+  var KEY_BYTES = 32;
+  var suite = new CipherSuite({
+    kem: new DhkemX25519HkdfSha2562(),
+    kdf: new HkdfSha256(),
+    aead: new Chacha20Poly1305()
+  });
+  var exact = (bytes) => bytes.slice().buffer;
+  async function seal(publicKey, plaintext, info) {
+    const recipientPublicKey = await suite.kem.deserializePublicKey(exact(publicKey));
+    const sender = await suite.createSenderContext({ recipientPublicKey, info: exact(info) });
+    const sealed = await sender.seal(exact(plaintext));
+    return concat(new Uint8Array(sender.enc), new Uint8Array(sealed));
+  }
+  async function open(secretKey, ciphertext, info) {
+    if (ciphertext.length < OVERHEAD) throw new Error("too short");
+    const recipientKey = await suite.kem.deserializePrivateKey(exact(secretKey));
+    const enc = exact(ciphertext.slice(0, KEY_BYTES));
+    const recipient = await suite.createRecipientContext({ recipientKey, enc, info: exact(info) });
+    return new Uint8Array(await recipient.open(exact(ciphertext.slice(KEY_BYTES))));
+  }
+
+  // src/envelope.js
+  var DUMMY = 4294967295;
+  var REPORT_ID_BYTES = 16;
+  var VERSION = 1;
+  var HEADER_BYTES = 40;
+  var SLOT_BYTES = 4 + OVERHEAD;
+  var INNER = text("esa/1 inner");
+  var OUTER = text("esa/1 outer");
+  var envelopeBytes = (slots) => HEADER_BYTES + REPORT_ID_BYTES + OVERHEAD + SLOT_BYTES * slots;
+  var innerInfo = (taskId, window) => concat(INNER, taskId, number(window, 4));
+  async function sealEnvelope({ keyId, outerKey, innerKey, taskId, window, reportId, values }) {
+    const header = concat(
+      number(VERSION, 1),
+      number(keyId, 1),
+      number(values.length, 2),
+      taskId,
+      number(window, 4)
+    );
+    const info = innerInfo(taskId, window);
+    const slots = [];
+    for (const value of values) slots.push(await seal(innerKey, number(value, 4), info));
+    const bundle = concat(reportId, ...slots);
+    return concat(header, await seal(outerKey, bundle, concat(OUTER, header)));
+  }
+  async function openEnvelope(envelope, outerSecret) {
+    if (envelope.length < HEADER_BYTES || envelope[0] !== VERSION) throw new Error("no envelope");
+    const header = envelope.slice(0, HEADER_BYTES);
+    const slots = readNumber(header.slice(2, 4));
+    if (slots < 1 || envelope.length !== envelopeBytes(slots)) throw new Error("another length");
+    const sealed = envelope.slice(HEADER_BYTES);
+    const bundle = await open(outerSecret, sealed, concat(OUTER, header));
+    return {
+      reportId: bundle.slice(0, REPORT_ID_BYTES),
+      slots: Array.from({ length: slots }, (_, i) => bundle.slice(REPORT_ID_BYTES + SLOT_BYTES * i, REPORT_ID_BYTES + SLOT_BYTES * (i + 1)))
+    };
+  }
+  async function openSlot(slot, innerSecret, taskId, window) {
+    const plain = await open(innerSecret, slot, innerInfo(taskId, window));
+    if (plain.length !== 4) throw new Error("another length inside");
+    return readNumber(plain);
+  }
+
+  // src/outcomes.js
+  var STORE = "outcomes";
+  function request(made) {
+    return new Promise((resolve, reject) => {
+      made.onsuccess = () => resolve(made.result);
+      made.onerror = () => reject(made.error);
+    });
+  }
+  async function database() {
+    const opening = indexedDB.open("smoothdp", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+    return request(opening);
+  }
+  async function inStore(work) {
+    const opened = await database();
+    try {
+      const change = opened.transaction(STORE, "readwrite", { durability: "strict" });
+      const done = new Promise((resolve, reject) => {
+        change.oncomplete = resolve;
+        change.onabort = () => reject(change.error);
+      });
+      const result = await work(change.objectStore(STORE));
+      await done;
+      return result;
+    } finally {
+      opened.close();
+    }
+  }
+  var key = (taskId, window) => [taskId, window];
+  var find = (taskId, window) => inStore((store) => request(store.get(key(taskId, window))));
+  function keep(taskId, window, fresh) {
+    return inStore(async (store) => {
+      const earlier = await request(store.get(key(taskId, window)));
+      if (earlier) return earlier;
+      await request(store.put(fresh, key(taskId, window)));
+      return fresh;
+    });
+  }
+  var replace = (taskId, window, outcome) => inStore((store) => request(store.put(outcome, key(taskId, window))));
+  var forgetBefore = (taskId, window) => inStore((store) => request(store.delete(IDBKeyRange.bound([taskId, 0], [taskId, window], false, true))));
+
+  // src/random.js
+  var random_exports = {};
+  __export(random_exports, {
+    below: () => below,
+    bernoulli: () => bernoulli,
+    bits: () => bits,
+    randomBytes: () => randomBytes
+  });
+  function randomBytes(size) {
+    const bytes = new Uint8Array(size);
+    for (let at = 0; at < size; at += 65536) {
+      crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + 65536)));
+    }
+    return bytes;
+  }
+  function bits(count, source = randomBytes) {
+    let value = 0n;
+    for (const byte of source(Math.ceil(count / 8))) value = value << 8n | BigInt(byte);
+    return value & (1n << BigInt(count)) - 1n;
+  }
+  function below(n, source = randomBytes) {
+    const limit = BigInt(n);
+    if (limit < 1n) throw new Error("n must be at least 1");
+    const count = limit.toString(2).length;
+    for (; ; ) {
+      const value = bits(count, source);
+      if (value < limit) return value;
+    }
+  }
+  var bernoulli = ([numerator, denominator], source = randomBytes) => below(denominator, source) < numerator;
+
+  // src/fractions.js
+  var fractions_exports = {};
+  __export(fractions_exports, {
+    approximate: () => approximate,
+    fraction: () => fraction,
+    less: () => less,
+    ratio: () => ratio,
+    round: () => round,
+    subtract: () => subtract
+  });
+  var NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
+  function fraction(words) {
+    const found = NUMBER.exec(String(words).trim());
+    if (!found) throw new Error(`no number: ${words}`);
+    const [, sign, whole, below2, decimals = "", power = "0"] = found;
+    let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
+    let denominator = below2 === void 0 ? 10n ** BigInt(decimals.length) : BigInt(below2);
+    if (denominator === 0n) throw new Error(`no number: ${words}`);
+    const shift = Number(power);
+    if (shift >= 0) numerator *= 10n ** BigInt(shift);
+    else denominator *= 10n ** BigInt(-shift);
+    return [numerator, denominator];
+  }
+  var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
+  var less = ([a, b], [c, d]) => a * d < c * b;
+  var ratio = ([a, b], [c, d]) => c < 0n ? [-a * d, -b * c] : [a * d, b * c];
+  function round([a, b]) {
+    const whole = a / b;
+    const twice = 2n * (a % b);
+    return twice > b || twice === b && whole % 2n === 1n ? whole + 1n : whole;
+  }
+  var approximate = ([a, b]) => {
+    const scale = 10n ** 18n;
+    return Number(a * scale / b) / 1e18;
+  };
+
+  // src/randomize.js
+  var WORD_BITS = 64;
+  var UNIT_BITS = 62n;
+  var slotsOf = (task) => task.protocol === "histogram" ? task.size + 1 : task.size;
+  function randomize(task, datum, source = randomBytes) {
+    const values = messages(task, datum, source);
+    while (values.length < slotsOf(task)) values.push(DUMMY);
+    for (let last = values.length - 1; last > 0; last--) {
+      const other = Number(below(last + 1, source));
+      [values[last], values[other]] = [values[other], values[last]];
+    }
+    return values;
+  }
+  function messages(task, datum, source) {
+    if (task.protocol === "histogram") {
+      const place = binOf(task, datum);
+      const omission = fraction(task.noise);
+      const noise = [];
+      for (let bin = 0; bin < task.size; bin++) {
+        if (!bernoulli(omission, source)) noise.push(bin);
+      }
+      return [place, ...noise];
+    }
+    const threshold = BigInt(task.noise);
+    const flip = (bit) => bit ^ (bits(WORD_BITS, source) < threshold ? 1 : 0);
+    if (task.protocol === "boolean_sum") {
+      if (datum !== 0 && datum !== 1) throw new Error("the answer must be 0 or 1");
+      return [flip(datum)];
+    }
+    if (task.protocol !== "real_sum") throw new Error(`unknown protocol ${task.protocol}`);
+    const ones = onesOf(task, datum, source);
+    return Array.from({ length: task.size }, (_, i) => flip(i < ones ? 1 : 0));
+  }
+  function binOf(task, datum) {
+    const place = task.domain.length ? task.domain.indexOf(datum) : datum;
+    if (!Number.isInteger(place) || place < 0 || place >= task.size) {
+      throw new Error("the answer must be one of the choices");
+    }
+    return place;
+  }
+  function onesOf(task, datum, source) {
+    const [low, high] = task.bounds.map(fraction);
+    let value = fraction(datum);
+    if (less(value, low)) value = low;
+    if (less(high, value)) value = high;
+    const unit = round(ratio(...scaled(subtract(value, low), subtract(high, low))));
+    const product = BigInt(task.size) * unit;
+    const rest = product & (1n << UNIT_BITS) - 1n;
+    return Number(product >> UNIT_BITS) + (bits(Number(UNIT_BITS), source) < rest ? 1 : 0);
+  }
+  var scaled = ([a, b], whole) => [[a << UNIT_BITS, b], whole];
+
+  // src/client.js
+  var ATTEMPTS = 5;
+  var OUTDATED_KEY = 409;
+  var WORDS = {
+    400: "The service did not understand this report.",
+    401: "The link you were given is not valid for this poll. Ask for a new one.",
+    404: "This poll is not here any more.",
+    410: "This poll is closed.",
+    425: "This poll is not open yet, or the clock of this device is wrong.",
+    429: "An answer was already sent with this link from another browser."
+  };
+  function obstacle(scope = globalThis) {
+    if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
+      return "This browser cannot encrypt here: it has no WebCrypto, or the page did not come over https. Nothing was sent. Use an up-to-date browser and an https address.";
+    }
+    if (!scope.indexedDB) {
+      return "This browser does not let the page keep anything, so an answer could be randomised twice. Nothing was sent. Allow storage for this page, or use another browser.";
+    }
+    return "";
+  }
+  async function readTask(encoded, taskId) {
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", encoded));
+    if (toHex(hash) !== taskId) throw new Error("The terms of this poll are not those of its name.");
+    const task = JSON.parse(new TextDecoder().decode(encoded));
+    if (task.format !== 1 || task.suite !== SUITE) throw new Error("This poll needs a newer page.");
+    return task;
+  }
+  var windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
+  async function envelopeFor({ task, taskId, window, datum, keyId, outerKey }) {
+    await forgetBefore(taskId, window);
+    let kept = await find(taskId, window);
+    if (!kept) {
+      const fresh = { reportId: randomBytes(REPORT_ID_BYTES), values: randomize(task, datum) };
+      kept = await keep(taskId, window, fresh);
+    }
+    if (kept.envelope && kept.keyId === keyId) return kept.envelope;
+    const innerKey = fromHex(task.analyzer_key);
+    const envelope = await sealEnvelope({
+      keyId,
+      outerKey,
+      innerKey,
+      taskId: fromHex(taskId),
+      window,
+      reportId: kept.reportId,
+      values: kept.values
+    });
+    await replace(taskId, window, { ...kept, keyId, envelope });
+    return envelope;
+  }
+  async function submit({ task, taskId, token, datum, window, fetcher = fetch, pause = wait }) {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
+      const answer = await once({ task, taskId, token, datum, window, fetcher });
+      if (answer === 202) return;
+      if (answer !== 0 && answer !== OUTDATED_KEY && answer !== 408 && answer < 500) {
+        throw new Error(WORDS[answer] ?? `The service refused the report (${answer}).`);
+      }
+    }
+    throw new Error("The service does not answer. Press the button again: the same report is sent.");
+  }
+  async function once({ task, taskId, token, datum, window, fetcher }) {
+    let found;
+    try {
+      found = await fetcher("/v1/keys", { cache: "no-store" });
+      if (!found.ok) return found.status;
+      found = await found.json();
+    } catch {
+      return 0;
+    }
+    const outerKey = fromHex(found.public_key);
+    const envelope = await envelopeFor({
+      task,
+      taskId,
+      window,
+      datum,
+      keyId: found.key_id,
+      outerKey
+    });
+    try {
+      const answer = await fetcher(`/v1/tasks/${taskId}/reports`, {
+        method: "POST",
+        body: envelope,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
+        credentials: "omit",
+        referrerPolicy: "no-referrer"
+      });
+      return answer.status;
+    } catch {
+      return 0;
+    }
+  }
+  var wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1e3 * seconds));
+
+  // src/chart.js
+  var SVG = "http://www.w3.org/2000/svg";
+  var WIDTH = 560;
+  var LABEL = 120;
+  var ROW = 44;
+  function make(name, fields, words) {
+    const element = document.createElementNS(SVG, name);
+    for (const [key2, value] of Object.entries(fields)) element.setAttribute(key2, value);
+    if (words !== void 0) element.textContent = words;
+    return element;
+  }
+  function chart(rows) {
+    const left = Math.min(...rows.map((r) => Math.min(r.low, r.value - r.error)));
+    const right = Math.max(...rows.map((r) => Math.max(r.high, r.value + r.error)));
+    const x = (value) => LABEL + (value - left) / (right - left) * (WIDTH - LABEL - 10);
+    const height = ROW * rows.length + 24;
+    const svg = make("svg", { viewBox: `0 0 ${WIDTH} ${height}`, "aria-hidden": "true" });
+    rows.forEach((row, i) => {
+      const middle = ROW * i + ROW / 2;
+      const ends = [x(Math.min(row.low, row.value)), x(Math.max(row.low, row.value))];
+      svg.append(
+        make("text", { x: LABEL - 8, y: middle + 5, class: "label" }, short(row.label)),
+        make("rect", {
+          x: ends[0],
+          y: middle - 10,
+          width: Math.max(1, ends[1] - ends[0]),
+          height: 20,
+          class: "bar"
+        })
+      );
+      const [a, b] = [x(row.value - row.error), x(row.value + row.error)];
+      svg.append(
+        make("path", {
+          class: "whisker",
+          d: `M${a} ${middle}H${b}M${a} ${middle - 8}v16M${b} ${middle - 8}v16`
+        })
+      );
+    });
+    const base = height - 22;
+    svg.append(make("path", { class: "axis", d: `M${x(left)} ${base}H${x(right)}` }));
+    for (const [at, anchor] of [[rows[0].low, "middle"], [rows[0].high, "end"]]) {
+      svg.append(make("text", { x: x(at), y: height - 5, "text-anchor": anchor, class: "tick" }, String(at)));
+    }
+    return svg;
+  }
+  var short = (label) => label.length > 15 ? `${label.slice(0, 14)}…` : label;
+
+  // src/results.js
+  function rounded(value, error) {
+    const places = error > 0 ? Math.max(0, 1 - Math.floor(Math.log10(error))) : 0;
+    return value.toFixed(Math.min(12, places));
+  }
+  function rowsOf(task, result) {
+    if (result.counts) {
+      const names = task.domain.length ? task.domain : [...Array(task.size).keys()].map(String);
+      return names.map((label) => ({
+        label,
+        value: result.counts[label] ?? 0,
+        error: result.error_of_all_counts,
+        low: 0,
+        high: result.users
+      }));
+    }
+    if (result.mean !== void 0) {
+      const [low, high] = task.bounds.map(Number);
+      return [{ label: "mean", value: result.mean, error: result.error_of_mean, low, high }];
+    }
+    const share = { error: result.error_of_sum, low: 0, high: result.users };
+    return [
+      { label: "yes", value: result.sum, ...share },
+      { label: "no", value: result.users - result.sum, ...share }
+    ];
+  }
+  function captionOf(result) {
+    const sure = Math.round(100 * (1 - Number(result.error_fails_with_probability)));
+    const caption = `${result.users} people answered. The bars show the estimate; the true number lies inside the whiskers with ${sure}% confidence`;
+    if (result.counts) return `${caption}, for all choices together. A choice that nobody made shows 0.`;
+    return `${caption}. An estimate may lie below 0 or above everybody: it is not corrected, so that it is right on average.`;
+  }
+  function guaranteeOf(result) {
+    const found = result.epsilon_of_this_batch;
+    const exact2 = found === null ? "" : ` For this batch, epsilon was ${up(found)}.`;
+    return result.sentence + exact2;
+  }
+  var up = (x) => (Math.ceil(x * 1e3) / 1e3).toString();
+
+  // src/words.js
+  var percent = (ratio2) => `${(100 * approximate(ratio2)).toPrecision(3).replace(/\.?0+$/, "")}%`;
+  var up2 = (x) => (Math.ceil(x * 100) / 100).toString();
+  function privacyWords(task) {
+    const factor = up2(Math.exp(approximate(fraction(task.epsilon))));
+    const honest = percent(subtract([1n, 1n], fraction(task.dishonest_share)));
+    return [
+      ["What happens on your device", randomising(task)],
+      [
+        "What the first service learns",
+        `Who holds your link, your network address, and when you answer. Not your answer: it receives locked messages that it cannot open, equally many and equally long whatever you answer. It mixes them with those of everybody else, and waits until at least ${task.min_batch} people have answered; with fewer, all answers are destroyed.`
+      ],
+      [
+        "What the second service learns",
+        "The mixed, randomised messages of everybody together. Not who sent which, nor when."
+      ],
+      [
+        "What the published result tells about you",
+        `Any conclusion that somebody draws from it would be at most ${factor} times as likely with one answer of yours as with another, but for a probability of at most ${task.delta}. This holds if at least ${honest} of the participants follow the rules, and the two services do not work together.`
+      ],
+      ["If the two services work together", together(task)],
+      [
+        "What you must trust",
+        "Your device; and that the first service sent you this page unchanged. If you do not, use the command-line client instead: it sends exactly the same."
+      ]
+    ];
+  }
+  function randomising(task) {
+    if (task.protocol === "boolean_sum") {
+      return `With probability ${percent([BigInt(task.noise), 1n << 64n])} your answer is turned into the opposite before it is locked and sent. The dice are thrown once, here; your true answer is not kept and does not leave this page.`;
+    }
+    if (task.protocol === "real_sum") {
+      return `Your number is turned into ${task.size} ones and zeros, and each of them is turned over with probability ${percent([BigInt(task.noise), 1n << 64n])} before it is locked and sent. The dice are thrown once, here; your number is not kept and does not leave this page.`;
+    }
+    return `Your choice is sent together with made-up choices: each choice is added with probability ${percent(subtract([1n, 1n], fraction(task.noise)))}, and empty messages fill the rest. The dice are thrown once, here.`;
+  }
+  function together(task) {
+    if (task.protocol === "histogram") {
+      return "They can then see the messages of each participant, and often tell the choice.";
+    }
+    const what = task.protocol === "boolean_sum" ? "your answer" : "your ones and zeros";
+    return `They can then see ${what} after the dice, still turned over with that probability.`;
+  }
+
+  // src/page.js
+  var SECONDS_BETWEEN_LOOKS = 3;
+  var $ = (id) => document.getElementById(id);
+  function tell(words, kind = "note") {
+    $("status").textContent = words;
+    $("status").className = kind;
+  }
+  async function start() {
+    const problem = obstacle();
+    if (problem) return tell(problem, "problem");
+    try {
+      await prepare();
+    } catch (error) {
+      tell(error.message, "problem");
+    }
+  }
+  async function prepare() {
+    const taskId = location.pathname.split("/")[2] ?? "";
+    const answer = await fetch(`/v1/tasks/${taskId}`, { credentials: "omit" });
+    if (!answer.ok) throw new Error("There is no poll at this address.");
+    const task = await readTask(await answer.arrayBuffer(), taskId);
+    const about = await (await fetch(`/poll/${taskId}/about`)).json();
+    $("question").textContent = about.question;
+    document.title = about.question;
+    $("legend").textContent = "Your answer";
+    for (const [title, words] of privacyWords(task)) {
+      const dt = document.createElement("dt");
+      const dd = document.createElement("dd");
+      dt.textContent = title;
+      dd.textContent = words;
+      $("known").append(dt, dd);
+    }
+    showChoices(task);
+    $("token").value = location.hash.slice(1);
+    $("token-row").hidden = Boolean($("token").value);
+    const poll = { task, taskId };
+    $("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(poll);
+    });
+    $("poll").hidden = false;
+    tell("Nothing has been sent yet.");
+    if (await find(taskId, windowAt(task, Date.now() / 1e3))) {
+      tell("You have answered already; sending again sends the same report.");
+    }
+    look(poll);
+  }
+  function showChoices(task) {
+    const choices = $("choices");
+    if (task.protocol === "real_sum") {
+      const [low, high] = task.bounds;
+      choices.innerHTML = '<label for="number"></label><input id="number" inputmode="decimal" required autocomplete="off">';
+      choices.firstChild.textContent = `A number from ${low} to ${high}; one outside counts as the nearest end. `;
+      return;
+    }
+    const names = task.protocol === "boolean_sum" ? [["1", "Yes"], ["0", "No"]] : (task.domain.length ? task.domain : [...Array(task.size).keys()]).map((n, i) => [i, n]);
+    for (const [value, name] of names) {
+      const label = document.createElement("label");
+      const input = document.createElement("input");
+      Object.assign(input, { type: "radio", name: "choice", value, required: true });
+      label.className = "choice";
+      label.append(input, ` ${name}`);
+      choices.append(label);
+    }
+  }
+  function datumOf(task) {
+    if (task.protocol === "real_sum") {
+      return $("number").value.replace(",", ".");
+    }
+    const place = Number(document.querySelector("input[name=choice]:checked").value);
+    return task.protocol === "histogram" && task.domain.length ? task.domain[place] : place;
+  }
+  async function send(poll) {
+    const token = $("token").value.trim();
+    $("send").disabled = true;
+    tell("Randomising and locking your answer, then sending it …");
+    try {
+      const window = windowAt(poll.task, Date.now() / 1e3);
+      await submit({ ...poll, token, datum: datumOf(poll.task), window });
+      tell("Your randomised answer has arrived. The result appears here when the poll is closed.", "done");
+      $("form").hidden = true;
+    } catch (error) {
+      tell(error.message, "problem");
+      $("send").disabled = false;
+    }
+  }
+  async function look(poll) {
+    try {
+      const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
+      const results = answer.ok ? await answer.json() : [];
+      if (results.length) show(poll, results.at(-1));
+    } catch {
+    }
+    setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
+  }
+  function show(poll, result) {
+    if (poll.shown === result.window) return;
+    poll.shown = result.window;
+    const { task } = poll;
+    const rows = rowsOf(task, result);
+    const body = $("table").tBodies[0];
+    body.replaceChildren(
+      ...rows.map((row) => {
+        const line = document.createElement("tr");
+        const head = document.createElement("th");
+        head.scope = "row";
+        head.textContent = row.label;
+        const number2 = document.createElement("td");
+        number2.textContent = `${rounded(row.value, row.error)} ± ${rounded(row.error, row.error)}`;
+        line.append(head, number2);
+        return line;
+      })
+    );
+    $("caption").textContent = captionOf(result);
+    $("chart").replaceChildren(chart(rows));
+    $("guarantee").textContent = guaranteeOf(result);
+    $("warning").textContent = result.warning ?? "";
+    $("result").hidden = false;
+    $("when").textContent = dayOf(task, result.window);
+    if (result.window < windowAt(task, Date.now() / 1e3)) return;
+    $("form").hidden = true;
+    tell("The poll is closed; this is its result.", "done");
+  }
+  var dayOf = (task, window) => new Date(1e3 * window * task.window_seconds).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+
+  // src/poll.js
+  globalThis.smoothdp = { ...bytes_exports, ...client_exports, ...envelope_exports, ...fractions_exports, ...random_exports, randomize };
+  if (globalThis.document?.getElementById("poll")) start();
+})();
+/*! Bundled license information:
+
+@hpke/common/esm/src/curve/modular.js:
+@hpke/common/esm/src/curve/montgomery.js:
+@hpke/dhkem-x25519/esm/src/primitives/x25519.js:
+  (*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) *)
+*/

@@ -1,0 +1,259 @@
+"""Spark against one machine: equal counts and equal releases, also when tasks fail on the way.
+
+Needs pyspark and Java; skipped without. SMOOTHDP_SPARK_ROWS sets the number of rows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smoothdp import PureDP, SeededRandom, SmoothNoise
+from smoothdp.engines import category_counts, randomized_counts, run_here
+from smoothdp.errors import InvalidData
+from smoothdp.queries import Mean, Median, Quantile
+from smoothdp.shuffle import BooleanSum, RealSum
+
+pyspark = pytest.importorskip("pyspark")
+pyarrow = pytest.importorskip("pyarrow")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Java is not installed", allow_module_level=True)
+
+from smoothdp.engines import spark  # noqa: E402 - what it needs is checked above
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+ROWS = int(os.environ.get("SMOOTHDP_SPARK_ROWS", "1000000"))
+KEY = bytes(range(32))
+TRIES = 4
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    made = spark.connect(f"local[2,{TRIES}]", spark__driver__memory="2g")
+    made.sparkContext.setLogLevel("OFF")
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, np.ndarray[Any, Any]]:
+    source = np.random.default_rng(11)
+    return {
+        "user": np.arange(ROWS),
+        "delay": np.round(source.exponential(20, ROWS) - 10, 2),
+        "smokes": (source.random(ROWS) < 0.2).astype(np.int8),
+        "state": source.integers(0, 51, ROWS).astype(np.int16),
+        "party": source.integers(0, 5, ROWS).astype(np.int8),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(columns: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from pyarrow import parquet
+
+    made = tmp_path_factory.mktemp("parquet")
+    places = np.array_split(np.arange(ROWS), 4)
+    for number, rows in enumerate(places):
+        table = pyarrow.table({name: column[rows] for name, column in columns.items()})
+        parquet.write_table(table, made / f"{number}.parquet")
+    return made
+
+
+def fails_at_first(batches: Iterator[Any]) -> Iterator[Any]:
+    """Pass batches on, but end every second task at its first try, and one at its second too."""
+    from pyspark import TaskContext
+
+    context: Any = TaskContext.get()
+    for place, batch in enumerate(batches):
+        yield batch
+        failures = 2 if context.partitionId() == 1 else context.partitionId() % 2
+        if context.attemptNumber() < failures and place == 0:
+            raise RuntimeError("injected")
+
+
+def failing(session: Any, folder: Path) -> Any:
+    """Return the frame of a folder whose tasks fail on the way, and then succeed."""
+    frame = session.read.parquet(str(folder))
+    return frame.mapInArrow(fails_at_first, frame.schema)
+
+
+def tries_so_far(session: Any) -> int:
+    """Return how many task tries have failed in the jobs of a session."""
+    status = session.sparkContext.statusTracker()
+    failed = 0
+    for job in status.getJobIdsForGroup(None):
+        info = status.getJobInfo(job)
+        for stage in info.stageIds if info else ():
+            found = status.getStageInfo(stage)
+            failed += found.numFailedTasks if found else 0
+    return failed
+
+
+def test_counts_of_categories(session: Any, folder: Path, columns: dict[str, Any]) -> None:
+    expected = category_counts(run_here([[columns["state"], columns["party"]]]), strata=True)
+    before = tries_so_far(session)
+    assert spark.category_counts(failing(session, folder), "party", stratum="state") == expected
+    assert tries_so_far(session) > before
+    plain = spark.category_counts(folder, "party", session=session)
+    assert list(plain.values()) == np.bincount(columns["party"]).tolist()
+
+
+@pytest.mark.parametrize(
+    "query", [Median((-10, 300)), Quantile("0.99", bounds=(-10, 300)), Mean((-10, 300))]
+)
+def test_releases(session: Any, folder: Path, columns: dict[str, Any], query: Any) -> None:
+    mechanism = SmoothNoise.calibrate(query, guarantee=PureDP("0.5"), n_records=ROWS)
+    frame = failing(session, folder)
+    summary = spark.summarize_column(frame, "delay", mechanism.query, smoothing=mechanism.smoothing)
+    smoothing = mechanism.smoothing
+    expected = mechanism.query.summary(columns["delay"], smoothing=smoothing)
+    assert mechanism.query.summary(summary, smoothing=smoothing) == expected
+    assert mechanism.release(summary, rng=SeededRandom(5)) == mechanism.release(
+        columns["delay"], rng=SeededRandom(5)
+    )
+
+
+def test_randomise_and_count(session: Any, folder: Path, columns: dict[str, Any]) -> None:
+    protocol = BooleanSum(ROWS, expected_random_users=ROWS // 100)
+    names = {"user": "user", "datum": "smokes"}
+    here = randomized_counts(
+        run_here([[columns["user"], columns["smokes"]]]), protocol, key=KEY, window=4
+    )
+    there = spark.randomized_counts(
+        failing(session, folder), protocol, **names, key=KEY, window=4, users="unique"
+    )
+    assert there.messages.tolist() == here.messages.tolist()
+    true = int(columns["smokes"].sum())
+    estimate = protocol.estimate_from_total(int(here.messages[1]))
+    # Six deviations of the noise.
+    assert abs(estimate - true) < 6 * float(protocol.noise_mse()) ** 0.5
+
+
+def test_a_second_computation_is_not_a_second_randomisation(session: Any) -> None:
+    frame = session.range(0, 100_000, numPartitions=4).selectExpr("id AS user", "id % 2 AS bit")
+
+    def afresh(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            flips = np.frombuffer(os.urandom(batch.num_rows), dtype=np.uint8) < 26
+            bits = batch.column(1).to_numpy() ^ flips
+            yield pyarrow.RecordBatch.from_arrays(
+                [batch.column(0), pyarrow.array(bits)], ["user", "bit"]
+            )
+
+    # The hazard: a lazy frame with fresh noise is randomised again whenever it is read.
+    lazy = frame.mapInArrow(afresh, "user long, bit long")
+    sums = {lazy.groupBy().sum("bit").collect()[0][0] for _ in range(3)}
+    assert len(sums) > 1
+    protocol = BooleanSum(100_000, expected_random_users=20_000)
+    totals = {
+        int(
+            spark.randomized_counts(
+                frame.repartition(parts), protocol, user="user", datum="bit", key=KEY
+            ).messages[1]
+        )
+        for parts in (1, 3, 7)
+    }
+    assert len(totals) == 1
+    other = spark.randomized_counts(frame, protocol, user="user", datum="bit", key=KEY, window=1)
+    assert int(other.messages[1]) not in totals
+
+
+def test_real_numbers_are_randomised_as_here(session: Any) -> None:
+    frame = session.range(500).selectExpr("concat('u', id) AS user", "id / 500.0D AS x")
+    protocol = RealSum(500, expected_random_users=50, n_bits=4)
+    there = spark.randomized_counts(frame, protocol, user="user", datum="x", key=KEY)
+    users = np.array([f"u{i}" for i in range(500)])
+    here = randomized_counts(run_here([[users, np.arange(500) / 500]]), protocol, key=KEY)
+    assert there.messages.tolist() == here.messages.tolist()
+
+
+def test_open_and_count(session: Any) -> None:
+    from smoothdp.services.analyzer import Analyzer
+    from smoothdp.services.analyzer_tables import INVALID, REPEATED
+    from smoothdp.services.client import randomize
+    from smoothdp.services.envelope import seal_values
+    from smoothdp.services.hybrid import PrivateKey
+    from tests.services.world import KEY as ANALYZER_KEY
+    from tests.services.world import small_task
+
+    task = small_task("histogram", min_batch=400, epsilon="2", delta="0.001")
+    slots: list[bytes] = []
+    for user in range(400):
+        values = randomize(task, "abc"[user % 3])
+        public = ANALYZER_KEY.public
+        slots += seal_values(values, key=public, task_id=task.task_id, window=9)
+    slots += [slots[0], slots[0], slots[5]]  # copies
+    slots += seal_values([1, 77], key=public, task_id=task.task_id, window=8)  # another window
+    slots += seal_values([77], key=public, task_id=task.task_id, window=9)  # no bin
+    slots += seal_values([1], key=PrivateKey.generate().public, task_id=task.task_id, window=9)
+    counter = Analyzer.__new__(Analyzer)
+    counter.tasks, counter._key = {task.task_id: task}, ANALYZER_KEY
+
+    class Header:
+        task_id, window = task.task_id, 9
+
+    repeated = frozenset({1600, 1601, 1602})
+    expected = counter._tally(Header, b"".join(slots), 0, repeated)  # type: ignore[arg-type]
+    assert expected[REPEATED] == 3
+    assert expected[INVALID] == 4
+    parts = [(b"".join(slots[at : at + 37]),) for at in range(0, len(slots), 37)]
+    frame = session.createDataFrame(parts, "bytes binary").repartition(4)
+    flaky = frame.mapInArrow(fails_at_first, frame.schema)
+    found = spark.opened_counts(flaky, "bytes", key=ANALYZER_KEY, task=task, window=9)
+    assert found == dict(expected)
+
+
+def test_bad_frames(session: Any, folder: Path) -> None:
+    frame = session.read.parquet(str(folder)).limit(10)
+    with pytest.raises(InvalidData, match="a column 'delays'; got user, delay"):
+        spark.summarize_column(frame, "delays", Median((0, 1)), smoothing=1)
+    with pytest.raises(InvalidData, match="Spark DataFrame"):
+        spark.category_counts([1, 2], "party")
+    holes = frame.selectExpr("CASE WHEN user % 2 = 0 THEN delay END AS delay")
+    with pytest.raises(InvalidData, match="missing values are nan"):
+        spark.summarize_column(holes, "delay", Median((0, 1)), smoothing=1)
+    with pytest.raises(InvalidData, match="a category in every row"):
+        spark.category_counts(frame.selectExpr("CAST(NULL AS STRING) AS c"), "c")
+    with pytest.raises(InvalidData, match="one column of numbers"):
+        spark.summarize_column(frame.selectExpr("'a' AS c"), "c", Median((0, 1)), smoothing=1)
+    with pytest.raises(InvalidData, match="at least one"):
+        spark.summarize_column(frame.filter("false"), "delay", Median((0, 1)), smoothing=1)
+    twice = frame.selectExpr("0 AS user", "smokes")
+    protocol = BooleanSum(10, expected_random_users=5)
+    with pytest.raises(InvalidData, match="one row per user"):
+        spark.randomized_counts(twice, protocol, user="user", datum="smokes", key=KEY)
+    names = frame.selectExpr("delay AS `a.b c`")
+    assert spark.summarize_column(names, "a.b c", Mean((0, 1)), smoothing=1).n_records == 10
+
+
+def test_no_java_and_old_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(spark.SparkUnavailable, match="Java 17"):
+        spark.connect()
+    monkeypatch.undo()
+    monkeypatch.setattr(pyspark, "__version__", "3.4.1")
+    with pytest.raises(spark.SparkUnavailable, match=r"3\.5 or later; got 3\.4\.1"):
+        spark.connect()
+
+    class Old:
+        mapInArrow = None  # noqa: N815 - Spark's name
+
+        class sparkSession:  # noqa: N801
+            version = "3.3.0"
+
+    with pytest.raises(spark.SparkUnavailable, match=r"3\.3\.0"):
+        spark.frame_of(Old())

@@ -1,0 +1,76 @@
+"""The poll page as it is served: files, policy, question, published results."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from smoothdp.cli.serve import serve
+from smoothdp.errors import InvalidParameter
+from smoothdp.services.poll_demo import MADE_UP, poll_on_loopback
+from smoothdp.services.web_poll import poll_routes, publish, published_results
+from tests.services.world import small_task
+
+ROOT = Path(__file__).parents[2]
+BUNDLE = ROOT / "src" / "smoothdp" / "services" / "poll_page" / "poll.js"
+
+
+def test_the_page_its_policy_and_what_it_asks() -> None:
+    with poll_on_loopback(question="Tea?") as poll:
+        address = poll.link.partition("#")[0]
+        page = httpx.get(address)
+        assert page.status_code == 200
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert page.headers["referrer-policy"] == "no-referrer"
+        host = address.partition("/poll/")[0]
+        for file in re.findall(r'(?:src|href)="(/[^"]+)"', page.text):
+            assert httpx.get(host + file).status_code == 200, file
+        assert httpx.get(host + "/poll-files/secrets.json").status_code == 404
+        assert httpx.get(address + "/about").json() == {"question": "Tea?"}
+        assert httpx.get(address + "/results").json() == []
+        assert poll.answered() == len(MADE_UP)
+        document = poll.close()
+        assert httpx.get(address + "/results").json() == [document]
+    # The error bar fails with 0.05; four times as wide, practically never.
+    assert abs(document["sum"] - sum(MADE_UP)) < 4 * document["error_of_sum"]
+
+
+def test_the_client_asks_nothing_of_other_hosts() -> None:
+    text = BUNDLE.read_text(encoding="utf-8")
+    assert set(re.findall(r"https?://[^\s\"'`]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert "Math.random" not in text
+    lock = json.loads((ROOT / "browser" / "package-lock.json").read_text())
+    assert not [name for name, item in lock["packages"].items() if "resolved" in item]
+
+
+def test_published_results_of_other_tasks_and_damaged_files_are_passed_by(tmp_path: Path) -> None:
+    publish(tmp_path, {"task_id": "aa", "window": 10})
+    publish(tmp_path, {"task_id": "aa", "window": 9})
+    publish(tmp_path, {"task_id": "bb", "window": 11})
+    (tmp_path / "x.json").write_text("{")
+    assert [r["window"] for r in published_results(tmp_path, "aa")] == [9, 10]
+    assert published_results(tmp_path / "none", "aa") == []
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="question"):
+        poll_routes(small_task(), " ", tmp_path)
+    result = CliRunner().invoke(serve, ["demo", __file__, "--poll"])
+    assert result.exit_code == 2
+    assert "either FILE or --poll" in result.output
+
+
+def test_the_demo_command_prints_a_link_and_the_result() -> None:
+    result = CliRunner().invoke(serve, ["demo", "--poll"], input="\n\n")
+    assert result.exit_code == 0, result.output
+    link, _, rest = result.stdout.partition("\n")
+    assert re.fullmatch(r"http://localhost:\d+/poll/[0-9a-f]{64}#[0-9a-f]{96}", link)
+    assert json.loads(rest)["users"] == len(MADE_UP)
+    assert "one host" in result.stderr
