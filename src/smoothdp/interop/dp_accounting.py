@@ -130,6 +130,11 @@ def to_dp_accounting(
         InvalidParameter, IncompatibleClaims: no profile, or a smoothed claim.
         OutOfReach: more than 200,000 cells.
         MissingExtra: dp_accounting is not installed.
+
+    >>> from smoothdp.privacy import PureDP
+    >>> losses = to_dp_accounting(PureDP(1))
+    >>> bool(losses.get_delta_for_epsilon(1.1) < 1e-9)
+    True
     """
     module = library(_MODULE, extra="dp-accounting")
     profile = profile_of(item)

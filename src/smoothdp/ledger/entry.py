@@ -29,6 +29,14 @@ class Entry:
         costs: what was charged, by currency.
         spent: what was spent in all after this charge, by currency.
         digest: SHA-256 over all of this and the digest of the entry before, in hexadecimal.
+
+    >>> import tempfile
+    >>> from smoothdp.ledger.ledger import Ledger
+    >>> from smoothdp.privacy import PureDP
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     entry = Ledger(folder + "/l.db", budget=PureDP(1)).charge(PureDP("0.5"))
+    >>> entry.number, entry.claim
+    (1, PureDP(epsilon=1/2, neighbours='replace_one'))
     """
 
     number: int

@@ -18,6 +18,18 @@ class Spending:
     Attributes:
         entry: the charge as it was recorded.
         mechanism: what it is for.
+
+    >>> import tempfile
+    >>> from smoothdp.ledger.ledger import Ledger
+    >>> from smoothdp.privacy import ApproxDP
+    >>> from smoothdp.shuffle import BooleanSum
+    >>> protocol = BooleanSum.calibrate(1000, guarantee=ApproxDP(1, delta="1e-6"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(folder + "/l.db", budget=ApproxDP(2, delta="1e-5"))
+    ...     with ledger.spend(protocol) as release:
+    ...         total = release([1, 0] * 500).value
+    >>> 300 < total < 700
+    True
     """
 
     def __init__(self, mechanism: Any, entry: Entry) -> None:

@@ -73,6 +73,13 @@ def plan_from_json(text: str) -> Plan:
 
     Raises:
         InvalidData: text that is no plan.
+
+    >>> from smoothdp.planning.make import plan
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
+    >>> plan_from_json(made.to_json()) == made
+    True
     """
     try:
         fields = json.loads(text)

@@ -14,7 +14,11 @@ from smoothdp.queries import Query
 
 @dataclass(frozen=True, slots=True)
 class ErrorPoint:
-    """The errors of the best plan at one n or one epsilon (x), as in `Plan`."""
+    """The errors of the best plan at one n or one epsilon (x), as in `Plan`.
+
+    >>> ErrorPoint(1000, 0.12, 0.1, 0.11, 0.05).rmse
+    0.12
+    """
 
     x: float
     rmse: float
@@ -26,7 +30,17 @@ class ErrorPoint:
 def errors_by_size(
     query: Query, sizes: Iterable[int], *, guarantee: Guarantee, assuming: object = None
 ) -> list[ErrorPoint]:
-    """Return the errors of a new plan for each number of records."""
+    """Return the errors of a new plan for each number of records.
+
+    Raises:
+        InvalidParameter, IncompatibleClaims, InvalidData: as `plan`.
+
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> points = errors_by_size(Median((0, 100)), [100, 1000], guarantee=PureDP(1))
+    >>> points[0].rmse > points[1].rmse
+    True
+    """
     plans = ((n, plan(query, guarantee=guarantee, n_records=n, assuming=assuming)) for n in sizes)
     return [_point(n, made) for n, made in plans]
 
@@ -38,7 +52,18 @@ def errors_by_epsilon(
     n_records: int,
     assuming: object = None,
 ) -> list[ErrorPoint]:
-    """Return the errors of a new plan for each (x, guarantee), x being what a plot shows."""
+    """Return the errors of a new plan for each (x, guarantee), x being what a plot shows.
+
+    Raises:
+        InvalidParameter, IncompatibleClaims, InvalidData: as `plan`, or no number for x.
+
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> targets = [(epsilon, PureDP(epsilon)) for epsilon in ("0.1", "1")]
+    >>> points = errors_by_epsilon(Median((0, 100)), targets, n_records=500)
+    >>> points[0].privacy_rmse > points[1].privacy_rmse
+    True
+    """
     return [
         _point(
             float_of(exact),

@@ -22,7 +22,15 @@ from smoothdp.sources import Source
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A choice that was weighed; its errors are those of `Plan`, by an estimated noise scale."""
+    """A choice that was weighed; its errors are those of `Plan`, by an estimated noise scale.
+
+    >>> from smoothdp.planning.make import plan
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
+    >>> made.runners_up[0].describe().startswith("median")
+    True
+    """
 
     query: Query
     noise: NoiseDistribution
@@ -64,6 +72,15 @@ class Plan:
         runners_up: the best of the other choices, best first.
         confidence: of the error bars that the choice was made for; None: for the value alone.
         half_width: the mean half-width of those bars to expect, None without them.
+
+    >>> from smoothdp.planning.make import plan
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=100)
+    >>> made.rmse >= made.rmse_without_privacy
+    True
+    >>> 40 < made.release([45.0, 55.0] * 50, clamp=True).value < 60
+    True
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "section 1.1")

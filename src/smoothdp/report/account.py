@@ -39,6 +39,14 @@ class Account:
         delta, epsilon: the epsilon of all guarantees together at the delta asked for.
         entries: all charges.
         profile: of all guarantees together; None without entries.
+
+    >>> import tempfile
+    >>> from smoothdp.privacy import PureDP
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(folder + "/l.db", budget=PureDP(1))
+    ...     entry = ledger.charge(PureDP("0.4"))
+    ...     Account.of(ledger).left
+    PureDP(epsilon=3/5, neighbours='replace_one')
     """
 
     path: Path

@@ -41,6 +41,12 @@ def collect_share(
         InvalidParameter, InvalidData: arguments outside their domains.
         BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
         In all these cases nothing is collected.
+
+    >>> found = collect_share(
+    ...     np.array([0.0, 1.0] * 1000), guarantee=ApproxDP(1, delta="1e-6"), confidence="0.99"
+    ... )
+    >>> abs(found.estimates["share with a 1"] - 0.5) < 0.2
+    True
     """
     check_budget(ledger, guarantee)
     numbers = np.asarray(values)
@@ -99,6 +105,12 @@ def collect_mean(
         InvalidParameter, InvalidData: arguments outside their domains.
         BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
         In all these cases nothing is collected.
+
+    >>> found = collect_mean(
+    ...     np.linspace(0, 10, 2000), bounds=(0, 10), guarantee=ApproxDP(1, delta="1e-6"), n_bits=6
+    ... )
+    >>> abs(found.estimates["mean"] - 5) < 2
+    True
     """
     check_budget(ledger, guarantee)
     low, high = (exact_fraction(bound, name="a bound") for bound in bounds)
@@ -152,6 +164,12 @@ def collect_histogram(
         InvalidParameter: other arguments outside their domains, or too few users.
         BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
         In all these cases nothing is collected.
+
+    >>> found = collect_histogram(
+    ...     ["a", "b"] * 5000, domain=["a", "b", "c"], guarantee=ApproxDP(1, delta="1e-6")
+    ... )
+    >>> abs(found.estimates["a"] - 5000) < 2000
+    True
     """
     check_budget(ledger, guarantee)
     places = {value: place for place, value in enumerate(domain)}

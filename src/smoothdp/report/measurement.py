@@ -155,6 +155,11 @@ def measure_histogram(
     Raises:
         InvalidParameter: neither is given, or one is outside its domain.
         InvalidData: counts that do not fit the mechanism.
+
+    >>> from smoothdp.mechanisms import SamplingHistogram
+    >>> found = measure_histogram(SamplingHistogram(10, n_draws=9), {"yes": 6, "no": 4}, epsilon=1)
+    >>> 0 < found.delta[1] < 0.9
+    True
     """
     exact_epsilon, exact_threshold = _resolve(epsilon, threshold)
     values = list(counts.values())

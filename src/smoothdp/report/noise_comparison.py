@@ -159,6 +159,10 @@ def noise_table(
 
     Raises:
         InvalidParameter: another guarantee, or a smoothing outside its domain.
+
+    >>> from smoothdp.privacy import PureDP
+    >>> "PolyPlace" in noise_table(PureDP(1), smoothing="0.1").text()
+    True
     """
     t = exact_fraction(smoothing, name="smoothing")
     if not 0 < t <= _MOST_SMOOTHING:

@@ -22,6 +22,14 @@ class IntervalRelease(Release[float | int]):
         confidence: the probability with which it covers, over the noise (and over the sample,
             if it covers more than the statistic of the data).
         covers: what it covers, in words.
+
+    >>> from smoothdp.mechanisms.release_statistic import release
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> ages = [20 + i % 50 for i in range(1000)]
+    >>> found = release(ages, Median((0, 120)), guarantee=PureDP(1), confidence="0.95")
+    >>> found.interval[0] <= found.interval[1], str(found.confidence)
+    (True, '19/20')
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
