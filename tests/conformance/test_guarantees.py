@@ -179,3 +179,12 @@ def test_bad_parameters(call, words: str) -> None:  # type: ignore[no-untyped-de
         call()
     assert words in str(caught.value)
     assert str(caught.value).startswith("Expected ")
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.3", "1/3"), ("5", "1e-400")])
+def test_a_claim_gives_its_own_epsilon_at_its_own_delta(epsilon: str, delta: str) -> None:
+    claim = ApproxDP(epsilon, delta=delta)
+    found = claim.profile().epsilon(delta)
+    assert float(epsilon) <= found <= float(epsilon) * (1 + 1e-15)
+    assert claim.profile().epsilon(claim.exact_delta * Fraction(99, 100)) == math.inf
+    assert PureDP(epsilon).profile().epsilon(0) >= float(epsilon)

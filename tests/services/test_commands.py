@@ -219,3 +219,22 @@ def test_results_wait_and_say_that_there_are_none(
             assert json.loads(capsys.readouterr().out)["users"] == 10
     shuffler.shuffler.storage.close()
     analyzer.analyzer.storage.close()
+
+
+def test_two_people_at_one_computer_send_two_answers(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was randomised is kept for a token: another person's is not sent in its place."""
+    shuffler = ShufflerParty.from_directory(place / "t/shuffler")
+    with on_loopback(shuffler.app("http://127.0.0.1:1", work_seconds=3600)) as url:
+        for token, datum in zip(
+            issue_tokens(place / "t/shuffler", 2), ("1", "banana"), strict=True
+        ):
+            Path("token").write_text(token + "\n")
+            arguments = ["submit", datum, *SUBMIT[2:], "--shuffler", url]
+            if datum == "1":
+                main(arguments)
+                assert "Accepted" in capsys.readouterr().out
+            else:
+                assert "whole number" in failing(arguments, capsys)
+    shuffler.shuffler.storage.close()

@@ -15,7 +15,8 @@ class _ShowByDefault(click.Group):
     """A group in which a file name stands for ``show FILE``."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
-        first = arguments[0] if arguments else "--help"
+        arguments = arguments or ["--help"]
+        first = arguments[0]
         if first not in self.commands and first not in ("-h", "--help"):
             arguments = ["show", *arguments]
         return super().parse_args(context, arguments)

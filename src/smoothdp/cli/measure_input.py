@@ -26,7 +26,14 @@ def read_counts(
             f"Expected --column with {file}; got none. Name the column that holds the categories."
         )
     named = [name.strip() for name in universe.split(",")] if universe is not None else None
-    return sd.count_column(file, column, universe=named)
+    found = sd.count_column(file, column, universe=named)
+    if universe is None:
+        click.echo(
+            "Note: only categories that occur are known; a record that moved to another would "
+            "stand out. Name all with --universe",
+            err=True,
+        )
+    return found
 
 
 def read_mechanism(

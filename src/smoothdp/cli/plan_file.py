@@ -14,6 +14,10 @@ def read_plan(path: Path) -> sd.Plan:
     """Return the plan of a file that ``smoothdp plan --out`` wrote."""
     try:
         text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(
+            f"Expected a plan in {path}; got: {error.strerror}. Make one with smoothdp plan."
+        ) from None
     except UnicodeDecodeError:
         raise click.UsageError(
             f"Expected a plan in {path}; got bytes that are no text. Use a file of smoothdp plan."

@@ -42,7 +42,8 @@ def submit(datum: str, task: Path, shuffler: str, token_file: Path, outcomes: Pa
     agreed, token = services.read_task(task), services.read_token(token_file)
     with services.connect(shuffler) as http:
         store = services.OutcomeStore(outcomes)
-        client = services.Client(agreed, store)
+        # One person is one token: several may share the file.
+        client = services.Client(agreed, store, name=services.token_hash(token))
         window = client.window_now()
         services.submit(client, datum, http=http, token=token, window=window)
         store.forget_before(agreed.task_id, window - 1)

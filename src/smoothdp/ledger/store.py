@@ -174,7 +174,7 @@ _REMEDIES = {
     "SQLITE_READONLY": ("a ledger that can be written", "Get the right to write file and folder"),
     "SQLITE_CANTOPEN": (
         "a ledger in a folder that can be written",
-        "Check the path; budget= makes a new ledger",
+        "Check the path; smoothdp account create, or budget=, makes a ledger",
     ),
     "SQLITE_FULL": ("room on the disk", "Make room, then charge again"),
     "SQLITE_IOERR": (

@@ -12,7 +12,7 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import read_delta, read_epsilon
+from smoothdp.privacy.profile import PrivacyProfile, read_delta, read_epsilon
 from smoothdp.sources import Source
 from smoothdp.text import number_up, ratio_up
 
@@ -86,6 +86,10 @@ class EpsilonDelta(Guarantee):
         """ln delta, not below the exact one."""
         return log_bounds(self.exact_delta).upper if self.exact_delta else float("-inf")
 
+    def profile(self) -> PrivacyProfile:
+        """Return the tightest proved privacy profile that follows from the claim."""
+        return _ClaimedProfile(self)
+
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_two_point_excess(self.exact_epsilon, epsilon, self.exact_delta)
 
@@ -131,3 +135,26 @@ class ApproxDP(EpsilonDelta):
             f"e^{number_up(self.epsilon)} plus {ratio_up(self.exact_delta)}, the share of "
             "cases in which nothing is promised."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _ClaimedProfile(PrivacyProfile):
+    """The profile of (epsilon, delta), which knows that the claim holds at delta itself.
+
+    There ln delta is bracketed, and no float of it would do.
+    """
+
+    claim: EpsilonDelta
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self.claim.neighbours
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        return self.claim.log_delta_bounds(epsilon)
+
+    def epsilon_bounds(self, delta: Parameter) -> tuple[float, float]:
+        below, above = PrivacyProfile.epsilon_bounds(self, delta)
+        if read_delta(delta) >= self.claim.exact_delta:
+            above = min(above, self.claim.epsilon)
+        return min(below, above), above

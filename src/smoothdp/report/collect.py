@@ -187,7 +187,9 @@ def collect_histogram(
     release = protocol.release([places[value] for value in values], rng=rng)
     return Collection(
         title=f"Counts of {n} users over {len(domain)} values",
-        estimates={domain[place]: count for place, count in release.value.top(len(domain))},
+        # What the protocol leaves out is estimated by 0.
+        estimates=dict.fromkeys(domain, 0.0)
+        | {domain[place]: count for place, count in release.value.top(len(domain))},
         error=protocol.error(failure, simultaneous=True),
         confidence=float(1 - failure),
         messages_per_user=protocol.mean_messages,

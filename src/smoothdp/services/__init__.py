@@ -28,6 +28,7 @@ from smoothdp.services.sealing import seal_window
 from smoothdp.services.shuffler import Outcome, Shuffler, Upload
 from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task
+from smoothdp.services.tokens import token_hash
 from smoothdp.services.web_poll import PUBLISHED, poll_link, poll_routes, publish
 
 __all__ = [
@@ -62,5 +63,6 @@ __all__ = [
     "run",
     "seal_window",
     "submit",
+    "token_hash",
     "write_parties",
 ]
