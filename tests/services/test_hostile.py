@@ -34,6 +34,7 @@ from smoothdp.services.tokens import token_hash
 from smoothdp.services.web import whole_number
 from smoothdp.services.web_analyzer import analyzer_app
 from smoothdp.services.web_shuffler import shuffler_app
+from tests.services.storages import ONLY_SQLITE
 from tests.services.world import KEY, WINDOW, World, small_task
 
 
@@ -180,6 +181,7 @@ def test_batches_that_are_no_batches(world: World, analyzer_url: str) -> None:
     assert world.analyzer.storage.read("SELECT count(*) FROM batch") == [(0,)]
 
 
+@ONLY_SQLITE
 def test_a_full_disk_of_the_analyser_is_a_reason_to_wait(world: World, analyzer_url: str) -> None:
     world.send_many(200)
     world.seal()
