@@ -16,8 +16,7 @@ class _ShowByDefault(click.Group):
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         arguments = arguments or ["--help"]
-        first = arguments[0]
-        if first not in self.commands and first not in ("-h", "--help"):
+        if arguments[0] not in (*self.commands, "-h", "--help"):
             arguments = ["show", *arguments]
         return super().parse_args(context, arguments)
 
