@@ -27,10 +27,11 @@ from smoothdp.services.create import create_task
 from smoothdp.services.delivery import Put, deliver_batches
 from smoothdp.services.envelope import Header, inner_info, seal_envelope, seal_values
 from smoothdp.services.hybrid import PrivateKey, PublicKey
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.release import release_counted
 from smoothdp.services.running import on_loopback
 from smoothdp.services.sealing import due_windows, seal_window
-from smoothdp.services.shuffler import Outcome, Shuffler, Upload
+from smoothdp.services.shuffler import Shuffler, Upload
 from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task

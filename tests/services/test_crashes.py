@@ -15,9 +15,10 @@ import pytest
 
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.faults import POINTS
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.release import read_result, release_counted
 from smoothdp.services.sealing import due_windows
-from smoothdp.services.shuffler import Outcome, Upload
+from smoothdp.services.shuffler import Upload
 from smoothdp.services.storage import StorageFull
 from smoothdp.services.tokens import issue_client_token
 from tests.services.storages import ONLY_SQLITE

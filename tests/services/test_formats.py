@@ -28,7 +28,8 @@ from smoothdp.services.envelope import (
     seal_values,
 )
 from smoothdp.services.hybrid import OpenError, PrivateKey, PublicKey
-from smoothdp.services.shuffler import Outcome, Upload
+from smoothdp.services.ingest import Outcome
+from smoothdp.services.shuffler import Upload
 from smoothdp.services.task import Task
 from tests.services import rfc9180
 from tests.services.world import WINDOW, World, small_task

@@ -11,8 +11,9 @@ from smoothdp.services.batch import BatchHeader
 from smoothdp.services.delivery import DeliveryRefused, deliver_batches
 from smoothdp.services.envelope import Header, seal_envelope
 from smoothdp.services.hybrid import PublicKey
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.sealing import due_windows
-from smoothdp.services.shuffler import Outcome, Upload
+from smoothdp.services.shuffler import Upload
 from tests.services.storages import ONLY_SQLITE, files_of
 from tests.services.world import WINDOW, World, hash_parts, small_task
 

@@ -21,8 +21,9 @@ from smoothdp.services.client import Client
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.envelope import DUMMY, Header, envelope_bytes, seal_envelope, seal_values
 from smoothdp.services.hybrid import PublicKey
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.running import on_loopback
-from smoothdp.services.shuffler import Outcome, Upload
+from smoothdp.services.shuffler import Upload
 from smoothdp.services.web_shuffler import shuffler_app
 from smoothdp.shuffle import ZeroPreservingCount
 from tests.services.test_privacy import audit

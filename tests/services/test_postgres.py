@@ -14,10 +14,10 @@ from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.erasable_keys import ErasableKeys
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.opening import STORAGE_FILE, open_storage
 from smoothdp.services.parties import ShufflerParty
 from smoothdp.services.postgres_dialect import HIDDEN, hidden_place, statement_of
-from smoothdp.services.shuffler import Outcome
 from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.storage import SCHEMA_VERSION, SqliteStorage, StorageFull
 from tests.services.postgres_server import PostgresServer

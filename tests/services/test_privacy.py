@@ -8,10 +8,12 @@ replays through.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
@@ -26,9 +28,10 @@ from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.client import randomize
 from smoothdp.services.create import create_task
 from smoothdp.services.delivery import deliver_batches
+from smoothdp.services.ingest import OpenedReport, Outcome
 from smoothdp.services.release import read_result, release_counted
 from smoothdp.services.result import describe_batch
-from smoothdp.services.shuffler import Outcome, Shuffler
+from smoothdp.services.shuffler import Shuffler, Upload
 from smoothdp.services.task import Task
 from tests.services.storages import open_state, without_waiting_for_disks
 from tests.services.world import HOUR, KEY, WINDOW, World, small_task
@@ -121,17 +124,15 @@ def audit(totals: dict[int, list[int]], delta: float, *, least: int | None = Non
 class Unguarded(Shuffler):
     """The mutant: every copy of a report is stored under a name of its own."""
 
-    def _store(self, change: Any, item: Any, counts: Any) -> Outcome:
-        if not isinstance(self._open_window(change, item.header), bytes):
-            return Outcome.CLOSED
-        place = (item.header.task_id, item.header.window)
-        change.change(
-            "INSERT INTO pending (task_id, window, report_id, slots) VALUES (?, ?, ?, ?)",
-            (*place, os.urandom(16), item.slots),
-        )
-        change.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (*place, os.urandom(16), b""))
-        counts[(*place, "accepted")] += 1
-        return Outcome.ACCEPTED
+    def _open_all(self, uploads: Sequence[Upload]) -> list[OpenedReport | Outcome]:
+        return [
+            dataclasses.replace(
+                item, client=os.urandom(16), mark=os.urandom(32), report_id=os.urandom(16)
+            )
+            if isinstance(item, OpenedReport)
+            else item
+            for item in super()._open_all(uploads)
+        ]
 
 
 def run_service(directory: Path, task: Task, runs: int, *, guarded: bool) -> dict[int, list[int]]:

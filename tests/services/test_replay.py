@@ -10,9 +10,10 @@ from smoothdp.services.client import Client
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.envelope import Header, inner_info, seal_envelope, seal_values
 from smoothdp.services.hybrid import PublicKey
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.outcomes import OutcomeStore
 from smoothdp.services.release import read_result, release_counted
-from smoothdp.services.shuffler import Outcome, Upload
+from smoothdp.services.shuffler import Upload
 from tests.services.world import KEY, WINDOW, World, hash_parts
 
 

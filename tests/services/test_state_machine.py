@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from smoothdp.services.delivery import deliver_batches
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.release import release_counted
-from smoothdp.services.shuffler import Outcome, Upload
+from smoothdp.services.shuffler import Upload
 from tests.services.world import WINDOW, World, small_task
 
 TASK = small_task(windows=1_000_000, min_batch=3, epsilon="8", delta="1e-6")

@@ -14,10 +14,11 @@ from smoothdp.services.create import create_task
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.hybrid import PrivateKey, PublicKey
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.outcomes import OutcomeStore
 from smoothdp.services.release import read_result, release_counted
 from smoothdp.services.sealing import Sealed, seal_window
-from smoothdp.services.shuffler import Outcome, Shuffler, Upload
+from smoothdp.services.shuffler import Shuffler, Upload
 from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
 from smoothdp.services.task import Task
 from smoothdp.services.tokens import issue_client_token

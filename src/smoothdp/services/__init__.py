@@ -20,12 +20,13 @@ from smoothdp.services.client import Client
 from smoothdp.services.create import create_task
 from smoothdp.services.demo import ONE_HOST, Demonstration, demonstrate
 from smoothdp.services.hybrid import PrivateKey, PublicKey
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.key_files import read_task, read_token, write_parties
 from smoothdp.services.outcomes import OutcomeStore
 from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens, read_collector
 from smoothdp.services.running import on_loopback, run
 from smoothdp.services.sealing import seal_window
-from smoothdp.services.shuffler import Outcome, Shuffler, Upload
+from smoothdp.services.shuffler import Shuffler, Upload
 from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task
 from smoothdp.services.tokens import token_hash

@@ -16,7 +16,7 @@ from smoothdp.errors import InvalidParameter, SmoothdpError, explain
 from smoothdp.services.client import Client
 from smoothdp.services.delivery import Put
 from smoothdp.services.hybrid import PublicKey
-from smoothdp.services.shuffler import Outcome
+from smoothdp.services.ingest import Outcome
 
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22

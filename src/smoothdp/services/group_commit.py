@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from smoothdp.services.shuffler import Outcome, Shuffler, Upload
+from smoothdp.services.ingest import Outcome
+from smoothdp.services.shuffler import Shuffler, Upload
 from smoothdp.services.storage import StorageFull
 
 MOST_IN_GROUP = 1024

@@ -56,6 +56,10 @@ class _PostgresTransaction:
         )
         return opened(cursor, self._keys)
 
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        sealed = [self._sealed(statement, row) for row in rows]
+        return answers(self._connection, statement, sealed, self._keys)
+
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         return self._connection.execute(
             statement_of(statement),
@@ -190,6 +194,15 @@ class PostgresStorage:
             except psycopg.OperationalError as error:
                 raise lost_or_same(connection, error) from None
 
+    def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Return rows of committed state, for each row of values."""
+        with self._lock:
+            connection = self._connected()
+            try:
+                return answers(connection, statement, list(rows), self._keys)
+            except psycopg.OperationalError as error:
+                raise lost_or_same(connection, error) from None
+
     def forget(self) -> bool:
         """Erase the keys of rows that are gone: what the server still has of them says nothing."""
         with self._lock:
@@ -255,3 +268,20 @@ def opened(cursor: psycopg.Cursor[Row], keys: ErasableKeys) -> list[Row]:
     return [
         tuple(keys.open(v) if isinstance(v, bytes) else v for v in row) for row in cursor.fetchall()
     ]
+
+
+def answers(
+    connection: psycopg.Connection[Row],
+    statement: str,
+    rows: Sequence[Sequence[Any]],
+    keys: ErasableKeys,
+) -> list[list[Row]]:
+    """Return the rows of a statement for each row of values, in one exchange with the server."""
+    if not rows:
+        return []
+    cursor = connection.cursor()
+    cursor.executemany(statement_of(statement), rows, returning=True)
+    found = [opened(cursor, keys)]
+    while cursor.nextset():
+        found.append(opened(cursor, keys))
+    return found

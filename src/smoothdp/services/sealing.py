@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from smoothdp.services.batch import BatchHeader, split_parts
+from smoothdp.services.ingest import add_to_counter
 from smoothdp.services.mixing import mixed
-from smoothdp.services.shuffler import Shuffler, add_to_counter
+from smoothdp.services.shuffler import Shuffler
 from smoothdp.services.shuffler_tables import EXPIRED, OPEN, SEALED
 from smoothdp.services.storage import Transaction
 from smoothdp.services.task import Task
@@ -66,7 +67,7 @@ def seal_window(shuffler: Shuffler, task: Task, window: int) -> Sealed | None:
         if state == SEALED:
             _write_batch(change, task, window, users)
         elif users:
-            add_to_counter(change, *place, EXPIRED, users)
+            add_to_counter(change, place, EXPIRED, users)
         shuffler.reach("seal: inside the transaction")
         change.change("DELETE FROM pending WHERE task_id = ? AND window = ?", place)
         change.change("DELETE FROM quota WHERE task_id = ? AND window = ?", place)

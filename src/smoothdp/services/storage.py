@@ -43,6 +43,9 @@ class Transaction(Protocol):
     def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
 
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Run a statement once per row of values and return the rows of each."""
+
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Run a statement and return how many rows it changed."""
 
@@ -62,6 +65,9 @@ class Storage(Protocol):
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows of committed state."""
 
+    def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Return rows of committed state, for each row of values."""
+
     def forget(self) -> bool:
         """Make deleted rows unreadable in the files; False if someone else holds them open."""
 
@@ -75,6 +81,9 @@ class _SqliteTransaction:
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         return self._connection.execute(statement, values).fetchall()
+
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        return [self.execute(statement, row) for row in rows]
 
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         return self._connection.execute(statement, values).rowcount
@@ -147,6 +156,11 @@ class SqliteStorage:
         """Return rows of committed state."""
         with self._lock:
             return self._connection.execute(statement, values).fetchall()
+
+    def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Return rows of committed state, for each row of values."""
+        with self._lock:
+            return [self.read(statement, row) for row in rows]
 
     def forget(self) -> bool:
         """Empty the write-ahead log, where deleted rows would still be readable."""

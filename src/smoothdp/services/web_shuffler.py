@@ -13,8 +13,9 @@ from starlette.routing import Route
 
 from smoothdp.services.envelope import envelope_bytes
 from smoothdp.services.group_commit import GroupCommit
+from smoothdp.services.ingest import Outcome
 from smoothdp.services.metrics import shuffler_metrics
-from smoothdp.services.shuffler import Outcome, Shuffler, Upload
+from smoothdp.services.shuffler import Shuffler, Upload
 from smoothdp.services.web import (
     TooLarge,
     TooSlow,
