@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.queries.reading import Bounds, Values
 from smoothdp.queries.sides import Clamp, Sides, sides
+from smoothdp.sources import Source
 
 
 class MoreNeeded(OutOfReach):
@@ -48,6 +50,7 @@ class ColumnSummary:
     True
     """
 
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
     n_records: int
     drops: tuple[int, int]
     bounds: Bounds
