@@ -68,7 +68,7 @@ test: check smoke ## All fast tests and checks
 	@echo "==> tests"
 	@$(RUN) -m pytest -n $(WORKERS)
 
-check: .venv/stamp-all-peers-dev
+check: .venv/stamp-all-demo-peers-dev
 	@echo "==> style"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -105,21 +105,21 @@ browser/node_modules: browser/package.json browser/package-lock.json
 browser: browser/node_modules ## Writes src/smoothdp/services/poll_page/poll.js
 	@cd browser && npm run --silent build
 
-test-slow: .venv/stamp-all-spark-peers-dev browser/node_modules
+test-slow: .venv/stamp-all-spark-demo-peers-dev browser/node_modules
 	@echo "==> slow tests"
 	@$(RUN) -m pytest -n $(WORKERS) -m slow
 
-bench: .venv/stamp-all-peers-dev
+bench: .venv/stamp-all-demo-peers-dev
 	@$(RUN) -m benchmarks.run
 
 docs: .venv/stamp-docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-references: .venv/stamp-all-peers-dev
+references: .venv/stamp-all-demo-peers-dev
 	@$(RUN) -m tests.references.make
 
-build: .venv/stamp-all-peers-dev
+build: .venv/stamp-all-demo-peers-dev
 	@$(RUN) -m build --outdir dist
 
 clean:
