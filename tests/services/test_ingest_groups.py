@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from smoothdp.services import ingest
 from smoothdp.services.envelope import Header, seal_envelope, seal_values
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.ingest import Outcome
@@ -86,3 +87,18 @@ def test_groups_are_judged_as_one_after_the_other(world: World, seed: int) -> No
     assert {(window, bytes(number)) for window, number in rows} == rules.numbers
     assert world.shuffler.totals()["accepted"] == len(rules.quota) == len(rows)
     assert world.shuffler.storage.read("SELECT count(*) FROM seen")[0][0] == len(rules.seen)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_a_window_that_is_full_takes_no_more(
+    world: World, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "MOST_SLOTS_OF_BATCH", 4 * world.task.slots)
+    uploads = [world.upload(f"u{i}") for i in range(7)]
+    found: list[Outcome] = []
+    for start in range(0, 7, size):
+        found += world.shuffler.accept(uploads[start : start + size])
+    assert found == [Outcome.ACCEPTED] * 4 + [Outcome.FULL] * 3
+    # What was taken is answered as before; what was not may be sent in a later window.
+    assert world.shuffler.accept(uploads) == found
+    assert world.shuffler.totals()["pending"] == 4
