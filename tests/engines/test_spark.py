@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 
-ROWS = int(os.environ.get("SMOOTHDP_SPARK_ROWS", "1000000"))
+ROWS = int(os.environ.get("SMOOTHDP_SPARK_ROWS", "10000000"))
 KEY = bytes(range(32))
 TRIES = 4
 
