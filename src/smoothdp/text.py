@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+_SMALLEST, _LARGEST = -7, 15
+"""Decimal exponents outside which zeros say nothing to a reader."""
+
 
 def table(rows: Sequence[Sequence[str]], *, header: Sequence[str] | None = None) -> str:
     """Return rows aligned in columns, two spaces apart."""
@@ -61,6 +64,8 @@ def number_up(value: float | Fraction, digits: int = 4) -> str:
 
     >>> number_up(0.30001), number_up(Fraction(3, 10))
     ('0.3001', '0.3')
+    >>> number_up(3.54321e-69), number_up(1e300)
+    ('3.544e-69', '1e+300')
     """
     return _rounded(value, digits, ROUND_CEILING)
 
@@ -83,4 +88,5 @@ def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
         number = context.create_decimal(repr(value))
     else:
         return str(value)
-    return f"{number.normalize():f}"
+    short = number.normalize()
+    return f"{short:f}" if _SMALLEST <= short.adjusted() <= _LARGEST else f"{short:e}"

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.measure_design import describe_design
+from smoothdp.cli.measure_design import describe_model
 from smoothdp.cli.measure_input import read_counts, read_mechanism
-from smoothdp.cli.measure_model import describe_exact, describe_interval
-from smoothdp.cli.model_file import read_model
+from smoothdp.cli.missing import missing_note, missing_option
 
 SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 
@@ -21,9 +20,8 @@ SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 @click.option("--counts", help="Records per category, e.g. 81283501,74223975 (empty ones as 0).")
 @click.option("--column", help="Column of FILE (CSV or Parquet) whose values are categories.")
 @click.option("--universe", help="All categories of the column, comma-separated.")
-@click.option(
-    "--model", type=click.Path(path_type=Path), help="CSV of distributions: label, counts."
-)
+@missing_option
+@click.option("--model", type=click.Path(path_type=Path), help="CSV of label and counts.")
 @click.option("--n", "n_records", type=int, help="Number of records, with --model.")
 @click.option("--sharpen", is_flag=True, help="With --model: all mixtures, up to 100,000 records.")
 @click.option("--databases", type=int, help="With --model: estimate by so many databases.")
@@ -41,6 +39,7 @@ def measure(
     counts: str | None,
     column: str | None,
     universe: str | None,
+    missing: str | None,
     model: Path | None,
     n_records: int | None,
     sharpen: bool,
@@ -68,31 +67,32 @@ def measure(
       smoothdp measure votes.csv --column candidate --keep-probability 0.99 --epsilon 1
     """
     if model is not None:
-        if n_records is None or epsilon is None or counts is not None or file is not None:
-            raise click.UsageError(
-                "Expected --n and --epsilon with --model, and no counts; got other options. "
-                "Give the number of records and epsilon."
-            )
-        distributions = read_model(model)
-        if target_delta is not None:
-            found = describe_design(distributions, n_records, epsilon, target_delta, sampling)
-        else:
-            chosen = read_mechanism(n_records, sampling_rate, n_draws, sampling, keep_probability)
-            if databases is not None:
-                found = describe_interval(chosen, distributions, epsilon, databases)
-            else:
-                found = describe_exact(chosen, distributions, epsilon, sharpen=sharpen)
+        found = describe_model(
+            model,
+            n_records,
+            epsilon,
+            strays=(counts, file, missing),
+            target_delta=target_delta,
+            databases=databases,
+            sharpen=sharpen,
+            sampling=(sampling_rate, n_draws, sampling, keep_probability),
+        )
         click.echo(json.dumps(found[1], indent=2) if as_json else found[0])
         return
-    categories = read_counts(counts, file, column, universe)
+    categories = read_counts(counts, file, column, universe, missing)
     mechanism = read_mechanism(
         sum(categories.values()), sampling_rate, n_draws, sampling, keep_probability
     )
-    result = sd.measure_histogram(mechanism, categories, epsilon=epsilon, threshold=threshold)
+    known = file is None or universe is not None
+    result = sd.measure_histogram(
+        mechanism, categories, epsilon=epsilon, threshold=threshold, all_named=known
+    )
+    note = missing_note(missing)
     if plot is not None:
         result.draw(plot)
         click.echo(f"Picture: {plot}", err=True)
     if as_json:
-        click.echo(json.dumps({**result.to_dict(), "version": sd.__version__}, indent=2))
+        shown = {**result.to_dict(), "missing": note, "version": sd.__version__}
+        click.echo(json.dumps(shown, indent=2))
     else:
-        click.echo(result.text())
+        click.echo(result.text() + (f"\n{note}" if note else ""))

@@ -1,9 +1,46 @@
-"""``smoothdp measure --model --target-delta``: how many records must be lost?"""
+"""``smoothdp measure --model``: what is asked of a model, and how many records must be lost."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import click
+
 import smoothdp as sd
+from smoothdp.cli.measure_input import read_mechanism
+from smoothdp.cli.measure_model import describe_exact, describe_interval
+from smoothdp.cli.model_file import read_model
 from smoothdp.text import upper_text
+
+
+def describe_model(
+    model: Path,
+    n_records: int | None,
+    epsilon: str | None,
+    *,
+    strays: tuple[object, ...],
+    target_delta: str | None,
+    databases: int | None,
+    sharpen: bool,
+    sampling: tuple[str | None, int | None, str, str | None],
+) -> tuple[str, dict[str, object]]:
+    """Return what the options ask of a model file, in words and for JSON.
+
+    ``sampling`` is (rate, number of draws, kind, probability to keep), as on the command line;
+    ``strays`` are options that go with counts alone.
+    """
+    if n_records is None or epsilon is None or any(stray is not None for stray in strays):
+        raise click.UsageError(
+            "Expected --n and --epsilon with --model, and no counts; got other options. "
+            "Give the number of records and epsilon."
+        )
+    distributions = read_model(model)
+    if target_delta is not None:
+        return describe_design(distributions, n_records, epsilon, target_delta, sampling[2])
+    chosen = read_mechanism(n_records, *sampling)
+    if databases is not None:
+        return describe_interval(chosen, distributions, epsilon, databases)
+    return describe_exact(chosen, distributions, epsilon, sharpen=sharpen)
 
 
 def describe_design(

@@ -10,7 +10,11 @@ import smoothdp as sd
 
 
 def read_counts(
-    counts: str | None, file: Path | None, column: str | None, universe: str | None
+    counts: str | None,
+    file: Path | None,
+    column: str | None,
+    universe: str | None,
+    missing: str | None = None,
 ) -> dict[str, int]:
     """Return records per category, in order, from --counts or from a column of a file."""
     if (counts is None) == (file is None):
@@ -18,6 +22,8 @@ def read_counts(
         raise click.UsageError(
             f"Expected either --counts or a FILE with --column; got {got}. Give exactly one."
         )
+    if file is None and missing is not None:
+        raise click.UsageError("Expected --missing with a FILE; got none. Leave it out.")
     if counts is not None:
         return {f"category {place}": value for place, value in enumerate(_parse(counts), 1)}
     assert file is not None
@@ -26,11 +32,11 @@ def read_counts(
             f"Expected --column with {file}; got none. Name the column that holds the categories."
         )
     named = [name.strip() for name in universe.split(",")] if universe is not None else None
-    found = sd.count_column(file, column, universe=named)
+    found = sd.count_column(file, column, universe=named, missing=missing)
     if universe is None:
         click.echo(
             "Note: only categories that occur are known; a record that moved to another would "
-            "stand out. Name all with --universe",
+            "stand out and is not covered. Name all with --universe",
             err=True,
         )
     return found

@@ -9,6 +9,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
+from smoothdp.cli.missing import missing_option
 from smoothdp.cli.plan_file import read_law, write_plan
 from smoothdp.cli.statistics import read_query, statistic_options
 from smoothdp.report.plan_picture import draw_plan
@@ -21,6 +22,7 @@ from smoothdp.report.plan_picture import draw_plan
 @click.option("--assume", help='A scipy law, e.g. "lognorm(s=1, scale=20)". Default: T(3).')
 @click.option("--public-sample", type=click.Path(path_type=Path), help="A file of public data.")
 @click.option("--column", help="Column of --public-sample.")
+@missing_option
 @click.option("--keep-trim", is_flag=True, help="Keep the trimming given.")
 @click.option("--confidence", help="Choose for error bars that cover with this probability.")
 @click.option("--out", type=click.Path(path_type=Path), default="plan.json", show_default=True)
@@ -40,6 +42,7 @@ def plan(
     assume: str | None,
     public_sample: Path | None,
     column: str | None,
+    missing: str | None,
     keep_trim: bool,
     confidence: str | None,
     out: Path,
@@ -62,11 +65,15 @@ def plan(
             "Expected --assume, or --public-sample with its --column, or none; got another mix. "
             "Give one."
         )
+    if missing is not None and public_sample is None:
+        raise click.UsageError("Expected --missing with --public-sample; got none. Leave it out.")
+    if keep_trim and statistic != "trimmed-mean":
+        raise click.UsageError(f"Expected --keep-trim with trimmed-mean; got {statistic}. Mend it.")
     query = read_query(statistic, bounds, trim, quantile)
     guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
     assuming = None if assume is None else read_law(assume)
     if public_sample is not None and column is not None:
-        assuming = sd.read_column(public_sample, column)
+        assuming = sd.read_column(public_sample, column, missing=missing)
     found = sd.plan(
         query,
         guarantee=guarantee,
@@ -80,6 +87,8 @@ def plan(
         click.echo(f"Picture: {plot}", err=True)
     write_plan(found, out)
     click.echo(found.to_json() if as_json else found.text())
+    if as_json and found.replaced is not None:
+        click.echo(f"Note: {found.note()}", err=True)
     name = shlex.quote(str(out))
     click.echo(
         f"\nPlan written. Release with:\n  smoothdp release FILE --column COLUMN --plan {name}",

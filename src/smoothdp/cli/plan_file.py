@@ -25,6 +25,16 @@ def read_plan(path: Path) -> sd.Plan:
     return sd.plan_from_json(text)
 
 
+def check_size(plan: sd.Plan, n_records: int) -> None:
+    """Refuse data of another size than the plan's, and name the command that mends it."""
+    if n_records != plan.n_records:
+        raise click.UsageError(
+            f"Expected {plan.n_records} records, as the plan was made for; got {n_records}. The "
+            f"number is public: make a plan for it with smoothdp plan --n {n_records}, and the "
+            "other options as before."
+        )
+
+
 def write_plan(plan: sd.Plan, path: Path) -> None:
     """Write a plan, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)

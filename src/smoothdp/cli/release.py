@@ -9,8 +9,9 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
-from smoothdp.cli.plan_file import read_plan
-from smoothdp.cli.release_output import missing_note, show_release
+from smoothdp.cli.missing import missing_note, missing_option
+from smoothdp.cli.plan_file import check_size, read_plan
+from smoothdp.cli.release_output import show_release
 from smoothdp.cli.statistics import read_query, statistic_options
 
 
@@ -31,7 +32,7 @@ from smoothdp.cli.statistics import read_query, statistic_options
 @click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charge a ledger first.")
-@click.option("--missing", help='A public constant for missing values, or "public-drop".')
+@missing_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def release(
     file: Path,
@@ -82,6 +83,7 @@ def release(
             )
         planned = read_plan(plan)
         values = sd.read_column(file, column, missing=missing)
+        check_size(planned, len(values))
         found = planned.release(values, **options)
     else:
         query = read_query(statistic, bounds, trim, quantile)

@@ -25,7 +25,7 @@ def show_release(
                 "covers": interval.covers,
             }
         result |= {
-            "guarantee": found.guarantee.sentence(),
+            "guarantee": found.guarantee.sentence(n_records=n_records),
             "claim": json.loads(found.guarantee.to_json()),
             "mechanism": found.mechanism,
             "n_records": n_records,
@@ -41,7 +41,7 @@ def show_release(
             f"covers {interval.covers})"
         )
     click.echo(f"mechanism  {found.mechanism}")
-    click.echo(f"\n{found.guarantee.sentence()}{' ' + note if note else ''}")
+    click.echo(f"\n{found.guarantee.sentence(n_records=n_records)}{' ' + note if note else ''}")
 
 
 def _interval_text(low: float, high: float) -> str:
@@ -51,12 +51,3 @@ def _interval_text(low: float, high: float) -> str:
         digits = 3 + math.ceil(math.log10(max(abs(low), abs(high)) / (high - low)))
     digits = min(max(digits, 4), 17)
     return f"{number_down(low, digits)} to {number_up(high, digits)}"
-
-
-def missing_note(missing: str | None) -> str:
-    """Return what was done with missing values, as the promise has to say it."""
-    if missing is None:
-        return ""
-    if missing == "public-drop":
-        return "Rows without a value were left out: who has none is declared public."
-    return f"Missing values count as {missing}, a public constant."

@@ -10,7 +10,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.collect_input import read_domain
-from smoothdp.cli.release_output import missing_note
+from smoothdp.cli.missing import missing_note
 from smoothdp.cli.serve_poll import run_poll
 
 _MADE_UP = [int(user % 3 == 0) for user in range(600)]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_int, exact_text
+from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.shown import shown
 from smoothdp.noise.divergences import Divergences
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.privacy.guarantee import Guarantee
@@ -71,7 +72,7 @@ class NoiseDistribution(Divergences):
         return type(self), tuple(self.values().values())
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={exact_text(value)}" for name, value in self.values().items())
+        given = ", ".join(f"{name}={shown(value)}" for name, value in self.values().items())
         return f"{type(self).__name__}({given})"
 
     def log_density(self, x: Values) -> Values:
@@ -137,7 +138,7 @@ class NoiseDistribution(Divergences):
             raise InvalidParameter(
                 explain(
                     f"a law of finite variance, {name} > {self.finite_moment_above(2)}",
-                    f"{name}={exact_text(value)}",
+                    f"{name}={shown(value)}",
                     f"Raise {name}, or describe the noise by its quantiles",
                 )
             )

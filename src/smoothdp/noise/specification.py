@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.shown import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class ParameterSpec:
             raise InvalidParameter(
                 explain(
                     f"{self.name} > {self.above}",
-                    f"{self.name}={exact_text(number)}",
+                    f"{self.name}={shown(number)}",
                     f"Give the {self.meaning} a larger value, such as {self.typical[0]}",
                 )
             )
@@ -47,7 +48,7 @@ class ParameterSpec:
             raise OutOfReach(
                 explain(
                     f"{self.name} from {lowest} to {highest}, where the law is computed",
-                    f"{self.name}={exact_text(number)}",
+                    f"{self.name}={shown(number)}",
                     f"Give a less extreme {self.name}, such as {self.typical[0]}",
                 )
             )

@@ -13,6 +13,8 @@ _MOST_TRIMMED = 0.45
 def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[Query]:
     """Return the statistics to compare; windows up to .3 of the shorter side, trims up to .45.
 
+    A trimming that is given is among them.
+
     Raises:
         InvalidData: too few records for the statistic.
     """
@@ -23,12 +25,14 @@ def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[
         rank = query.rank(n_records)
         side = min(rank - 1, n_records - rank)
         return [Quantile(query.q, bounds=query.bounds, window=w) for w in _windows(side)]
-    if isinstance(query, TrimmedMean) and not keep_trim:
-        return [TrimmedMean(m, bounds=query.bounds) for m in _trims(n_records)]
     if sum(query.drops(n_records)) >= n_records:
         raise InvalidData(
             explain(f"records for the {query.describe()}", f"{n_records}", "Take more")
         )
+    if isinstance(query, TrimmedMean) and not keep_trim:
+        # As a count, so that what is asked for is found among them.
+        trims = sorted({*_trims(n_records), query.drops(n_records)[0]})
+        return [TrimmedMean(m, bounds=query.bounds) for m in trims]
     return [query]
 
 

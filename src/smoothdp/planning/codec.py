@@ -12,7 +12,8 @@ from smoothdp.errors import InvalidData, SmoothdpError, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.planning.result import Alternative, Plan
+from smoothdp.planning.alternatives import Alternative, Replaced
+from smoothdp.planning.result import Plan
 from smoothdp.privacy.codec import guarantee_from_json
 from smoothdp.queries import (
     Maximum,
@@ -26,7 +27,11 @@ from smoothdp.queries import (
 )
 
 _VERSION = 1
-_ERRORS = ("rmse", "privacy_rmse", "rmse_without_privacy", "rmse_lower_bound")
+_ERRORS = (
+    *("rmse", "privacy_rmse", "rmse_without_noise", "rmse_without_privacy"),
+    "rmse_lower_bound",
+)
+_ERRORS_OF_OTHERS = ("rmse", "privacy_rmse", "rmse_without_noise", "rmse_lower_bound")
 _QUERIES: dict[str, Callable[..., Query]] = {
     kind.__name__: kind
     for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
@@ -53,14 +58,16 @@ def to_json(plan: Plan) -> str:
         "runners_up": [
             {
                 **_choice(other),
-                "rmse": other.rmse,
-                "privacy_rmse": other.privacy_rmse,
+                **{name: getattr(other, name) for name in _ERRORS_OF_OTHERS},
                 "half_width": other.half_width,
             }
             for other in plan.runners_up
         ],
         "confidence": None if plan.confidence is None else exact_text(plan.confidence),
         "half_width": plan.half_width,
+        "replaced": None
+        if plan.replaced is None
+        else {"query": _query(plan.replaced.query), "rmse": plan.replaced.rmse},
     }
     return json.dumps(fields, indent=1)
 
@@ -99,17 +106,10 @@ def plan_from_json(text: str) -> Plan:
             smoothing=smoothing,
             **{name: float(fields[name]) for name in _ERRORS},
             assumption=str(fields["assumption"]),
-            runners_up=tuple(
-                Alternative(
-                    *_read_choice(other),
-                    float(other["rmse"]),
-                    float(other["privacy_rmse"]),
-                    _read_number(other.get("half_width")),
-                )
-                for other in fields["runners_up"]
-            ),
+            runners_up=tuple(_read_alternative(other) for other in fields["runners_up"]),
             confidence=_read_confidence(fields.get("confidence")),
             half_width=_read_number(fields.get("half_width")),
+            replaced=_read_replaced(fields.get("replaced")),
         )
     except KeyError as error:
         raise _refused(f"no field {error}") from None
@@ -117,29 +117,53 @@ def plan_from_json(text: str) -> Plan:
         raise _refused(f"fields that make none ({str(error).rstrip('.')})") from None
 
 
-def _choice(choice: Plan | Alternative) -> dict[str, Any]:
-    query: dict[str, Any] = {
-        "type": type(choice.query).__name__,
-        "bounds": [exact_text(bound) for bound in choice.query.bounds],
+def _query(query: Query) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "type": type(query).__name__,
+        "bounds": [exact_text(bound) for bound in query.bounds],
     }
     for name in ("q", "trim", "drop_low", "drop_high"):
-        if hasattr(choice.query, name):
-            value = getattr(choice.query, name)
-            query[name] = value if isinstance(value, int) else exact_text(value)
-    if hasattr(choice.query, "window"):
-        query["window"] = choice.query.window
+        if hasattr(query, name):
+            value = getattr(query, name)
+            fields[name] = value if isinstance(value, int) else exact_text(value)
+    if hasattr(query, "window"):
+        fields["window"] = query.window
+    return fields
+
+
+def _choice(choice: Plan | Alternative) -> dict[str, Any]:
     law = {"type": type(choice.noise).__name__}
     law |= {name: exact_text(value) for name, value in choice.noise.values().items()}
-    return {"query": query, "noise": law, "smoothing": exact_text(choice.smoothing)}
+    return {"query": _query(choice.query), "noise": law, "smoothing": exact_text(choice.smoothing)}
 
 
 def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]:
-    query, law = dict(fields["query"]), dict(fields["noise"])
-    make_query, make_law = _QUERIES[query.pop("type")], _LAWS[law.pop("type")]
-    bounds = query.pop("bounds")
+    law = dict(fields["noise"])
+    made, smoothing = _read_query(fields["query"]), fields["smoothing"]
+    return made, _LAWS[law.pop("type")](**law), exact_fraction(smoothing, name="smoothing")
+
+
+def _read_alternative(fields: dict[str, Any]) -> Alternative:
+    query, law, smoothing = _read_choice(fields)
+    release, privacy, without, least = (float(fields[name]) for name in _ERRORS_OF_OTHERS)
+    half_width = _read_number(fields.get("half_width"))
+    return Alternative(query, law, smoothing, release, privacy, without, least, half_width)
+
+
+def _read_query(fields: dict[str, Any]) -> Query:
+    query = dict(fields)
+    make, bounds = _QUERIES[query.pop("type")], query.pop("bounds")
     first = [query.pop(name) for name in ("q", "trim", "drop_low") if name in query]
-    made = make_query(*first, bounds=bounds, **query)
-    return made, make_law(**law), exact_fraction(fields["smoothing"], name="smoothing")
+    return make(*first, bounds=bounds, **query)
+
+
+def _read_replaced(fields: dict[str, Any] | None) -> Replaced | None:
+    if fields is None:
+        return None
+    query = _read_query(fields["query"])
+    if not isinstance(query, TrimmedMean):
+        raise TypeError("a replaced statistic that is no trimmed mean")
+    return Replaced(query, _read_number(fields["rmse"]))
 
 
 def _read_number(value: Any) -> float | None:

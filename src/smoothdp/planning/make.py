@@ -9,18 +9,19 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import Rule, default_smoothing
+from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
 from smoothdp.planning.noise_levels import short
 from smoothdp.planning.price import Price
-from smoothdp.planning.result import Alternative, Plan
+from smoothdp.planning.result import Plan
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples
 from smoothdp.privacy.concentrated import TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.standard import ApproxDP, PureDP
-from smoothdp.queries import Mean, Median, Quantile, Query
+from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 _SAMPLES = 800
 _TIE = math.log(1.02)
@@ -69,7 +70,7 @@ def plan(
 
     Args:
         query: the statistic with its bounds. A window that is given is kept, None is chosen; the
-            trimming of a `TrimmedMean` is chosen unless ``keep_trim``.
+            trimming of a `TrimmedMean` is chosen unless ``keep_trim``, and `Plan.replaced` says so.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
         n_records: n, public.
         assuming: a frozen distribution of scipy, or a public sample of at least 10 numbers.
@@ -126,11 +127,15 @@ def plan(
         raise InvalidParameter(
             explain("a guarantee that some noise can keep", f"{guarantee!r}", "Weaken it")
         )
-    return _made(choices, price, error, assumption)
+    return _made(query, choices, price, error, assumption)
 
 
 def _made(
-    choices: list[_Choice], price: Price, error: SamplingError, assumption: Assumption
+    query: Query,
+    choices: list[_Choice],
+    price: Price,
+    error: SamplingError,
+    assumption: Assumption,
 ) -> Plan:
     """Return the plan of the best choice, its noise certified."""
     best_of: dict[tuple[int, int], _Choice] = {}
@@ -147,7 +152,11 @@ def _made(
     if price.confidence is None:
         runners.sort(key=lambda a: a.privacy_rmse if error.is_quantile else a.rmse)
     noise = math.exp(best.log_square / 2) * deviation
-    least = math.exp(best.log_square / 2 + price.log_least(rate, is_public=sum(window) == 0))
+    replaced = None
+    if isinstance(query, TrimmedMean) and query.drops(price.n_records) != window:
+        asked = best_of.get(query.drops(price.n_records))
+        weighed = [] if asked is None else _weighed(asked, price, error)
+        replaced = Replaced(query, weighed[0].rmse if weighed else None)
     return Plan(
         query=best.query,
         guarantee=price.guarantee,
@@ -156,12 +165,14 @@ def _made(
         smoothing=rate,
         rmse=math.hypot(error.total(window), noise),
         privacy_rmse=math.hypot(error.moved(window), noise),
+        rmse_without_noise=error.total(window),
         rmse_without_privacy=error.plain(),
-        rmse_lower_bound=math.hypot(error.total(window), least),
+        rmse_lower_bound=chosen.rmse_lower_bound,
         assumption=assumption.text,
         runners_up=tuple(runners[:_RUNNERS_UP]),
         confidence=price.confidence,
         half_width=chosen.half_width,
+        replaced=replaced,
     )
 
 
@@ -172,9 +183,12 @@ def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[Altern
     """
     window, rate = choice.query.drops(price.n_records), short(choice.rate)
     total, moved = error.total(window), error.moved(window)
+    is_public = sum(window) == 0
+    least = math.exp(choice.log_square / 2 + price.log_least(rate, is_public=is_public))
     ranked = []
-    for place, quote in enumerate(price.quotes(rate, is_public=sum(window) == 0)):
-        noise = math.exp(choice.log_square / 2 + quote.log_deviation)
+    for place, quote in enumerate(price.quotes(rate, is_public=is_public)):
+        # An estimate may lie a little below what is proved.
+        noise = max(math.exp(choice.log_square / 2 + quote.log_deviation), least)
         half = math.exp(choice.log_square / 2 + quote.log_half_width)
         found = Alternative(
             choice.query,
@@ -182,6 +196,8 @@ def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[Altern
             rate,
             math.hypot(total, noise),
             math.hypot(moved, noise),
+            total,
+            math.hypot(total, least),
             None if price.confidence is None else half,
         )
         ranked.append((quote.log_cost(price.per_deviation) + place * _TIE, place, found))

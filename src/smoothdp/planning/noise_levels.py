@@ -20,6 +20,8 @@ from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
 
+BOUNDED = (PureDP, ZCDP, TruncatedCDP)
+"""Guarantees for which a deviation is known that no noise can beat."""
 _KNOTS = (0.015, 0.06, 0.15, 0.3, 0.45, 0.6)
 
 
@@ -72,7 +74,7 @@ def families(guarantee: Guarantee, rate: Fraction) -> tuple[type[NoiseDistributi
 
 def log_least_deviation(guarantee: Guarantee, rate: Fraction) -> float:
     """Return ln of a deviation that no noise can beat at S = 1; -inf if no bound is known."""
-    if not isinstance(guarantee, PureDP | ZCDP | TruncatedCDP):
+    if not isinstance(guarantee, BOUNDED):
         return -math.inf
     variance = variance_lower_bound(guarantee, shift=1, smoothing=rate)
     return math.log(variance) / 2 if variance > 0 else -math.inf

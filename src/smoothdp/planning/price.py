@@ -93,8 +93,12 @@ class Price:
         return over_rates(self.guarantee, rates, level)
 
     def log_least(self, rate: Fraction, *, is_public: bool) -> float:
-        """Return ln of a deviation that no noise can beat for the value."""
-        return log_least_deviation(self.split(rate, is_public=is_public)[0], rate)
+        """Return ln of a deviation that no noise can beat for the value.
+
+        Where S is the same at all data noise needs no smoothing, so the bound is that of t = 0.
+        """
+        rest = self.split(rate, is_public=is_public)[0]
+        return log_least_deviation(rest, Fraction(0) if is_public else rate)
 
     def _quote(
         self, family: type[NoiseDistribution], rest: Guarantee, rate: Fraction, spread: Fraction

@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.parameters import Parameter, exact_text
+from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
 from smoothdp.queries import Query
 from smoothdp.queries.reading import read_values
 from smoothdp.sources import Source
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """A choice that was weighed; its errors are those of `Plan`, by an estimated noise scale.
-
-    >>> from smoothdp.planning.make import plan
-    >>> from smoothdp.privacy import PureDP
-    >>> from smoothdp.queries import Median
-    >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
-    >>> made.runners_up[0].describe().startswith("median")
-    True
-    """
-
-    query: Query
-    noise: NoiseDistribution
-    smoothing: Fraction
-    rmse: float
-    privacy_rmse: float
-    half_width: float | None = None
-
-    def describe(self) -> str:
-        """Return the choice in one line."""
-        return (
-            f"{self.query.describe()}; {self.noise!r}, t = {exact_text(self.smoothing)}: "
-            f"error {self.rmse:.4g}, by privacy {self.privacy_rmse:.4g}"
-            + ("" if self.half_width is None else f", bars +- {self.half_width:.4g}")
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +38,22 @@ class Plan:
             or mean (clamped to the bounds).
         privacy_rmse: the same against the statistic of the records without noise: for a
             quantile the plain sample quantile, for a mean the (resolved) statistic itself.
-        rmse_without_privacy: that of the plain sample quantile, or sample mean.
-        rmse_lower_bound: what no noise could beat with this statistic and smoothing; no bound
-            on noise is known for approximate DP, where it is the error without noise.
+        rmse_without_noise: that of the same statistic without noise, against the same.
+        rmse_without_privacy: that of the plain sample quantile, or sample mean, against the same.
+        rmse_lower_bound: what no noise could beat with this statistic and smoothing, against the
+            same; no bound on noise is known for approximate DP, where it is the error without
+            noise. Other statistics have their own: each of the runners-up carries it.
         assumption: what was assumed, in words.
         runners_up: the best of the other choices, best first.
         confidence: of the error bars that the choice was made for; None: for the value alone.
         half_width: the mean half-width of those bars to expect, None without them.
+        replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
 
     >>> from smoothdp.planning.make import plan
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=100)
-    >>> made.rmse >= made.rmse_without_privacy
+    >>> made.rmse >= made.rmse_without_noise
     True
     >>> 40 < made.release([45.0, 55.0] * 50, clamp=True).value < 60
     True
@@ -91,12 +67,14 @@ class Plan:
     smoothing: Fraction
     rmse: float
     privacy_rmse: float
+    rmse_without_noise: float
     rmse_without_privacy: float
     rmse_lower_bound: float
     assumption: str
     runners_up: tuple[Alternative, ...] = ()
     confidence: Fraction | None = None
     half_width: float | None = None
+    replaced: Replaced | None = None
 
     def mechanism(
         self,
@@ -162,10 +140,22 @@ class Plan:
             sd_bound=sd_bound,
         )
         values = read_values(data)
-        mechanism.check_size(len(values))
+        self.check_size(len(values))
         if ledger is not None:
             ledger.charge(mechanism)
         return mechanism.release(values, rng=rng)
+
+    def check_size(self, n_records: int) -> None:
+        """Raise InvalidData unless data of this size can be released by the plan."""
+        if n_records != self.n_records:
+            raise InvalidData(
+                explain(
+                    f"{self.n_records} records, as the plan was made for",
+                    f"{n_records}",
+                    "The number is public: make a plan for it with "
+                    f"smoothdp.plan(..., n_records={n_records})",
+                )
+            )
 
     def to_json(self) -> str:
         """Return the plan as JSON; `plan_from_json` reads it back exactly."""
@@ -173,22 +163,14 @@ class Plan:
 
         return to_json(self)
 
+    def note(self) -> str:
+        """Return what the plan changed of what was asked for, and how to keep it; "" if nothing."""
+        from smoothdp.planning.words import replaced_words
+
+        return replaced_words(self)
+
     def text(self) -> str:
-        """Return the plan as a few lines for a reader."""
-        price = self.rmse / self.rmse_without_privacy if self.rmse_without_privacy else math.inf
-        lines = [
-            f"Release     {self.query.describe()}, n = {self.n_records}",
-            f"Promise     {self.guarantee!r}",
-            f"Noise       {self.noise!r} at smoothing t = {exact_text(self.smoothing)}",
-            f"Assuming    {self.assumption}",
-            f"Error       {self.rmse:.4g}, by privacy {self.privacy_rmse:.4g}; without privacy "
-            f"{self.rmse_without_privacy:.4g} (x {price:.3g}); no noise could go below "
-            f"{self.rmse_lower_bound:.4g}",
-        ]
-        if self.confidence is not None and self.half_width is not None:
-            lines.append(
-                f"Error bars  {float(self.confidence):.6g} confidence, "
-                f"+- {self.half_width:.4g} on average; a share of the promise pays for them"
-            )
-        lines += [f"Runner-up   {other.describe()}" for other in self.runners_up]
-        return "\n".join(lines)
+        """Return the plan as a few lines for a reader; each error says against what it is."""
+        from smoothdp.planning.words import plan_text
+
+        return plan_text(self)

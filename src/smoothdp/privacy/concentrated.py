@@ -16,7 +16,7 @@ from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_amount
 from smoothdp.sources import Source
-from smoothdp.text import number_up
+from smoothdp.text import number_down, number_up
 
 # Below this, a float of rho has no relative accuracy.
 _TINY = Fraction(1, 10**300)
@@ -90,6 +90,7 @@ class TruncatedCDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 32")
+    rounded_down: ClassVar[frozenset[str]] = frozenset({"omega"})
     exact_rho: Fraction
     exact_omega: Fraction
 
@@ -126,8 +127,8 @@ class TruncatedCDP(Guarantee):
     def words(self) -> str:
         return (
             f"changes the output's law by at most order x {number_up(self.rho)} in Renyi "
-            f"divergence of orders below {self.omega:g} (truncated CDP); at delta = 1e-6 "
-            f"this is epsilon = {number_up(self.profile().epsilon('1e-6'))}."
+            f"divergence of orders below {number_down(self.exact_omega)} (truncated CDP); at "
+            f"delta = 1e-6 this is epsilon = {number_up(self.profile().epsilon('1e-6'))}."
         )
 
 

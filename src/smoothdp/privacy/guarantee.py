@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import SMALLEST_FLOAT, LogBounds
-from smoothdp.exact.parameters import LogRatio, Real, exact_text
+from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.shown import Rounding, shown
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
 from smoothdp.sources import Source
@@ -24,6 +25,10 @@ class Guarantee(ABC):
     """
 
     source: ClassVar[Source]
+    is_average: ClassVar[bool] = False
+    """Whether the promise is one on average over a model of the data."""
+    rounded_down: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that are shown rounded down, because less of them is the weaker claim."""
     neighbours: Neighbours
 
     @abstractmethod
@@ -52,17 +57,25 @@ class Guarantee(ABC):
 
         return implies(self, other)
 
-    def sentence(self, *, rows_per_person: int = 1) -> str:
+    def sentence(self, *, rows_per_person: int = 1, n_records: int | None = None) -> str:
         """Return the claim in plain English, about one row or about one person's rows.
 
-        With rows_per_person = k > 1 the claim is widened by group privacy.
+        It says how strong the claim is, in numbers, and where that is weak (the thresholds:
+        `smoothdp.privacy.strength`). With rows_per_person = k > 1 the claim is widened by group
+        privacy.
+
+        Args:
+            rows_per_person: k >= 1. n_records: n, where it is known: then a delta of 1/n or more
+                is called weak.
         """
         from smoothdp.privacy.conversions import group_privacy
+        from smoothdp.privacy.strength import strength_words
 
         claim = self if rows_per_person == 1 else group_privacy(self, n_records=rows_per_person)
         unit = "one row" if rows_per_person == 1 else f"one person's {rows_per_person} rows"
         change = self.neighbours.sentence(unit)
-        return f"Whoever sees the output learns little about {unit}: {change} {claim.words()}"
+        strength = strength_words(claim, unit=unit, n_records=n_records)
+        return f"How much the output tells about {unit}: {change} {claim.words()} {strength}"
 
     def to_json(self) -> str:
         """Return the claim as JSON; `guarantee_from_json` reads it back exactly."""
@@ -72,9 +85,13 @@ class Guarantee(ABC):
 
     def __repr__(self) -> str:
         given = ", ".join(
-            f"{name}={exact_text(value)}" for name, value in self.parameters().items()
+            f"{name}={shown(value, rounding=self._safe(name))}"
+            for name, value in self.parameters().items()
         )
         return f"{type(self).__name__}({given}, neighbours={self.neighbours.value!r})"
+
+    def _safe(self, name: str) -> Rounding:
+        return "down" if name in self.rounded_down else "up"
 
 
 def float_up(value: Real) -> float:

@@ -11,8 +11,9 @@ from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.privacy.standard import EpsilonDelta
+from smoothdp.privacy.strength import factor_text
 from smoothdp.sources import Source
-from smoothdp.text import number_up, ratio_up
+from smoothdp.text import ratio_up
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -35,6 +36,7 @@ class SmoothedDP(EpsilonDelta):
     """
 
     source: ClassVar[Source] = Source("liu-wang-xia", "Definition 3")
+    is_average: ClassVar[bool] = True
     model: DataModel
 
     def __init__(
@@ -66,7 +68,7 @@ class SmoothedDP(EpsilonDelta):
     def words(self) -> str:
         return (
             "changes the probability of any set of outputs by at most a factor "
-            f"e^{number_up(self.epsilon)} plus a share that is {ratio_up(self.exact_delta)} "
+            f"{factor_text(self.exact_epsilon)} plus a share that is {ratio_up(self.exact_delta)} "
             "on average, if the rows are independent draws from distributions of the model "
             f"({self.model.n_vertices} distributions over {self.model.n_atoms} values). It "
             "promises nothing for data that the model does not describe."

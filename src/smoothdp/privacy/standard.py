@@ -13,8 +13,9 @@ from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_delta, read_epsilon
+from smoothdp.privacy.strength import factor_text
 from smoothdp.sources import Source
-from smoothdp.text import number_up, ratio_up
+from smoothdp.text import ratio_up
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -60,7 +61,7 @@ class PureDP(Guarantee):
     def words(self) -> str:
         return (
             "changes the probability of any output by at most a factor "
-            f"e^{number_up(self.epsilon)}."
+            f"{factor_text(self.exact_epsilon)}."
         )
 
 
@@ -132,7 +133,7 @@ class ApproxDP(EpsilonDelta):
     def words(self) -> str:
         return (
             "changes the probability of any set of outputs by at most a factor "
-            f"e^{number_up(self.epsilon)} plus {ratio_up(self.exact_delta)}, the share of "
+            f"{factor_text(self.exact_epsilon)} plus {ratio_up(self.exact_delta)}, the share of "
             "cases in which nothing is promised."
         )
 

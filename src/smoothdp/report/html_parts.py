@@ -23,13 +23,15 @@ _LN10 = math.log(10)
 _ALPHAS = (0.01, 0.05, 0.2)
 
 
-def promise_section(guarantee: Guarantee, *, rows_per_person: int = 5) -> Section:
+def promise_section(
+    guarantee: Guarantee, *, rows_per_person: int = 5, n_records: int | None = None
+) -> Section:
     """Return the guarantee in plain words, for one row and for a person with several."""
     part = Section("The guarantee in plain words")
-    part.text(guarantee.sentence(), kind="promise")
+    part.text(guarantee.sentence(n_records=n_records), kind="promise")
     part.text(f"As a claim: {guarantee!r}.")
     try:
-        wider = guarantee.sentence(rows_per_person=rows_per_person)
+        wider = guarantee.sentence(rows_per_person=rows_per_person, n_records=n_records)
     except IncompatibleClaims:
         wider = "this notion has no such rule; make the claim about whole persons from the start."
     part.text(f"It speaks of one row. For someone with {rows_per_person} rows: {wider}")

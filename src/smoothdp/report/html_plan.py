@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 from smoothdp.errors import SmoothdpError
-from smoothdp.exact.parameters import exact_text, float_of
+from smoothdp.exact.parameters import exact_text
+from smoothdp.mechanisms import SmoothNoise
 from smoothdp.noise import Laplace, NoiseDistribution, StudentT
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
+from smoothdp.planning.alternatives import smoothing_text
+from smoothdp.planning.words import target_words
 from smoothdp.plots import plot_densities, plot_tails
-from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, TruncatedCDP
+from smoothdp.privacy import ApproxDP, Guarantee, PureDP
 from smoothdp.report.chord_profile import ChordProfile
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
@@ -19,6 +20,7 @@ from smoothdp.report.html_parts import (
     promise_section,
     reproduce_section,
 )
+from smoothdp.report.html_plan_figures import comparison_section, errors_section
 
 _SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 """Of the largest epsilon: where the profile of the noise is asked. Beyond it gets costly."""
@@ -42,25 +44,22 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
     >>> "PolyPlace" in report_plan(made).html()
     True
     """
-    calibration = plan.mechanism().calibration
-    profile, reach = _profile(calibration)
+    mechanism = plan.mechanism()
+    calibration = mechanism.calibration
     inputs = Section("Inputs").table(
         [
             ("statistic", plan.query.describe()),
+            *([("asked for", plan.note())] if plan.note() else []),
             ("records", f"{plan.n_records}, public"),
             ("guarantee", repr(plan.guarantee)),
-            ("noise", f"{plan.noise!r}, scaled to the smooth sensitivity"),
-            ("smoothing", exact_text(plan.smoothing)),
+            ("noise", f"{calibration.law!r}, scaled to the smooth sensitivity"),
+            ("smoothing", smoothing_text(plan.smoothing)),
+            *_bars_rows(plan, mechanism),
             ("assumption", f"{plan.assumption}: about accuracy, the guarantee does not need it"),
         ],
         caption="What the plan fixes before any private data are read.",
     )
-    curves = curves_section(
-        {"this noise": profile, "the guarantee alone": plan.guarantee},
-        profile,
-        largest_epsilon=reach,
-        note=f"Asked at {len(_SHARES)} epsilons and joined from above.",
-    )
+    curves = _curves(plan, mechanism)
     _add_noise(curves, calibration)
     python = (
         "import smoothdp as sd\nfrom pathlib import Path\n"
@@ -71,20 +70,23 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
         lead=f"{plan.query.describe()}, of {plan.n_records} records, with {plan.guarantee!r}.",
         sections=(
             inputs,
-            promise_section(plan.guarantee),
+            promise_section(plan.guarantee, n_records=plan.n_records),
             curves,
-            _errors(plan),
-            _comparison(plan, calibration),
+            errors_section(plan),
+            comparison_section(plan, calibration),
             reproduce_section(command, python),
             citation_section([plan.query.source, plan.noise.source, plan.guarantee.source]),
         ),
         summary={
             "statistic": plan.query.describe(),
             "n_records": plan.n_records,
-            "guarantee": plan.guarantee.sentence(),
-            "noise": repr(plan.noise),
+            "guarantee": plan.guarantee.sentence(n_records=plan.n_records),
+            "noise": repr(calibration.law),
             "smoothing": exact_text(plan.smoothing),
             "expected_error": plan.rmse,
+            "measured_against": target_words(plan.query, plan.n_records),
+            "confidence": None if plan.confidence is None else float(plan.confidence),
+            "half_width": plan.half_width,
         },
     )
 
@@ -94,6 +96,44 @@ def reach_of(guarantee: Guarantee) -> float:
     if isinstance(guarantee, PureDP | ApproxDP):
         return max(1.25 * guarantee.epsilon, 0.05)
     return max(1.1 * guarantee.profile().epsilon("1e-9"), 0.05)
+
+
+def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
+    """Return what the error bars are and what they cost; none if the plan has none."""
+    if mechanism.bars is None or plan.confidence is None:
+        return []
+    rest = mechanism.calibration.guarantee
+    share = "nothing: its sensitivity is public" if rest == plan.guarantee else f"{rest!r}"
+    cost = share if rest == plan.guarantee else f"a share; the noise of the value keeps {share}"
+    return [
+        ("error bars", f"{100 * float(plan.confidence):g}% confidence, {_half_width(plan)}"),
+        ("the bars take of the guarantee", cost),
+    ]
+
+
+def _half_width(plan: Plan) -> str:
+    width = "unknown" if plan.half_width is None else f"{plan.half_width:.4g}"
+    return f"+- {width} on average, to expect under the assumption"
+
+
+def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
+    """Return the curves of what is released: with error bars, of value and bars together."""
+    profile, reach = _profile(mechanism.calibration)
+    note = f"Asked at {len(_SHARES)} epsilons and joined from above."
+    if mechanism.calibration.guarantee == plan.guarantee:
+        return curves_section(
+            {"this noise": profile, "the guarantee alone": plan.guarantee},
+            profile,
+            largest_epsilon=reach,
+            note=note,
+        )
+    whole = plan.guarantee.profile()
+    return curves_section(
+        {"value and error bars, the guarantee": whole, "the noise of the value alone": profile},
+        whole,
+        largest_epsilon=max(reach, reach_of(plan.guarantee)),
+        note=f"The second: {note[0].lower()}{note[1:]}",
+    )
 
 
 def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
@@ -138,76 +178,3 @@ def _add_noise(part: Section, calibration: Calibration) -> None:
         "that are far off.",
         name="tails",
     )
-
-
-def _errors(plan: Plan) -> Section:
-    part = Section("Error to expect")
-    part.table(
-        [
-            ("of the release", f"{plan.rmse:.4g}"),
-            ("by privacy alone", f"{plan.privacy_rmse:.4g}"),
-            ("without privacy", f"{plan.rmse_without_privacy:.4g}"),
-            ("no noise could go below", f"{plan.rmse_lower_bound:.4g}"),
-        ],
-        header=("root mean square error", "value"),
-        caption=f"Expected under the assumption ({plan.assumption}); no promise about the data.",
-    )
-    rows = [
-        (
-            other.query.describe(),
-            f"{other.noise!r}, t = {exact_text(other.smoothing)}",
-            f"{other.rmse:.4g}",
-            f"{other.privacy_rmse:.4g}",
-        )
-        for other in plan.runners_up
-    ]
-    if rows:
-        header = ("statistic", "noise", "error", "by privacy")
-        part.table(rows, header=header, caption="The best of the other choices that were weighed.")
-    return part
-
-
-def _comparison(plan: Plan, calibration: Calibration) -> Section:
-    """Return the noise beside the papers' theorems, and noise to global sensitivity."""
-    deviation, label = calibration.standard_deviation, calibration.label
-    rows = [("this plan", f"{deviation:.4g}", f"exact calibration, {label}")]
-    try:
-        paper = plan.noise.calibrate(plan.guarantee, smoothing=plan.smoothing, method="paper")
-        words = f"the same law by the papers' theorem ({paper.reason})"
-        rows.append(("theorem of the paper", f"{paper.standard_deviation:.4g}", words))
-    except SmoothdpError:
-        words = "no theorem of the papers gives this law a scale here"
-        rows.append(("theorem of the paper", "none", words))
-    if math.isfinite(calibration.bound_ratio):
-        least = deviation / calibration.bound_ratio
-        rows.append(("any noise whatever", f"{least:.4g}", "no law can have less, proved"))
-    part = Section("Beside ordinary DP and the bounds of the papers")
-    part.table(
-        rows,
-        header=("noise", "standard deviation", "what it is"),
-        caption="Standard deviation of the noise at smooth sensitivity 1.",
-    )
-    low, high = plan.query.bounds
-    window = plan.n_records - sum(plan.query.drops(plan.n_records))
-    worst = float(high - low) / window
-    part.table(
-        [
-            ("this plan, under its assumption", f"{plan.privacy_rmse:.4g}"),
-            ("Laplace or Gaussian noise to global sensitivity", _global(plan.guarantee, worst)),
-        ],
-        header=("error by privacy", "value"),
-        caption=f"Ordinary noise has to cover the worst data set: one record moves the statistic "
-        f"by up to {worst:.4g}. Smooth sensitivity pays for data sets near the one at hand.",
-    )
-    return part
-
-
-def _global(guarantee: Guarantee, sensitivity: float) -> str:
-    """Return the standard deviation of the standard mechanism at a global sensitivity."""
-    if isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon > 0:
-        return f"{math.sqrt(2) * sensitivity / guarantee.epsilon:.4g}"
-    if isinstance(guarantee, ZCDP | TruncatedCDP):
-        return f"{sensitivity / math.sqrt(2 * float_of(guarantee.exact_rho)):.4g}"
-    if isinstance(guarantee, GaussianDP):
-        return f"{sensitivity / float_of(guarantee.exact_mu):.4g}"
-    return "none"

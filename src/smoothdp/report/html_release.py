@@ -62,7 +62,11 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
         promise = Section("The guarantee in plain words")
         sections.append(promise.text(str(fields["guarantee"]), kind="promise"))
     else:
-        sections += [promise_section(claim), _curves(claim), _comparison(claim)]
+        sections += [
+            promise_section(claim, n_records=_records(fields)),
+            _curves(claim),
+            _comparison(claim),
+        ]
     sections += [
         reproduce_section(
             command,
@@ -149,9 +153,16 @@ def _claim(fields: Mapping[str, Any]) -> Guarantee | None:
         claim = guarantee_from_json(json.dumps(fields["claim"]))
     except SmoothdpError as error:
         raise _refused(f"a claim that is none ({str(error).rstrip('.')})") from None
-    if not str(fields["guarantee"]).startswith(claim.sentence()):
+    said = (claim.sentence(), claim.sentence(n_records=_records(fields)))
+    if not str(fields["guarantee"]).startswith(said):
         raise _refused("a sentence that is not that of its claim")
     return claim
+
+
+def _records(fields: Mapping[str, Any]) -> int | None:
+    """Return n, if the file has it as a whole number."""
+    found = fields["n_records"]
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def _number(value: object) -> str:

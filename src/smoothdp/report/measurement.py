@@ -16,6 +16,7 @@ from smoothdp.mechanisms.histogram.utility import odds
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.strength import factor_text
 from smoothdp.privacy.utility_bounds import utility_upper
 from smoothdp.text import number_up, table, upper_text
 
@@ -38,6 +39,7 @@ class Measurement:
         log_utility: bounds of ln of the adversary's utility, None where out of reach;
             then utility_limit is the bound of Corollary 3 if the threshold is at least 1/2.
         worst_case_delta: the delta of ordinary DP.
+        all_named: whether the counts name every category, also those that nobody is in.
     """
 
     mechanism: SamplingHistogram | BernoulliHistogram
@@ -49,6 +51,7 @@ class Measurement:
     log_utility: LogBounds | None
     utility_limit: float | None
     worst_case_delta: float
+    all_named: bool = True
 
     @property
     def below_one_over_n(self) -> bool:
@@ -91,11 +94,17 @@ class Measurement:
 
     def sentence(self) -> str:
         """Return what was found in plain English."""
+        others, unseen = "another of these categories", ""
+        if not self.all_named:
+            others = "another of the categories that occur"
+            unseen = (
+                "A record moved to a category that nobody is in would stand out, and is not "
+                "covered: name all categories (--universe) to cover it.\n"
+            )
         return (
-            "At these counts, replacing any one record changes the probability of any set of "
-            f"published histograms by at most a factor e^epsilon = "
-            f"{math.exp(min(700.0, float(self.epsilon))):.4g}, plus "
-            f"{self._delta_text()}.\n"
+            f"At these counts, replacing any one record by {others} changes the probability of "
+            f"any set of published histograms by at most a factor {factor_text(self.epsilon)}, "
+            f"plus {self._delta_text()}.\n{unseen}"
             "This holds at these counts and is as private as they are: use it for public, "
             "hypothetical or modelled counts.\n"
             "For every database at once, only the ordinary DP line holds."
@@ -145,12 +154,19 @@ def measure_histogram(
     *,
     epsilon: Parameter | None = None,
     threshold: Parameter | None = None,
+    all_named: bool = True,
 ) -> Measurement:
     """Measure a mechanism at given counts.
 
     One of epsilon and threshold is enough: they are tied by threshold = E / (E + 1) with
     E = e^epsilon (Lemma 2 of paper 1). An irrational threshold is rounded down, which can
     only raise the utility.
+
+    Args:
+        mechanism: what is measured. counts: records per category, by name.
+        epsilon, threshold: see above.
+        all_named: False if only the categories that occur were counted: the sentence then says
+            that a record which moves to another category is not covered.
 
     Raises:
         InvalidParameter: neither is given, or one is outside its domain.
@@ -181,6 +197,7 @@ def measure_histogram(
         log_utility=log_utility,
         utility_limit=utility_limit,
         worst_case_delta=mechanism.worst_case_delta(epsilon=exact_epsilon),
+        all_named=all_named,
     )
 
 

@@ -55,7 +55,7 @@ def _panel(points: list[ErrorPoint], title: str, x_label: str) -> Panel:
         xs=[point.x for point in kept],
         curves={
             "best plan": [point.rmse for point in kept],
-            "without privacy": [point.rmse_without_privacy for point in kept],
+            "the plain statistic without privacy": [point.rmse_without_privacy for point in kept],
             "least, with any noise": [point.rmse_lower_bound for point in kept],
             "by privacy alone": [point.privacy_rmse for point in kept],
         },

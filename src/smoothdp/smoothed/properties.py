@@ -16,8 +16,9 @@ from smoothdp.privacy.conversions import post_processing
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.push import RecordFunction, push
 from smoothdp.privacy.smoothed import SmoothedDP
+from smoothdp.privacy.strength import factor_text, weaknesses
 from smoothdp.sources import Source
-from smoothdp.text import number_up, upper_text
+from smoothdp.text import ratio_up
 
 
 def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
@@ -133,8 +134,8 @@ class DistributionalDP:
         simulated: the distribution from which the simulator draws the record it lacks.
 
     >>> model = DataModel([("1/3", "2/3")])
-    >>> smoothed_to_distributional(SmoothedDP(1, delta="1e-6", model=model)).sentence()[-19:]
-    ' e^1 plus 1.001e-6.'
+    >>> smoothed_to_distributional(SmoothedDP(1, delta="1e-6", model=model)).sentence()[-23:]
+    ' e^1 (2.719) plus 1e-6.'
     """
 
     source: ClassVar[Source] = Source("liu-wang-xia", "Definition 4")
@@ -145,11 +146,13 @@ class DistributionalDP:
 
     def sentence(self) -> str:
         """Return the claim in plain English."""
-        epsilon = SmoothedDP(self.exact_epsilon, delta=self.exact_delta, model=self.model)
+        like = SmoothedDP(self.exact_epsilon, delta=self.exact_delta, model=self.model)
+        weak = "; ".join(weaknesses(like))
         return (
-            "Whoever knows only the distribution of the other rows learns little about one row: "
-            "knowing it changes the probability of any set of outputs by at most a factor "
-            f"e^{number_up(epsilon.epsilon)} plus {upper_text(epsilon.log_delta)}."
+            "How much the output tells about one row to somebody who knows only the distribution "
+            "of the other rows: knowing that row changes the probability of any set of outputs by "
+            f"at most a factor {factor_text(self.exact_epsilon)} plus "
+            f"{ratio_up(self.exact_delta)}." + (f" This is weak: {weak}." if weak else "")
         )
 
 

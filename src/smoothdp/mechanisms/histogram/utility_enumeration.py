@@ -19,6 +19,7 @@ from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.text import number_up
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -92,7 +93,7 @@ def _refuse_beyond(n_outputs: int) -> None:
         raise OutOfReach(
             explain(
                 f"at most {MOST_OUTPUTS} outputs for the utility with three or more categories",
-                f"about {n_outputs:.3g}",
+                f"about {number_up(Fraction(n_outputs), 3)}",
                 "Use two categories, or the bound (1 + (m - 1)(1 - threshold)) delta(x)",
             )
         )

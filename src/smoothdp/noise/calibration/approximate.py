@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, OutOfReach, SmoothdpError, explain
 from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import exact_text, float_of
+from smoothdp.exact.parameters import float_of
+from smoothdp.exact.shown import shown
 from smoothdp.noise.calibration.delta_cover import covered, ends_keep
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth
@@ -119,7 +120,7 @@ class _Search:
         kept = ends_keep(self.law, zero, t, self.guarantee.exact_epsilon, self.target)
         expected = f"a scale of {self.law!r} that keeps {self.guarantee!r}"
         if kept is False:
-            got = f"smoothing={exact_text(t)}, at which the dilation alone breaks it"
+            got = f"smoothing={shown(t)}, at which the dilation alone breaks it"
             return InvalidParameter(explain(expected, got, "Lower smoothing, or raise epsilon"))
-        got = f"smoothing={exact_text(t)}, near its limit"
+        got = f"smoothing={shown(t)}, near its limit"
         return OutOfReach(explain(expected, got, "Lower smoothing, or raise epsilon or delta"))

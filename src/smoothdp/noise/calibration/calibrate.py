@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.shown import shown
 from smoothdp.noise.calibration.result import Calibration
 from smoothdp.noise.calibration.table import shipped_claim
 from smoothdp.noise.law import NoiseDistribution
@@ -59,7 +60,7 @@ def calibrate(
         raise InvalidParameter(
             explain(
                 f"0 <= smoothing <= {_LARGEST_SMOOTHING}",
-                f"smoothing={exact_text(t)}",
+                f"smoothing={shown(t)}",
                 "Give the smoothing of the sensitivity, such as 0.1",
             )
         )

@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.parameters import exact_text, float_bounds
+from smoothdp.exact.parameters import float_bounds
+from smoothdp.exact.shown import shown
 from smoothdp.noise.calibration.certificate import certify
 from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.estimate import Binding, Problem
@@ -139,7 +140,7 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
     """Raise where analysis says that no scale will do."""
     if promise.rho <= 0:
         raise InvalidParameter(
-            explain("rho > 0", f"rho={exact_text(promise.rho)}", "Give a positive rho")
+            explain("rho > 0", f"rho={shown(promise.rho)}", "Give a positive rho")
         )
     t = promise.smoothing
     if t == 0:
@@ -149,7 +150,7 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
         raise InvalidParameter(
             explain(
                 f"a law whose dilations have finite divergences of every order, for zCDP with "
-                f"smoothing={exact_text(t)}",
+                f"smoothing={shown(t)}",
                 f"{law!r}, infinite from order {limit:.6g}",
                 "Use ArsinhNormal, or TruncatedCDP with omega below that order",
             )
@@ -157,7 +158,7 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
     if promise.omega is not None and promise.omega >= limit:
         raise InvalidParameter(
             explain(
-                f"omega < {limit:.6g} for {law!r} with smoothing={exact_text(t)}",
+                f"omega < {limit:.6g} for {law!r} with smoothing={shown(t)}",
                 f"omega={float(promise.omega):.6g}",
                 "Lower omega or smoothing, or use ArsinhNormal",
             )
@@ -169,7 +170,7 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
         raise InvalidParameter(
             explain(
                 f"smoothing < sigma sqrt(2 rho) = {edge:.6g} for {law!r}",
-                f"smoothing={exact_text(t)}",
+                f"smoothing={shown(t)}",
                 "Lower smoothing, or raise sigma or rho",
             )
         )
@@ -180,16 +181,16 @@ def _hopeless(
 ) -> InvalidParameter | OutOfReach:
     scale = float_bounds(_NOTHING)[1]
     worst = problem.worst(scale)
-    expected = f"a scale of {law!r} that keeps rho={exact_text(promise.rho)}"
+    expected = f"a scale of {law!r} that keeps rho={shown(promise.rho)}"
     if refutes(law, promise, Fraction(0), worst):
-        got = f"smoothing={exact_text(promise.smoothing)}, at which the dilation alone breaks it"
+        got = f"smoothing={shown(promise.smoothing)}, at which the dilation alone breaks it"
         return InvalidParameter(
             explain(expected, got, "Lower smoothing, or raise rho or the shape")
         )
     return OutOfReach(
         explain(
             expected,
-            f"smoothing={exact_text(promise.smoothing)}, near its limit",
+            f"smoothing={shown(promise.smoothing)}, near its limit",
             "Lower smoothing, or use a law with a heavier tail",
         )
     )

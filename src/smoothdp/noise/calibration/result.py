@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_bounds
+from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
+from smoothdp.exact.shown import shown
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
@@ -107,14 +108,14 @@ class Calibration:
         )
         return (
             f"{self.law!r} scaled to S / {self.shift:.9g} keeps {self.guarantee!r} for every S "
-            f"that changes by at most a factor e^{exact_text(self.smoothing)} between "
+            f"that changes by at most a factor e^{shown(self.smoothing)} between "
             f"neighbours: {self.label}, {gap} ({self.reason})."
         )
 
     def __repr__(self) -> str:
         return (
             f"Calibration(law={self.law!r}, guarantee={self.guarantee!r}, "
-            f"smoothing={exact_text(self.smoothing)}, shift={self.shift!r}, "
+            f"smoothing={shown(self.smoothing)}, shift={self.shift!r}, "
             f"label={self.label!r}, relative_gap={self.relative_gap:.2g}, "
             f"method={self.method!r})"
         )

@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from smoothdp.errors import InvalidParameter, SmoothdpError, explain
-from smoothdp.exact.parameters import LogRatio, Parameter, exact_fraction, exact_text, float_of
+from smoothdp.exact.parameters import LogRatio, Parameter, exact_fraction, float_of
+from smoothdp.exact.shown import shown
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
@@ -135,7 +136,7 @@ def optimise_shape(
         raise InvalidParameter(
             explain(
                 f"a law of {law.__name__} that keeps {guarantee!r} with finite variance",
-                f"smoothing={exact_text(t)}",
+                f"smoothing={shown(t)}",
                 "Lower smoothing, weaken the guarantee, or use another family",
             )
         )

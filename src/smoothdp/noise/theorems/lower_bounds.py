@@ -12,7 +12,8 @@ from smoothdp.exact import special
 from smoothdp.exact.ball_fractions import fraction_ends
 from smoothdp.exact.balls import ball, precision, round_down
 from smoothdp.exact.curves import at_most
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_text
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.shown import shown
 from smoothdp.exact.special import Ball
 from smoothdp.noise.theorems.paper import read_smoothing
 from smoothdp.noise.theorems.staircase import staircase_variance
@@ -230,6 +231,6 @@ def _positive(value: Parameter, name: str) -> Fraction:
     number = exact_fraction(value, name=name)
     if number <= 0:
         raise InvalidParameter(
-            explain(f"{name} > 0", f"{name}={exact_text(number)}", f"Give a positive {name}")
+            explain(f"{name} > 0", f"{name}={shown(number)}", f"Give a positive {name}")
         )
     return number

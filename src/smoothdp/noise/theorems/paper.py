@@ -9,7 +9,8 @@ from typing import NamedTuple
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import exact_fraction, exact_text
+from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.shown import shown
 from smoothdp.exact.special import Ball, sqrt
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
@@ -86,7 +87,7 @@ def read_smoothing(smoothing: Fraction) -> Fraction:
     t = exact_fraction(smoothing, name="smoothing")
     if t < 0:
         raise InvalidParameter(
-            explain("smoothing >= 0", f"smoothing={exact_text(t)}", "Give a smoothing, such as 0.1")
+            explain("smoothing >= 0", f"smoothing={shown(t)}", "Give a smoothing, such as 0.1")
         )
     return t
 

@@ -8,7 +8,8 @@ from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, precision
 from smoothdp.exact.curves import at_most
-from smoothdp.exact.parameters import Parameter, Real, exact_text
+from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.shown import shown
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
@@ -127,6 +128,4 @@ def _poly_place(law: PolyPlace, epsilon: Real, t: Fraction) -> ShiftClaim:
 
 
 def _out_of_reach(expected: str, epsilon: Real) -> OutOfReach:
-    return OutOfReach(
-        explain(expected, f"epsilon={exact_text(epsilon)}", "Give a less extreme epsilon")
-    )
+    return OutOfReach(explain(expected, f"epsilon={shown(epsilon)}", "Give a less extreme epsilon"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Real, exact_text
+from smoothdp.exact.parameters import Real
+from smoothdp.exact.shown import shown
 
 
 def not_in_the_papers(law: object, guarantee: object, statement: str) -> InvalidParameter:
@@ -20,7 +21,7 @@ def not_in_the_papers(law: object, guarantee: object, statement: str) -> Invalid
 def no_room(condition: str, law: object, smoothing: Real, remedy: str) -> InvalidParameter:
     """The dilation alone spends the whole guarantee."""
     return InvalidParameter(
-        explain(condition, f"smoothing={exact_text(smoothing)} with {law!r}", remedy)
+        explain(condition, f"smoothing={shown(smoothing)} with {law!r}", remedy)
     )
 
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_real, exact_text, sign
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_real, sign
+from smoothdp.exact.shown import shown
 from smoothdp.noise.theorems.paper import read_smoothing
 
 
@@ -68,7 +69,7 @@ def _ratio(epsilon: Parameter, smoothing: Parameter) -> Fraction:
     amount = exact_real(epsilon, name="epsilon")
     if sign(amount) <= 0:
         raise InvalidParameter(
-            explain("epsilon > 0", f"epsilon={exact_text(amount)}", "Give a positive epsilon")
+            explain("epsilon > 0", f"epsilon={shown(amount)}", "Give a positive epsilon")
         )
     # No guarantee rests on the ratio, so a float of a logarithm will do.
     return t / (amount if isinstance(amount, Fraction) else Fraction(float(amount)))

@@ -11,8 +11,9 @@ import numpy as np
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, Real, exact_int, exact_text
+from smoothdp.exact.parameters import Parameter, Real, exact_int
 from smoothdp.exact.samplers import bernoulli, binomial
+from smoothdp.exact.shown import shown
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.shuffle.goals import Method
@@ -129,7 +130,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
         """Return the protocol and its public parameters in words."""
         return (
             f"zero-preserving count of {self.n_users} users through a shuffler, noise bits "
-            f"omitted with probability {exact_text(self.omission_probability)}"
+            f"omitted with probability {shown(self.omission_probability)}"
         )
 
     # ---- run --------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.binomial_table import binomial_draws
 from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, Real, exact_text
+from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.shown import shown
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
@@ -162,7 +163,7 @@ class Histogram(BinnedProtocol):
         return (
             f"zero-preserving histogram of {self.n_users} users over {self.n_bins} bins through "
             f"a shuffler, noise bits omitted with probability "
-            f"{exact_text(self.omission_probability)}"
+            f"{shown(self.omission_probability)}"
         )
 
     # ---- run --------------------------------------------------------------------------

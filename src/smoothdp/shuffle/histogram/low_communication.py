@@ -19,7 +19,8 @@ from smoothdp.exact.binomial_table import binomial_draws
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import log_sum_upper
-from smoothdp.exact.parameters import Parameter, exact_text
+from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.shown import shown
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.goals import Method
@@ -185,7 +186,7 @@ class LowCommunicationHistogram(BinnedProtocol):
         """Return the protocol and its public parameters in words."""
         return (
             f"histogram of {self.n_users} users over {self.n_bins} bins through a shuffler, noise "
-            f"bits sent with probability {exact_text(self.noise_probability)}, counts up to "
+            f"bits sent with probability {shown(self.noise_probability)}, counts up to "
             f"{self.threshold} shown as 0"
         )
 
