@@ -168,14 +168,12 @@ def exact_text(value: Real) -> str:
     numerator, denominator = value.numerator, value.denominator
     if max(abs(numerator), denominator) < _SHORT:
         return str(value)
-    places, rest = 0, denominator
-    for prime in (2, 5):
-        power = 0
-        while rest % prime == 0:
-            rest //= prime
-            power += 1
-        places = max(places, power)
-    if rest == 1:
+    # Dividing by 2 and by 5 in turn would take minutes at 1e-400000.
+    twos = (denominator & -denominator).bit_length() - 1
+    odd = denominator >> twos
+    fives = math.ceil((odd.bit_length() - 1) / math.log2(5))
+    if odd == 5**fives:
+        places = max(twos, fives)
         digits = numerator * 10**places // denominator
         if abs(digits) < _SHORT:
             return f"{digits}e-{places}"

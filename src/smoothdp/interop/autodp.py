@@ -27,6 +27,12 @@ def to_autodp(item: object, *, name: str = "smoothdp") -> Any:
     Raises:
         InvalidParameter, IncompatibleClaims: no profile, or a smoothed claim.
         MissingExtra: autodp is not installed.
+
+    >>> import smoothdp as sd
+    >>> from autodp.transformer_zoo import Composition
+    >>> step = to_autodp(sd.GaussianDP("0.5"))
+    >>> round(float(Composition()([step], [8]).get_approxDP(1e-4)), 2)
+    6.31
     """
     core = library("autodp.autodp_core", extra="autodp")
     profile = profile_of(item)
@@ -61,6 +67,12 @@ def from_autodp(
     Raises:
         InvalidParameter: another object, or no finite epsilon there.
         MissingExtra: autodp is not installed.
+
+    >>> from autodp.mechanism_zoo import ExactGaussianMechanism
+    >>> theirs = ExactGaussianMechanism(2.0)
+    >>> claim = from_autodp(theirs, neighbours="add_remove", delta="1e-6")
+    >>> round(claim.epsilon, 4)
+    2.2541
     """
     core = library("autodp.autodp_core", extra="autodp")
     about = read_neighbours(neighbours)

@@ -40,6 +40,18 @@ class ImportedLosses:
         forward, backward: the losses for removing and for adding a record; the same object if
             one distribution serves both.
         neighbours: the relation that the caller named; dp_accounting does not keep it.
+
+    >>> import smoothdp as sd
+    >>> from dp_accounting.pld import privacy_loss_distribution as pld
+    >>> from smoothdp.interop import from_dp_accounting
+    >>> losses = from_dp_accounting(
+    ...     pld.from_laplace_mechanism(2, value_discretization_interval=0.01),
+    ...     neighbours="add_remove",
+    ... )
+    >>> round(losses.profile().epsilon("1e-6"), 3)
+    0.5
+    >>> round(sd.compose([(losses, 10)]).epsilon("1e-6"), 3)
+    4.999
     """
 
     source: ClassVar[Source] = Source("zhu-dong-wang", "dominating pairs")
@@ -79,6 +91,12 @@ def from_dp_accounting(pld: Any, *, neighbours: Neighbours | str) -> ImportedLos
         InvalidParameter: another object, or an optimistic distribution.
         InvalidData: masses that are no probabilities.
         MissingExtra: dp_accounting is not installed.
+
+    >>> from dp_accounting.pld import privacy_loss_distribution as pld
+    >>> theirs = pld.from_gaussian_mechanism(2, value_discretization_interval=0.01)
+    >>> losses = from_dp_accounting(theirs, neighbours="add_remove")
+    >>> round(losses.profile().epsilon("1e-6"), 3)
+    2.254
     """
     module = library(_MODULE, extra="dp-accounting")
     about = read_neighbours(neighbours)

@@ -46,6 +46,18 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
         InvalidParameter: no guarantee or release.
         IncompatibleClaims: a smoothed or truncated claim, which OpenDP has no measure for.
         MissingExtra: OpenDP is not installed.
+
+    >>> import opendp.prelude as dp
+    >>> import smoothdp as sd
+    >>> dp.enable_features("contrib", "honest-but-curious")
+    >>> mechanism = sd.SmoothNoise.calibrate(
+    ...     sd.queries.Median((0, 120)), guarantee=sd.PureDP("0.5"), n_records=1000
+    ... )
+    >>> measurement = to_opendp(mechanism)
+    >>> measurement.map(1), measurement.map(2)
+    (0.5, 1.0)
+    >>> 0 <= measurement([20.0 + i % 50 for i in range(1000)]) <= 120
+    True
     """
     dp = library("opendp.prelude", extra="opendp")
     guarantee = guarantee_of(mechanism)
@@ -139,6 +151,14 @@ def from_opendp(
         InvalidParameter: no measurement, or neighbours that are not known.
         IncompatibleClaims: neighbours that contradict the metric, or another measure.
         MissingExtra: OpenDP is not installed.
+
+    >>> import opendp.prelude as dp
+    >>> dp.enable_features("contrib")
+    >>> numbers = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0)), size=10)
+    >>> noisy_sum = dp.t.make_sum(numbers, dp.symmetric_distance()) >> dp.m.then_laplace(2.0)
+    >>> claim = from_opendp(noisy_sum, d_in=2)
+    >>> claim.neighbours.value, round(claim.epsilon, 6)
+    ('replace_one', 0.5)
     """
     mod = library("opendp.mod", extra="opendp")
     if not isinstance(measurement, mod.Measurement):

@@ -39,7 +39,11 @@ class Amount:
 
     @classmethod
     def parse(cls, text: str) -> Amount:
-        """Return the amount that `text` wrote."""
+        """Return the amount that `text` wrote.
+
+        Raises:
+            InvalidData: text that is no amount.
+        """
         rational, separator, ratio = text.partition(" + ln ")
         try:
             parts = exact_fraction(rational, name="amount"), Fraction(1)

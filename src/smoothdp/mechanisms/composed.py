@@ -62,10 +62,12 @@ class Composed(Measured[Iterable[object]]):
     mechanisms: tuple[Listed, ...]
 
     def __init__(self, mechanisms: Iterable[Listed]) -> None:
-        listed = tuple(mechanisms)
+        listed = tuple(mechanisms) if isinstance(mechanisms, Iterable) else ()
         if not listed:
             raise InvalidParameter(
-                explain("at least one mechanism", "none", "Give the mechanisms that are run")
+                explain(
+                    "a list of at least one mechanism", "none", "Give the mechanisms that are run"
+                )
             )
         for mechanism in listed:
             if not isinstance(mechanism, SampledHistogram | FiniteLawMechanism):

@@ -60,7 +60,11 @@ class StratifiedHistogram(Measured[StrataCounts]):
         named = strata if isinstance(strata, Mapping) else _numbered(strata)
         if not named:
             raise InvalidParameter(
-                explain("at least one stratum", "none", "Give the mechanism of each stratum")
+                explain(
+                    "a mapping or list of at least one stratum",
+                    "none",
+                    "Give the mechanism of each stratum",
+                )
             )
         for name, mechanism in named.items():
             if not isinstance(mechanism, HistogramMechanism):
@@ -177,4 +181,5 @@ class StrataProfile(PrivacyProfile):
 
 
 def _numbered(strata: Sequence[HistogramMechanism]) -> dict[str, HistogramMechanism]:
-    return {f"stratum {place}": mechanism for place, mechanism in enumerate(strata, 1)}
+    listed = strata if isinstance(strata, Iterable) else ()
+    return {f"stratum {place}": mechanism for place, mechanism in enumerate(listed, 1)}

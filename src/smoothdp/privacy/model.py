@@ -67,12 +67,16 @@ class DataModel:
     def from_counts(cls, rows: Iterable[Sequence[int]]) -> DataModel:
         """Return the model whose vertices are the shares of public rows of counts.
 
+        Raises:
+            InvalidParameter: no rows, an empty one, rows of different lengths or of fewer than
+                two counts, counts that are negative or not whole.
+
         >>> DataModel.from_counts([(3, 1)]).vertices
         ((Fraction(3, 4), Fraction(1, 4)),)
         """
         vertices = []
-        for place, row in enumerate(rows, start=1):
-            counts = [exact_int(v, name=f"a count of row {place}", minimum=0) for v in row]
+        for place, row in enumerate(_listed(rows), start=1):
+            counts = [exact_int(v, name=f"a count of row {place}", minimum=0) for v in _listed(row)]
             total = sum(counts)
             if total == 0:
                 raise InvalidParameter(
@@ -218,9 +222,9 @@ def _listed(values: Iterable[_Item]) -> list[_Item]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidParameter(
             explain(
-                "a list of distributions, each a list of probabilities",
+                "a list of lists of numbers",
                 repr(values),
-                "Write [(0.3, 0.7)] for one distribution",
+                "Write [(0.3, 0.7)] for one distribution, [(3, 7)] for one row of counts",
             )
         )
     return list(values)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.arrays import float_array
 from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
@@ -35,7 +36,8 @@ class Pair:
             within 1e-9.
 
     Raises:
-        InvalidData: arrays of different shapes, nan, positive logarithms, wrong sums.
+        InvalidData: arrays of different shapes or of no numbers, nan, positive logarithms, wrong
+            sums; an error that is negative or not finite.
 
     >>> pair = Pair(np.log([0.75, 0.25]), np.log([0.25, 0.75]))
     >>> round(pair.delta(0), 12)
@@ -47,7 +49,7 @@ class Pair:
     error: float
 
     def __init__(self, log_p: ArrayLike, log_q: ArrayLike, *, error: float = 0.0) -> None:
-        p, q = (np.array(values, dtype=np.float64) for values in (log_p, log_q))
+        p, q = float_array(log_p, name="log_p"), float_array(log_q, name="log_q")
         if p.ndim != 1 or p.shape != q.shape or p.size == 0:
             raise InvalidData(
                 explain(
@@ -66,12 +68,13 @@ class Pair:
                 raise InvalidData(
                     explain(f"{name} with sum 1", f"a sum of {total!r}", "Normalise the law")
                 )
-        if not error >= 0.0:
-            raise InvalidData(explain("error >= 0", f"error={error}", "Give a bound"))
+        slip = float(float_array(error, name="error")) if np.ndim(error) == 0 else math.nan
+        if isinstance(error, bool) or not 0.0 <= slip < math.inf:
+            raise InvalidData(explain("a finite error >= 0", f"error={error}", "Give a bound"))
         p.flags.writeable = q.flags.writeable = False
         object.__setattr__(self, "log_p", p)
         object.__setattr__(self, "log_q", q)
-        object.__setattr__(self, "error", error)
+        object.__setattr__(self, "error", slip)
 
     @property
     def atoms(self) -> Atoms:

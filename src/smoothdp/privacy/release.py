@@ -35,6 +35,12 @@ class Release(Generic[Value]):
             published, because whoever knows the seed can undo the noise.
         library_version: the version of smoothdp that made it.
         sources: where the mechanism and its guarantee are described.
+
+    >>> import smoothdp as sd
+    >>> ages = [20 + i % 50 for i in range(1000)]
+    >>> found = sd.release(ages, sd.queries.Median((0, 120)), guarantee=sd.PureDP(1))
+    >>> 0 <= found.value <= 120, found.guarantee, found.is_private
+    (True, PureDP(epsilon=1, neighbours='replace_one'), True)
     """
 
     value: Value

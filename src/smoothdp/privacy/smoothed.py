@@ -33,6 +33,14 @@ class SmoothedDP(EpsilonDelta):
 
     Raises:
         InvalidParameter: a parameter outside these domains.
+
+    >>> import smoothdp as sd
+    >>> model = sd.DataModel([("0.3", "0.7"), ("0.6", "0.4")])
+    >>> claim = sd.SmoothedDP(1, delta="1e-3", model=model)
+    >>> round(claim.profile().delta("0.5"), 6)
+    0.288361
+    >>> claim.implies(sd.SmoothedDP(2, delta="1e-2", model=model))
+    True
     """
 
     source: ClassVar[Source] = Source("liu-wang-xia", "Definition 3")

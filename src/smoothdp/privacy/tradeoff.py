@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.arrays import float_array
 from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.privacy.atoms import Atoms, log_cumulative, log_of
@@ -182,7 +183,7 @@ def _knots(log_mass: FloatArray, log_rest: FloatArray, *, upward: bool) -> Float
 
 def _read_knots(alphas: ArrayLike, powers: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return validated knots, completed, as their concave hull."""
-    a, b = (np.array(values, dtype=np.float64) for values in (alphas, powers))
+    a, b = float_array(alphas, name="alphas"), float_array(powers, name="powers")
     if a.ndim != 1 or a.shape != b.shape or a.size == 0:
         raise InvalidData(
             explain(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.logspace import LIBM_ERROR
-from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.privacy.profile import read_delta, read_epsilon
 
 
@@ -62,7 +62,8 @@ def utility_of_two(forward: float, backward: float) -> UtilityRange:
     >>> utility_of_two(0.25, 0.5)
     UtilityRange(lower=0.37499999999999994, upper=0.7500000000000001)
     """
-    if not (0 <= forward <= 1 and 0 <= backward <= 1):
+    given = [exact_fraction(d, name="a divergence") for d in (forward, backward)]
+    if not all(0 <= d <= 1 for d in given):
         raise InvalidParameter(
             explain(
                 "divergences in [0, 1]",
@@ -70,7 +71,7 @@ def utility_of_two(forward: float, backward: float) -> UtilityRange:
                 "Give hockey-stick divergences",
             )
         )
-    both = forward + backward
+    both = float(forward) + float(backward)
     if both == 0.0:
         return UtilityRange(0.0, 0.0)
     return UtilityRange(math.nextafter(both / 2, 0.0), min(1.0, math.nextafter(both, math.inf)))

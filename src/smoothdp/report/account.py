@@ -131,7 +131,13 @@ class Account:
         }
 
     def draw(self, path: str | Path) -> Path:
-        """Write a picture of the profile of all guarantees together, and return its path."""
+        """Write a picture of the profile of all guarantees together, and return its path.
+
+        Raises:
+            InvalidData: a ledger without entries.
+            InvalidParameter: a path without the ending of a picture, such as .png.
+            MissingExtra: matplotlib is not installed.
+        """
         if self.profile is None:
             raise InvalidData(
                 explain("a ledger with entries", f"none in {self.path}", "Spend something first")

@@ -32,6 +32,14 @@ class Collection:
         profile: the exact privacy profile.
         epsilon: as asked for; log_delta: ln of the exact delta there, rounded up.
         bounds: what the papers' bounds would have asked for, in words, by name.
+
+    >>> import smoothdp as sd
+    >>> promise = sd.ApproxDP(2, delta="1e-3")
+    >>> found = sd.collect_share([0, 1, 1, 1] * 50, guarantee=promise)
+    >>> found.messages_per_user, found.release.guarantee == promise
+    (1.0, True)
+    >>> print(found.text().splitlines()[0])
+    Share of 200 users with a 1
     """
 
     title: str

@@ -40,6 +40,12 @@ class Measurement:
             then utility_limit is the bound of Corollary 3 if the threshold is at least 1/2.
         worst_case_delta: the delta of ordinary DP.
         all_named: whether the counts name every category, also those that nobody is in.
+
+    >>> import smoothdp as sd
+    >>> mechanism = sd.SamplingHistogram(20, n_draws=10)
+    >>> found = sd.measure_histogram(mechanism, {"yes": 12, "no": 8}, epsilon="0.5")
+    >>> found.delta[1] < found.worst_case_delta, found.below_one_over_n
+    (True, True)
     """
 
     mechanism: SamplingHistogram | BernoulliHistogram

@@ -73,13 +73,24 @@ class NoiseRow:
 
 @dataclass(frozen=True, slots=True)
 class NoiseTable:
-    """Every family of laws for one guarantee and smoothing."""
+    """Every family of laws for one guarantee and smoothing, as `noise_table` returns it.
+
+    Attributes:
+        guarantee, smoothing: what was asked for.
+        rows: one for each family.
+        least_deviation: no noise with this guarantee has a smaller standard deviation at
+            smooth sensitivity 1; inf if none has a finite one; None if not known.
+
+    >>> import smoothdp as sd
+    >>> table = sd.noise_table(sd.PureDP(1), smoothing="0.1")
+    >>> [row.family for row in table.rows if row.calibration is not None]
+    ['PolyPlace', 'StudentT', 'GeneralizedCauchy']
+    """
 
     guarantee: Guarantee
     smoothing: Fraction
     rows: tuple[NoiseRow, ...]
     least_deviation: float | None
-    """No noise with this guarantee has a smaller standard deviation; None if not known."""
 
     def text(self) -> str:
         """Return the table and what it says."""

@@ -37,6 +37,19 @@ class Analyzer:
 
     Raises:
         LedgerError: a ledger that is damaged, or lacks the charge of a window that was released.
+
+    >>> import tempfile
+    >>> from smoothdp.services import SqliteStorage, create_task
+    >>> from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     storage = SqliteStorage(folder + "/analyzer.sqlite", ANALYZER_SCHEMA)
+    ...     analyzer = Analyzer(storage, tasks=[task], key=key, ledgers=Path(folder))
+    ...     analyzer.put_batch(bytes(16), b"no batch"), analyzer.count_complete()
+    ...     storage.close()
+    (400, 0)
     """
 
     def __init__(

@@ -115,6 +115,28 @@ def submit(
     Raises:
         InvalidData: a datum outside the task's domain.
         ServiceError: the shuffler refused it, or did not answer; calling again is safe.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothdp.services import (
+    ...     OutcomeStore, PrivateKey, ShufflerParty, create_task, issue_tokens, on_loopback,
+    ...     write_parties,
+    ... )
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     directory = write_parties(Path(folder), task, key).shuffler
+    ...     (token,) = issue_tokens(directory, 1)
+    ...     party = ShufflerParty.from_directory(directory)
+    ...     outcomes = OutcomeStore(Path(folder, "outcomes.sqlite"))
+    ...     app = party.app("https://analyzer.example")
+    ...     with on_loopback(app) as address, connect(address) as http:
+    ...         submit(Client(task, outcomes), 1, http=http, token=token)
+    ...     party.shuffler.totals()["accepted"]
+    ...     outcomes.close()
+    ...     party.shuffler.storage.close()
+    1
     """
     path = f"/v1/tasks/{client.task.task_id.hex()}/reports"
     at = client.window_now() if window is None else window
@@ -155,6 +177,24 @@ def fetch_result(
 
     Raises:
         ServiceError: it was refused, and why.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smoothdp.services import (
+    ...     AnalyzerParty, PrivateKey, create_task, on_loopback, read_collector, write_parties
+    ... )
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_parties(Path(folder), task, key)
+    ...     party = AnalyzerParty.from_directory(written.analyzer)
+    ...     task, token = read_collector(written.collector)
+    ...     with on_loopback(party.app()) as address, connect(address) as http:
+    ...         found = fetch_result(http, task_id=task.task_id, window=0, token=token)
+    ...     party.analyzer.storage.close()
+    >>> found is None
+    True
     """
     path = f"/v1/tasks/{task_id.hex()}/results/{window}"
     answer = ask(http, "GET", path, token=token)
@@ -171,6 +211,10 @@ def connect(url: str) -> httpx.Client:
     Raises:
         InvalidParameter: no http or https address; http to another machine, where tokens
             would travel in the clear.
+
+    >>> with connect("https://shuffler.example") as http:
+    ...     str(http.base_url)
+    'https://shuffler.example'
     """
     try:
         parts = urlsplit(url)

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp import SystemRandom
-from smoothdp.errors import InvalidData, explain
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.parameters import exact_fraction, exact_int
 from smoothdp.services.envelope import (
     DUMMY,
     REPORT_ID_BYTES,
@@ -23,6 +23,7 @@ from smoothdp.services.outcomes import Kept, OutcomeStore
 from smoothdp.services.task import Task
 
 Clock = Callable[[], float]
+_LAST_WINDOW = (1 << 32) - 1
 
 
 class Client:
@@ -36,6 +37,20 @@ class Client:
         outcomes: where outcomes are kept.
         name: tells users of one store apart; it never leaves the device.
         clock: seconds; tells only which window it is.
+
+    >>> import tempfile
+    >>> from smoothdp.services import PrivateKey, create_task
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=PrivateKey.generate().public)
+    >>> shuffler_key = 1, PrivateKey.generate().public  # `submit` asks the shuffler for it
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcomes = OutcomeStore(folder + "/outcomes.sqlite")
+    ...     client = Client(task, outcomes)
+    ...     first = client.envelope(1, shuffler_key=shuffler_key, window=7)
+    ...     again = client.envelope(0, shuffler_key=shuffler_key, window=7)
+    ...     outcomes.close()
+    >>> len(first), again == first
+    (156, True)
     """
 
     def __init__(
@@ -57,8 +72,14 @@ class Client:
 
         Raises:
             InvalidData: a datum outside the task's domain; nothing is kept or sent then.
+            InvalidParameter: a window that is no whole number from 0 to 2^32 - 1; as above.
         """
-        task, at = self.task, self.window_now() if window is None else window
+        task = self.task
+        at = exact_int(self.window_now() if window is None else window, name="window", minimum=0)
+        if at > _LAST_WINDOW:
+            raise InvalidParameter(
+                explain(f"window <= {_LAST_WINDOW}", f"window={at}", "Give the number of a window")
+            )
         kept = self._outcomes.get(task.task_id, at, self._name)
         if kept is None:
             fresh = Kept(secrets.token_bytes(REPORT_ID_BYTES), randomize(task, datum))

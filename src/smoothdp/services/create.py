@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smoothdp import ApproxDP
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.task import Task
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -49,6 +49,12 @@ def create_task(
     >>> task.slots, task.honest(500), task.required_batch <= 500
     (1, 450, True)
     """
+    min_batch = exact_int(min_batch, name="min_batch", minimum=1)
+    windows = exact_int(windows, name="windows", minimum=1)
+    if not isinstance(analyzer_key, PublicKey):
+        raise InvalidParameter(
+            explain("a PublicKey", type(analyzer_key).__name__, "Give PrivateKey.generate().public")
+        )
     share = exact_fraction(dishonest_share, name="dishonest_share")
     if not 0 <= share < 1:
         raise InvalidParameter(
@@ -57,7 +63,7 @@ def create_task(
     honest = math.floor(min_batch * (1 - share))
     goal = ApproxDP(epsilon, delta=delta)
     costs = exact_fraction(epsilon, name="epsilon"), exact_fraction(delta, name="delta")
-    if windows < 1 or costs[1] * windows > 1:
+    if costs[1] * windows > 1:
         raise InvalidParameter(
             explain("1 <= windows <= 1 / delta", f"windows={windows}", "Pay for fewer windows")
         )
@@ -83,8 +89,8 @@ def create_task(
         min_batch=min_batch,
         window_seconds=window_seconds,
         grace_seconds=grace_seconds,
-        budget_epsilon=str(costs[0] * windows),
-        budget_delta=str(costs[1] * windows),
+        budget_epsilon=exact_text(costs[0] * windows),
+        budget_delta=exact_text(costs[1] * windows),
         analyzer_key=analyzer_key.to_bytes().hex(),
         analyzer_key_id=1,
         unit=unit,

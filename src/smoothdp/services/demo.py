@@ -31,7 +31,18 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """What a demonstration did: the released document, and the counts along the way."""
+    """What a demonstration did: the released document, and the counts along the way.
+
+    Attributes:
+        task: what the parties agreed on.
+        document: the result as the collector got it.
+        totals: reports accepted, pending, batched and expired at the shuffler.
+        seconds: from the task to the result.
+
+    >>> done = demonstrate([1, 0] * 4, epsilon="2", delta="0.01", dishonest_share="0")
+    >>> done.totals["batched"], done.document["users"]
+    (8, 8)
+    """
 
     task: Task
     document: dict[str, Any]
@@ -60,11 +71,19 @@ def demonstrate(
     Args:
         data: one datum per user.
         protocol: "boolean_sum", "real_sum" with bounds, or "histogram" with a domain.
+        epsilon, delta: what is promised to honest users, as decimals or ratios.
+        dishonest_share: share of the users assumed to be absent, colluding or false.
         size: bits per user of a real sum.
         directory: where the parties keep their files; a temporary one by default.
+        say: called with a line about each step.
 
     Raises:
-        InvalidParameter: too few users for the promise. InvalidData: a datum outside it.
+        InvalidParameter: too few users for the promise.
+        InvalidData: a datum outside the domain; files of a task in the directory.
+
+    >>> done = demonstrate([1, 0] * 4, epsilon="2", delta="0.01", dishonest_share="0")
+    >>> abs(done.document["sum"] - 4) <= 7
+    True
     """
     if directory is None:
         with tempfile.TemporaryDirectory() as made:

@@ -39,7 +39,11 @@ class PublicKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PublicKey:
-        """Return the key of 32 bytes; a point of small order is refused, it hides nothing."""
+        """Return the key of 32 bytes; a point of small order is refused, it hides nothing.
+
+        Raises:
+            InvalidParameter: another length, or such a point.
+        """
         if len(data) != KEY_BYTES:
             raise InvalidParameter(
                 explain(f"a public key of {KEY_BYTES} bytes", f"{len(data)}", "Copy it whole")
@@ -64,7 +68,14 @@ class PublicKey:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivateKey:
-    """A key to open with. Its representation does not show it."""
+    """A key to open with. Its representation does not show it.
+
+    >>> key = PrivateKey.generate()
+    >>> key
+    PrivateKey(not shown)
+    >>> PrivateKey.from_bytes(key.to_bytes()).public.to_bytes() == key.public.to_bytes()
+    True
+    """
 
     _key: X25519PrivateKey
 
@@ -75,7 +86,11 @@ class PrivateKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PrivateKey:
-        """Return the key of 32 bytes."""
+        """Return the key of 32 bytes.
+
+        Raises:
+            InvalidParameter: another length.
+        """
         if len(data) != KEY_BYTES:
             raise InvalidParameter(
                 explain(f"a private key of {KEY_BYTES} bytes", f"{len(data)}", "Copy it whole")

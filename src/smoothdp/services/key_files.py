@@ -99,7 +99,22 @@ def read_token(path: Path) -> str:
 
 
 def read_task(path: Path) -> Task:
-    """Return the task in a file or directory."""
+    """Return the task in a file or directory.
+
+    Raises:
+        InvalidData: no such file, or something else in it.
+        InvalidParameter: a task with a field outside its domain.
+
+    >>> import tempfile
+    >>> from smoothdp.services import create_task
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_parties(Path(folder), task, key)
+    ...     read_task(written.task) == read_task(written.shuffler) == task
+    True
+    """
     file = path / TASK_FILE if path.is_dir() else path
     try:
         return Task.decode(file.read_bytes())
@@ -120,7 +135,27 @@ class Written:
 
 
 def write_parties(directory: Path, task: Task, key: PrivateKey) -> Written:
-    """Write the task, and for each party the secrets that it needs and no others."""
+    """Write the task, and for each party the secrets that it needs and no others.
+
+    Args:
+        directory: made if it is not there; each party takes its own directory from it.
+        task: what all agree on.
+        key: the analyser's; it is written into the analyser's directory alone.
+
+    Raises:
+        InvalidData: a file of a task is there already.
+        OSError: a directory that cannot be made or written.
+
+    >>> import tempfile
+    >>> from smoothdp.services import create_task
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_parties(Path(folder), task, key)
+    ...     sorted(file.name for file in written.shuffler.iterdir())
+    ['secrets.json', 'task.json']
+    """
     delivery, collector = new_secret().hex(), new_secret().hex()
     written = Written(
         directory / TASK_FILE,

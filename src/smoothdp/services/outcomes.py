@@ -26,7 +26,24 @@ class Kept:
 
 
 class OutcomeStore:
-    """Outcomes in a SQLite file, readable by its owner alone: the true datum is not in it."""
+    """Outcomes in a SQLite file, readable by its owner alone: the true datum is not in it.
+
+    Args:
+        path: the file; made if it is not there.
+
+    Raises:
+        InvalidData: another kind of file, or one of a newer program.
+        OSError: a link, or a path where no file can be made.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = OutcomeStore(folder + "/outcomes.sqlite")
+    ...     kept = store.keep(b"task", 7, "me", Kept(b"number", (1, 0)))
+    ...     again = store.keep(b"task", 7, "me", Kept(b"another", (0, 0)))
+    ...     store.close()
+    >>> again.values
+    (1, 0)
+    """
 
     def __init__(self, path: Path | str) -> None:
         self._storage = SqliteStorage(path, _SCHEMA)

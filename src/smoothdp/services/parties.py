@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from smoothdp.errors import InvalidData, explain
+from smoothdp.exact.parameters import exact_int
 from smoothdp.services.analyzer import Analyzer
 from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.calls import connect, putting
@@ -30,7 +31,21 @@ from smoothdp.services.web_shuffler import shuffler_app
 
 @dataclass(frozen=True, slots=True)
 class ShufflerParty:
-    """The shuffler of one task, with what it needs to reach the analyser."""
+    """The shuffler of one task, with what it needs to reach the analyser.
+
+    >>> import tempfile
+    >>> from smoothdp.services import create_task, write_parties
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_parties(Path(folder), task, key)
+    ...     party = ShufflerParty.from_directory(written.shuffler)
+    ...     app = party.app("https://analyzer.example")  # for `run`
+    ...     party.task == task, party.shuffler.totals()["accepted"]
+    ...     party.shuffler.storage.close()
+    (True, 0)
+    """
 
     task: Task
     shuffler: Shuffler
@@ -40,7 +55,13 @@ class ShufflerParty:
     def from_directory(
         cls, directory: Path, *, clock: Clock = time.time, storage: str | None = None
     ) -> ShufflerParty:
-        """Return the shuffler whose secrets, and state without ``storage``, are in a directory."""
+        """Return the shuffler whose secrets, and state without ``storage``, are in a directory.
+
+        Raises:
+            InvalidData: no directory of a shuffler, one that others can read, or state that is
+                not its own.
+            InvalidParameter: ``storage`` that is no address of PostgreSQL.
+        """
         task = read_task(directory)
         secrets = read_secret(directory / SECRETS_FILE, ("issuing_key", "delivery_token"))
         shuffler = Shuffler(
@@ -73,7 +94,22 @@ class ShufflerParty:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzerParty:
-    """The analyser of one task."""
+    """The analyser of one task.
+
+    >>> import tempfile
+    >>> from smoothdp.services import create_task, write_parties
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_parties(Path(folder), task, key)
+    ...     party = AnalyzerParty.from_directory(written.analyzer)
+    ...     app = party.app()  # for `run`
+    ...     party.work()  # nothing has come in yet
+    ...     party.analyzer.storage.close()
+    >>> party.task == task
+    True
+    """
 
     task: Task
     analyzer: Analyzer
@@ -82,7 +118,14 @@ class AnalyzerParty:
 
     @classmethod
     def from_directory(cls, directory: Path, *, storage: str | None = None) -> AnalyzerParty:
-        """Return the analyser whose secrets, and state without ``storage``, are in a directory."""
+        """Return the analyser whose secrets, and state without ``storage``, are in a directory.
+
+        Raises:
+            InvalidData: no directory of an analyser, one that others can read, the key of
+                another task, or state that is not its own.
+            InvalidParameter: ``storage`` that is no address of PostgreSQL.
+            LedgerError: a ledger that is damaged, or lacks the charge of a release.
+        """
         task = read_task(directory)
         secrets = read_secret(
             directory / SECRETS_FILE,
@@ -120,13 +163,45 @@ def read_collector(directory: Path) -> tuple[Task, str]:
 
     Raises:
         InvalidData: no directory of a collector, or one that others can read.
+
+    >>> import tempfile
+    >>> from smoothdp.services import create_task, write_parties
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_parties(Path(folder), task, key)
+    ...     task, token = read_collector(written.collector)
+    >>> len(token)
+    64
     """
     secrets = read_secret(directory / SECRETS_FILE, ("collector_token",))
     return read_task(directory), secrets["collector_token"]
 
 
 def issue_tokens(directory: Path, count: int) -> list[str]:
-    """Return tokens for new clients, made in the shuffler's directory."""
+    """Return tokens for new clients, made in the shuffler's directory.
+
+    Args:
+        directory: the shuffler's.
+        count: how many; whoever holds one may send once in each window.
+
+    Raises:
+        InvalidData: no directory of a shuffler, or one that others can read.
+        InvalidParameter: a count that is negative or not whole.
+
+    >>> import tempfile
+    >>> from smoothdp.services import create_task, write_parties
+    >>> key = PrivateKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=key.public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_parties(Path(folder), task, key)
+    ...     tokens = issue_tokens(written.shuffler, 2)
+    >>> [len(token) for token in tokens]
+    [96, 96]
+    """
+    n_tokens = exact_int(count, name="count", minimum=0)
     task = read_task(directory)
     key = bytes.fromhex(read_secret(directory / SECRETS_FILE, ("issuing_key",))["issuing_key"])
-    return [issue_client_token(key, task.task_id) for _ in range(count)]
+    return [issue_client_token(key, task.task_id) for _ in range(n_tokens)]

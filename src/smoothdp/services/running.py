@@ -49,6 +49,15 @@ def run(
     Raises:
         InvalidParameter: an address that others can reach, without encryption: tokens would
             travel in the clear. An address in use, or a certificate that cannot be read.
+
+    >>> from smoothdp.services import ShufflerParty
+    >>> party = ShufflerParty.from_directory(Path("task/shuffler"))  # doctest: +SKIP
+    >>> app = party.app("https://analyzer.example")  # doctest: +SKIP
+    >>> run(app, host="127.0.0.1", port=8100)  # doctest: +SKIP
+    >>> run(Starlette(), host="0.0.0.0", port=8100)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    smoothdp.errors.InvalidParameter: Expected a certificate, or a proxy that has one, ...
     """
     if certificate is None and not behind_tls and not is_loopback(host):
         raise InvalidParameter(
@@ -94,7 +103,16 @@ def _listening(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def on_loopback(app: Starlette) -> Iterator[str]:
-    """Serve on a free loopback port in a thread; yield the address."""
+    """Serve on a free loopback port in a thread; yield the address.
+
+    Raises:
+        OSError: the service did not start within 20 seconds.
+
+    >>> from smoothdp.services import connect
+    >>> with on_loopback(Starlette()) as address, connect(address) as http:
+    ...     http.get("/").status_code
+    404
+    """
     server = uvicorn.Server(_config(app, "127.0.0.1", 0))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

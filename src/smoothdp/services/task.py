@@ -60,6 +60,14 @@ class Task:
 
     Raises:
         InvalidParameter: a field outside its domain, or a batch too small for the promise.
+
+    >>> from smoothdp.services import PrivateKey, create_task
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=PrivateKey.generate().public)
+    >>> task.guarantee, task.honest(500), task.keeps_promise(100)
+    (ApproxDP(epsilon=1, delta=1/1000000, neighbours='replace_one'), 450, False)
+    >>> Task.decode(task.encoded) == task
+    True
     """
 
     protocol: str
@@ -176,6 +184,13 @@ def _require_shape(task: Task) -> None:
         if not isinstance(text, str) or not _NUMBER.match(text) or text.endswith("/0"):
             raise InvalidParameter(
                 explain(f"{name} as a decimal or a ratio, a string", repr(text), "Write it so")
+            )
+    # An infinite or true number of seconds would pass the comparisons below.
+    whole = ("size", "min_batch", "window_seconds", "grace_seconds", "analyzer_key_id")
+    for name, kind in [(name, int) for name in whole] + [("unit", str), ("analyzer_key", str)]:
+        if type(getattr(task, name)) is not kind:
+            raise InvalidParameter(
+                explain(f"{name} of type {kind.__name__}", repr(getattr(task, name)), "See Task")
             )
     n_bins = task.size if task.protocol == "histogram" else 0
     share, noise = Fraction(task.dishonest_share), Fraction(task.noise)

@@ -88,6 +88,10 @@ def smoothed_delta(
     (0.446136138, (4, 0))
     """
     exact = read_epsilon(epsilon)
+    if not isinstance(mechanism, SampledMechanism):
+        raise InvalidParameter(
+            explain("a sampled mechanism", repr(mechanism), "Give one, such as SamplingHistogram")
+        )
     if not isinstance(model, DataModel):
         raise InvalidParameter(
             explain("model as a DataModel", repr(model), "Build one with DataModel(vertices)")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from smoothdp.errors import InvalidData, explain
+from smoothdp.exact.arrays import float_array
 
 
 def frequency_test(observed: ArrayLike, probabilities: ArrayLike) -> float:
@@ -26,7 +27,8 @@ def frequency_test(observed: ArrayLike, probabilities: ArrayLike) -> float:
         probabilities: the stated law over the same cells; sums to 1 within 1e-9.
 
     Raises:
-        InvalidData: arrays of different shapes or probabilities that do not sum to 1.
+        InvalidData: arrays of different shapes, counts that are no whole numbers, or
+            probabilities that do not sum to 1.
 
     >>> frequency_test([498, 502], [0.5, 0.5]) > 0.5
     True
@@ -53,7 +55,8 @@ def chi_square_test(observed: ArrayLike, probabilities: ArrayLike) -> float:
         probabilities: the stated law over the same cells; sums to 1 within 1e-9.
 
     Raises:
-        InvalidData: arrays of different shapes or probabilities that do not sum to 1.
+        InvalidData: arrays of different shapes, counts that are no whole numbers, or
+            probabilities that do not sum to 1.
 
     >>> chi_square_test([498, 502], [0.5, 0.5]) > 0.5
     True
@@ -75,8 +78,8 @@ def chi_square_test(observed: ArrayLike, probabilities: ArrayLike) -> float:
 def _read(
     observed: ArrayLike, probabilities: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    counts = np.asarray(observed, dtype=np.float64)
-    law = np.asarray(probabilities, dtype=np.float64)
+    counts = float_array(observed, name="observed")
+    law = float_array(probabilities, name="probabilities")
     if counts.ndim != 1 or counts.shape != law.shape or counts.size < 2:
         raise InvalidData(
             explain(
@@ -85,7 +88,9 @@ def _read(
                 "Give arrays of one length",
             )
         )
-    if abs(float(law.sum()) - 1.0) > 1e-9 or (law < 0).any():
+    if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
+        raise InvalidData(explain("whole counts >= 0", "other numbers", "Count the cells"))
+    if not (abs(float(law.sum()) - 1.0) <= 1e-9 and (law >= 0).all()):
         raise InvalidData(
             explain("probabilities that sum to 1", f"{float(law.sum())!r}", "Add the missing cell")
         )

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
-from smoothdp.exact.parameters import float_of
+from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
 from smoothdp.noise import ArsinhNormal, Gaussian, Log1pNormal, NoiseDistribution, PolyPlace
 from smoothdp.noise.calibration.table import shipped_shape
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
@@ -133,12 +133,17 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
             tails.
 
     Raises:
-        InvalidParameter: a guarantee of another kind, or one that allows no loss at all.
+        InvalidParameter: a guarantee of another kind, or one that allows no loss at all;
+            n_records below 1; least outside [0, 1/2].
 
     >>> default_trim(PureDP(1), 1001), default_trim(ZCDP("0.5"), 1001)
     (66, 50)
     """
     rule = Rule.of(guarantee)
+    n_records = exact_int(n_records, name="n_records", minimum=1)
+    if not 0 <= exact_fraction(least, name="least") <= Fraction(1, 2):
+        raise InvalidParameter(explain("0 <= least <= 1/2", f"least={least}", "Give a share"))
+    least = float(least)
     wanted = rule.trim * math.log(_BOUNDS_IN_SPREADS * n_records) / rule.epsilon
     return math.floor(min(max(least * n_records, wanted), _MOST_TRIM * n_records))
 
