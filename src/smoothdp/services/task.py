@@ -65,7 +65,7 @@ class Task:
     >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
     ...     analyzer_key=PrivateKey.generate().public)
     >>> task.guarantee, task.honest(500), task.keeps_promise(100)
-    (ApproxDP(epsilon=1, delta=1/1000000, neighbours='replace_one'), 450, False)
+    (ApproxDP(epsilon=1, delta=1e-6, neighbours='replace_one'), 450, False)
     >>> Task.decode(task.encoded) == task
     True
     """
