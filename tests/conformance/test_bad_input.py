@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable
@@ -169,3 +170,24 @@ def test_window_of_an_envelope(bad: Any, tmp_path: Path) -> None:
     )
     assert store._storage.read("SELECT count(*) FROM outcome") == [(0,)]
     store.close()
+
+
+def test_plans_refuse_what_is_no_list_and_too_many_records() -> None:
+    from smoothdp.planning import errors_by_epsilon, errors_by_size
+
+    query = sd.queries.Median((0, 100))
+    for sizes in (None, 7, "100", []):
+        with pytest.raises(InvalidParameter):
+            errors_by_size(query, sizes, guarantee=sd.PureDP(1))  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter):
+            errors_by_epsilon(query, sizes, n_records=100)  # type: ignore[arg-type]
+    with pytest.raises(OutOfReach):
+        sd.plan(query, guarantee=sd.PureDP(1), n_records=10**30)
+
+
+def test_a_table_without_any_noise_is_json() -> None:
+    table = sd.noise_table(sd.PureDP(1), smoothing="0.5")
+    assert "no noise has a finite one" in table.text()
+    found = json.loads(json.dumps(table.to_dict(), allow_nan=False))
+    assert found["least_standard_deviation"] is None
+    assert found["least_is_infinite"] is True

@@ -1,7 +1,7 @@
 """Every public docstring: one summary line, what is raised, and an example that runs.
 
 The examples themselves run as doctests (`make check`). A public name that lacks something
-fails by name; what other rooms still owe is listed in OWED, and a paid debt must be struck off.
+fails by name.
 """
 
 from __future__ import annotations
@@ -36,14 +36,6 @@ ROOMS = (
     "smoothed",
     "testing",
 )
-
-# What each name lacks: debts, to be paid and struck off, and not to grow.
-OWED: dict[str, set[str]] = {
-    "services.Shuffler": {"example"},
-    "services.SqliteStorage": {"example", "transaction: raises"},
-    "services.Upload": {"example"},
-    "services.seal_window": {"example"},
-}
 
 # Functions and methods by these names read and refuse arguments.
 _READING = re.compile(r"(^|_)(read|exact|require|check|refuse)(_|$)")
@@ -169,14 +161,8 @@ def _is_summary(doc: str) -> bool:
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_docstring_is_complete(name: str) -> None:
-    missing = _lacks(PUBLIC[name]) - OWED.get(name, set())
+    missing = _lacks(PUBLIC[name])
     assert not missing, f"{name} lacks {sorted(missing)}"
-
-
-def test_paid_debts_are_struck_off() -> None:
-    now = {name: _lacks(PUBLIC[name]) if name in PUBLIC else set() for name in OWED}
-    paid = {name: OWED[name] - lacks for name, lacks in now.items() if OWED[name] - lacks}
-    assert not paid, f"strike these off OWED: {paid}"
 
 
 def test_a_poor_docstring_fails() -> None:

@@ -308,8 +308,11 @@ def test_no_file_is_written_through_a_link(tmp_path: Path) -> None:
             write_parties(directory, small_task(), KEY)
     link = tmp_path / "state.sqlite"
     link.symlink_to(target)
-    with pytest.raises(OSError):
+    with pytest.raises(InvalidData, match="got a link"):
         SqliteStorage(link, ANALYZER_SCHEMA)
+    for path in (tmp_path, tmp_path / "absent" / "state.sqlite"):
+        with pytest.raises(InvalidData, match="Give another path"):
+            SqliteStorage(path, ANALYZER_SCHEMA)
     written = write_parties(tmp_path / "t", small_task(), KEY)
     name = f"ledger-{read_task(written.task).task_id.hex()[:16]}.db"
     (written.analyzer / name).symlink_to(target)

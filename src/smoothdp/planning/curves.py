@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
+from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_real, float_of
 from smoothdp.planning.make import plan
 from smoothdp.planning.result import Plan
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Query
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ def errors_by_size(
     >>> points[0].rmse > points[1].rmse
     True
     """
-    plans = ((n, plan(query, guarantee=guarantee, n_records=n, assuming=assuming)) for n in sizes)
+    numbers = _listed(sizes, "numbers of records, such as [100, 1000]")
+    plans = ((n, plan(query, guarantee=guarantee, n_records=n, assuming=assuming)) for n in numbers)
     return [_point(n, made) for n, made in plans]
 
 
@@ -69,9 +74,18 @@ def errors_by_epsilon(
             float_of(exact),
             plan(query, guarantee=guarantee, n_records=n_records, assuming=assuming),
         )
-        for x, guarantee in guarantees
+        for x, guarantee in _listed(guarantees, 'pairs such as [("1", PureDP("1"))]')
         for exact in [exact_real(x, name="epsilon")]
     ]
+
+
+def _listed(values: Iterable[_Item], expected: str) -> list[_Item]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidParameter(explain(expected, repr(values), "Give a list"))
+    found = list(values)
+    if not found:
+        raise InvalidParameter(explain(expected, "an empty list", "Name one at least"))
+    return found
 
 
 def _point(x: float, made: Plan) -> ErrorPoint:

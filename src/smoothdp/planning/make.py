@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import Rule, default_smoothing
@@ -24,6 +24,7 @@ from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 _SAMPLES = 800
+_MOST_RECORDS = 10**15
 _TIE = math.log(1.02)
 _RATES = 18
 _LEAST, _LEAST_FOR_BARS = 0.015, 0.006
@@ -95,6 +96,8 @@ def plan(
     (True, True)
     """
     n_records = exact_int(n_records, name="n_records", minimum=1)
+    if n_records > _MOST_RECORDS:
+        raise OutOfReach(explain("n_records <= 10^15", f"{n_records}", "Plan for fewer records"))
     _check(query, guarantee)
     level = None if confidence is None else Coverage.read(confidence).confidence
     assumption = read_assumption(assuming, query.bounds)

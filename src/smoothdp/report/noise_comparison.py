@@ -97,7 +97,9 @@ class NoiseTable:
         header = ("law", "theorem", "exact", "label", "s", "gap", "exact / lower bound")
         rows = [self._cells(row) for row in self.rows]
         bound = "no lower bound is known for this guarantee"
-        if self.least_deviation is not None:
+        if self.least_deviation == math.inf:
+            bound = "no noise has a finite one here"
+        elif self.least_deviation is not None:
             bound = f"no noise can have less than {self.least_deviation:.4g}"
         none = "".join(f"\n{row.family}: {row.why_not}" for row in self.rows if row.why_not)
         return (
@@ -140,10 +142,13 @@ class NoiseTable:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON."""
+        infinite = self.least_deviation == math.inf
         return {
             "guarantee": repr(self.guarantee),
             "smoothing": exact_text(self.smoothing),
-            "least_standard_deviation": self.least_deviation,
+            # JSON has no infinity.
+            "least_standard_deviation": None if infinite else self.least_deviation,
+            "least_is_infinite": infinite,
             "laws": [
                 {
                     "family": row.family,

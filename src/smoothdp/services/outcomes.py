@@ -32,8 +32,8 @@ class OutcomeStore:
         path: the file; made if it is not there.
 
     Raises:
-        InvalidData: another kind of file, or one of a newer program.
-        OSError: a link, or a path where no file can be made.
+        InvalidData: a link, another kind of file, one of a newer program, or a path where no file
+            can be made.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

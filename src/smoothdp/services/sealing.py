@@ -49,6 +49,19 @@ def seal_window(shuffler: Shuffler, task: Task, window: int) -> Sealed | None:
     as expired. Otherwise the order is drawn from the operating system, and the batch written
     and the reports deleted together: before the commit nobody has seen an order, after it
     there is one order only. An operator may call it before the window's end.
+
+    >>> import tempfile
+    >>> from smoothdp.services import PrivateKey, SqliteStorage, create_task
+    >>> from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=PrivateKey.generate().public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     storage = SqliteStorage(folder + "/shuffler.sqlite", SHUFFLER_SCHEMA)
+    ...     shuffler = Shuffler(storage, tasks=[task], issuing_key=b"a secret of 32 bytes")
+    ...     found = seal_window(shuffler, task, 7), seal_window(shuffler, task, 7)
+    ...     storage.close()
+    >>> found
+    (Sealed(window=7, state='EXPIRED', users=0), None)
     """
     place = (task.task_id, window)
     with shuffler.storage.transaction() as change:

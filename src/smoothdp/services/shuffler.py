@@ -21,7 +21,11 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An envelope, and the token of who sends it."""
+    """An envelope, and the token of who sends it.
+
+    >>> Upload("token", b"envelope").token
+    'token'
+    """
 
     token: str
     envelope: bytes
@@ -44,6 +48,27 @@ class Shuffler:
         issuing_key: what client tokens are made from.
         clock: seconds; tells only which window it is.
         reach: called at the named points of `faults.POINTS`.
+
+    >>> import tempfile
+    >>> from smoothdp.services import Client, OutcomeStore, PublicKey, SqliteStorage, create_task
+    >>> from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
+    >>> from smoothdp.services.tokens import issue_client_token
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=500,
+    ...     analyzer_key=PrivateKey.generate().public)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     storage = SqliteStorage(folder + "/shuffler.sqlite", SHUFFLER_SCHEMA)
+    ...     outcomes = OutcomeStore(folder + "/outcomes.sqlite")
+    ...     shuffler = Shuffler(storage, tasks=[task], issuing_key=b"a secret of 32 bytes")
+    ...     number, public = shuffler.keys.active()
+    ...     client = Client(task, outcomes)
+    ...     envelope = client.envelope(1, shuffler_key=(number, PublicKey.from_bytes(public)))
+    ...     upload = Upload(issue_client_token(b"a secret of 32 bytes", task.task_id), envelope)
+    ...     again = shuffler.accept([upload]) + shuffler.accept([upload])
+    ...     counted = shuffler.totals()["accepted"]
+    ...     storage.close(), outcomes.close()
+    (None, None)
+    >>> [outcome.name for outcome in again], counted
+    (['ACCEPTED', 'ACCEPTED'], 1)
     """
 
     def __init__(

@@ -104,13 +104,30 @@ class SqliteStorage:
         busy_seconds: how long to wait for another process that writes.
 
     Raises:
-        InvalidData: a link, or a file that is no database.
+        InvalidData: a link, a folder, a file that is no database, or one that cannot be opened.
+
+    >>> import tempfile
+    >>> schema = "CREATE TABLE IF NOT EXISTS box (item TEXT);"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     storage = SqliteStorage(folder + "/state.sqlite", schema)
+    ...     with storage.transaction() as change:
+    ...         _ = change.change("INSERT INTO box VALUES (?)", ("report",))
+    ...     found = storage.read("SELECT item FROM box")
+    ...     storage.close()
+    >>> found
+    [('report',)]
     """
 
     def __init__(self, path: Path | str, schema: str, *, busy_seconds: float = 30.0) -> None:
         self.path = Path(path)
-        handle = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-        os.fchmod(handle, 0o600)
+        try:
+            handle = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+            os.fchmod(handle, 0o600)
+        except OSError as error:
+            why = "a link" if self.path.is_symlink() else f"{error.strerror}"
+            raise InvalidData(
+                explain(f"a file of this service at {self.path}", why, "Give another path")
+            ) from None
         os.close(handle)
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
@@ -139,7 +156,11 @@ class SqliteStorage:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Run statements that take effect together and are on disk afterwards."""
+        """Run statements that take effect together and are on disk afterwards.
+
+        Raises:
+            StorageFull: the disk is full; nothing took effect.
+        """
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
