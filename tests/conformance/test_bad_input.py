@@ -176,11 +176,12 @@ def test_plans_refuse_what_is_no_list_and_too_many_records() -> None:
     from smoothdp.planning import errors_by_epsilon, errors_by_size
 
     query = sd.queries.Median((0, 100))
-    for sizes in (None, 7, "100", []):
+    refused: tuple[Any, ...] = (None, 7, "100", [])
+    for sizes in refused:
         with pytest.raises(InvalidParameter):
-            errors_by_size(query, sizes, guarantee=sd.PureDP(1))  # type: ignore[arg-type]
+            errors_by_size(query, sizes, guarantee=sd.PureDP(1))
         with pytest.raises(InvalidParameter):
-            errors_by_epsilon(query, sizes, n_records=100)  # type: ignore[arg-type]
+            errors_by_epsilon(query, sizes, n_records=100)
     with pytest.raises(OutOfReach):
         sd.plan(query, guarantee=sd.PureDP(1), n_records=10**30)
 
