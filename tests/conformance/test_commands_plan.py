@@ -70,7 +70,7 @@ def test_picture_and_public_sample(folder: Path, capsys: pytest.CaptureFixture[s
         (["release", "data.csv", "--column", "x", "--plan", "none.json"], "none.json"),
         (["release", "data.csv", "--column", "x", "--plan", "data.csv"], "a plan as JSON"),
         (["release", "data.csv", "--column", "x", *QUERY, "--confidence", "2"], "confidence"),
-        (["release", "data.csv", "--column", "x", *QUERY, "--sd-bound", "2"], "sd_bound"),
+        (["release", "data.csv", "--column", "x", *QUERY, "--sd-bound", "2"], "--sd-bound"),
     ],
 )
 def test_bad_input_leaves_one_line_and_no_file(

@@ -256,7 +256,9 @@ def test_a_value_outside_the_domain(flights: Path, capsys: pytest.CaptureFixture
     (flights.parent / "two.txt").write_text("A\nB\n")
     with pytest.raises(SystemExit):
         main(collect(flights, "dest", "--domain", str(flights.parent / "two.txt")))
-    assert "'C'" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "two.txt lists; got another in row 3 after the header" in shown
+    assert "'C'" not in shown
 
 
 def test_collect_charges_a_ledger_or_refuses(

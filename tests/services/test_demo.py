@@ -47,6 +47,53 @@ def test_the_demo_command_says_that_one_host_voids_the_assumption(tmp_path: Path
     assert "one host" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("column", "options", "rows"),
+    [
+        ("bit", [], {"sum": "40"}),
+        ("x", ["--above", "4"], {"sum": "80"}),
+        ("x", ["--bounds", "2", "8"], {"mean": "5"}),
+        ("name", ["--domain", "names.txt"], {"a": "80", "b": "40"}),
+    ],
+)
+def test_the_demo_command_shows_the_truth_beside_the_estimate(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    column: str,
+    options: list[str],
+    rows: dict[str, str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,bit,name\n" + "1,0,a\n5,1,b\n9,0,a\n" * 40)
+    Path("names.txt").write_text("a\nb\nc\n")
+    arguments = ["demo", "t.csv", "--column", column, *options, "--epsilon", "2"]
+    result = CliRunner().invoke(serve, arguments)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    shown = {words[0]: words for line in result.stderr.splitlines() if (words := line.split())}
+    assert "95% error" in result.stderr
+    figures = document.get("counts", document)
+    for name, truth in rows.items():
+        assert shown[name][-1] == truth
+        assert shown[name][1] == f"{figures.get(name, 0.0):.6g}"
+    # The released document is what was released: the truth is not in it.
+    assert "truth" not in result.stdout
+
+
+def test_a_column_that_needs_a_threshold_is_told_so(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x\n" + "0\n17\n" * 40)
+    for arguments, words in (
+        (["--column", "x"], "Give --above NUMBER"),
+        ([], "Expected --column with"),
+        (["--column", "x", "--above", "1", "--bounds", "0", "1"], "got 2 of them"),
+    ):
+        result = CliRunner().invoke(serve, ["demo", str(table), *arguments])
+        assert result.exit_code != 0
+        assert words in " ".join(result.stderr.replace("\u2502", " ").split())
+        assert "17" not in result.stderr.replace(str(table), "")
+
+
 @pytest.mark.parametrize(("missing", "users"), [("0", 120), ("public-drop", 80)])
 def test_the_demo_command_says_what_became_of_missing_values(
     tmp_path: Path, missing: str, users: int

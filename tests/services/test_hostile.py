@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter, LedgerError
 from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.batch import MOST_SLOTS_OF_BATCH, BatchHeader, n_parts
 from smoothdp.services.calls import ServiceError, connect, fetch_result, submit
@@ -316,7 +316,7 @@ def test_no_file_is_written_through_a_link(tmp_path: Path) -> None:
     written = write_parties(tmp_path / "t", small_task(), KEY)
     name = f"ledger-{read_task(written.task).task_id.hex()[:16]}.db"
     (written.analyzer / name).symlink_to(target)
-    with pytest.raises(OSError):
+    with pytest.raises(LedgerError, match="got a link"):
         AnalyzerParty.from_directory(written.analyzer)
     assert target.read_text() == "mine"
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
 import smoothdp as sd
+from smoothdp.cli.account_budget import read_budget
+from smoothdp.cli.files import open_ledger
 
 
 class _ShowByDefault(click.Group):
@@ -43,7 +44,7 @@ def show(file: Path, delta: str | None, as_json: bool, plot: Path | None) -> Non
     Example:
       smoothdp account show ledger.db --delta 1e-6
     """
-    found = sd.Account.of(sd.Ledger(file), delta=delta)
+    found = sd.Account.of(open_ledger(file), delta=delta)
     if plot is not None:
         click.echo(f"Picture: {found.draw(plot)}", err=True)
     click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())
@@ -60,7 +61,7 @@ def export(file: Path, jsonl: bool) -> None:
       smoothdp account export ledger.db --jsonl > ledger.jsonl
     """
     del jsonl
-    for entry in sd.Ledger(file).entries():
+    for entry in open_ledger(file).entries():
         click.echo(json.dumps(entry.to_dict()))
 
 
@@ -87,14 +88,6 @@ def create(
     Example:
       smoothdp account create ledger.db --epsilon 1 --delta 1e-6
     """
-    if sum(given is not None for given in (epsilon, rho, mu)) != 1 or (
-        delta is not None and epsilon is None
-    ):
-        raise click.UsageError("Expected --epsilon (or with --delta), --rho or --mu; give one.")
-    budget: Any
-    if epsilon is not None:
-        budget = sd.PureDP(epsilon) if delta is None else sd.ApproxDP(epsilon, delta=delta)
-    else:
-        budget = sd.ZCDP(rho or "") if mu is None else sd.GaussianDP(mu)
+    budget = read_budget(epsilon, delta, rho, mu, method)
     found = sd.Account.of(sd.Ledger(file, budget=budget, method=method))
     click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())

@@ -1,33 +1,51 @@
-"""The domain that ``smoothdp collect`` counts over: a file, or a number of hashed bins."""
+"""What ``smoothdp collect`` counts over, and which values of a column it refuses.
+
+A value of the column is private: it is never repeated in a message.
+"""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.cli.files import read_lines
+
+PUBLIC_DROP = "public-drop"
 
 
-def read_domain(
-    values: list[str], domain: Path | None, bins: int | None
-) -> tuple[list[str], list[str]]:
-    """Return the names of the domain, and the users' values as names of it."""
-    if domain is not None:
-        try:
-            names = [line.strip() for line in domain.read_text(encoding="utf-8-sig").splitlines()]
-        except (OSError, UnicodeDecodeError) as error:
-            raise click.UsageError(
-                f"Expected a readable file of values {domain}; got {type(error).__name__}. "
-                "Check the path."
-            ) from None
-        return [name for name in names if name], values
-    assert bins is not None
-    if not 1 <= bins <= 10**7:
-        raise click.UsageError(f"Expected --bins from 1 to 10000000; got {bins}. Mend it.")
-    return [f"bin {place}" for place in range(bins)], [_hashed(value, bins) for value in values]
+def read_domain(path: Path) -> list[str]:
+    """Return the public values of a file, one a line."""
+    return read_lines(path, "values")
 
 
-def _hashed(value: str, bins: int) -> str:
-    """Return the bin of a text: the same for everybody, so no secret and no protection."""
-    digest = hashlib.blake2b(value.encode(), digest_size=16).digest()
-    return f"bin {int.from_bytes(digest) % bins}"
+def require_known(
+    values: Sequence[str], domain: Sequence[str], path: Path, *, column: str, missing: str | None
+) -> None:
+    """Raise UsageError unless all values of a column are in the domain that a file lists."""
+    known = frozenset(domain)
+    place = next((i for i, value in enumerate(values) if value not in known), None)
+    if place is not None:
+        raise click.UsageError(
+            f"Expected values of column {column!r} that {path} lists; got "
+            f"another{_at(place, missing)}. Add it to that file if it is public, or mend the data."
+        )
+
+
+def require_bits(numbers: NDArray[np.float64], *, column: str, missing: str | None) -> None:
+    """Raise UsageError unless a column holds 0 and 1 alone."""
+    wrong = np.flatnonzero((numbers != 0) & (numbers != 1))
+    if wrong.size:
+        raise click.UsageError(
+            f"Expected the values 0 and 1 in column {column!r}, or --above, --bounds or --domain; "
+            f"got another number{_at(int(wrong[0]), missing)}. Give --above NUMBER to collect how "
+            "many are above it, or --bounds LOW HIGH for the mean."
+        )
+
+
+def _at(place: int, missing: str | None) -> str:
+    # Where rows were left out, a place among the rest is no row of the file.
+    return "" if missing == PUBLIC_DROP else f" in row {place + 1} after the header"

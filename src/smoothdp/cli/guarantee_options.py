@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import smoothdp as sd
+from smoothdp.cli.positive_options import require_positive
 
 _KINDS = ("pure", "approx", "zcdp", "tcdp")
 _OPTIONS = (
@@ -37,6 +38,16 @@ def read_guarantee(
             zcdp with rho, approx with delta, else pure.
         epsilon, delta, rho, omega: what was given on the command line.
     """
+    if epsilon is None and rho is None and kind not in ("zcdp", "tcdp"):
+        given = " alone" if delta or omega else ""
+        raise click.UsageError(
+            "Expected a guarantee: --epsilon (pure DP), --epsilon and --delta (approximate DP), "
+            "--rho (zCDP), or --rho and --omega (tCDP); got "
+            f"{'--delta' if delta else '--omega' if omega else 'none'}{given}. Give one, such as "
+            "--epsilon 1."
+        )
+    require_positive("--epsilon", epsilon)
+    require_positive("--rho", rho)
     if kind is None:
         kind = "tcdp" if omega else "zcdp" if rho else "approx" if delta else "pure"
     concentrated = kind in ("zcdp", "tcdp")
@@ -47,7 +58,8 @@ def read_guarantee(
         )
     if not concentrated and (epsilon is None or rho is not None):
         raise click.UsageError(
-            f"Expected --epsilon, and no --rho, with {kind}; got other options. Give epsilon."
+            f"Expected --epsilon, and no --rho, with {kind}; got --rho. Use --epsilon instead, or "
+            "--guarantee zcdp."
         )
     if (kind == "approx") != (delta is not None):
         raise click.UsageError("Expected --delta with approx and with nothing else. Mend it.")

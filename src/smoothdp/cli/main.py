@@ -20,6 +20,8 @@ from smoothdp.cli.results import results
 from smoothdp.cli.serve import serve
 from smoothdp.cli.submit import submit
 from smoothdp.cli.task import task
+from smoothdp.cli.words import speak_in_options
+from smoothdp.data.refusals import reason
 from smoothdp.errors import PrivacyWarning, SmoothdpError
 
 
@@ -42,6 +44,7 @@ _COMMANDS = (
     *(task, serve, submit, results, papers, cite),
 )
 for command in _COMMANDS:
+    speak_in_options(command)
     commands.add_command(command)
 
 
@@ -62,6 +65,19 @@ def main(arguments: list[str] | None = None) -> None:
             sys.exit(2)
         except click.Abort:
             sys.exit(130)
-        except (SmoothdpError, OSError) as error:
+        except SmoothdpError as error:
             print(f"Error: {error}", file=sys.stderr)
             sys.exit(2)
+        except OSError as error:
+            print(f"Error: {_about_file(error)}", file=sys.stderr)
+            sys.exit(2)
+
+
+def _about_file(error: OSError) -> str:
+    """Return which file failed, and why."""
+    if error.filename is None:
+        return str(error)
+    return (
+        f"Expected to read or write {error.filename}; got {reason(error)}. Check the path, and the "
+        "rights to it."
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
+from smoothdp.data.refusals import reason
 
 
 def read_model(path: Path) -> sd.DataModel:
@@ -17,7 +18,7 @@ def read_model(path: Path) -> sd.DataModel:
             lines = [row for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise click.UsageError(
-            f"Expected a readable CSV file {path}; got {type(error).__name__}. Check the path."
+            f"Expected a readable CSV file {path}; got {reason(error)}. Check the path."
         ) from None
     if len(lines) < 2 or len(lines[0]) < 3:
         raise click.UsageError(

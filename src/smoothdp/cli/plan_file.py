@@ -8,21 +8,20 @@ from typing import Any
 import click
 
 import smoothdp as sd
+from smoothdp.data.refusals import reason
 
 
 def read_plan(path: Path) -> sd.Plan:
     """Return the plan of a file that ``smoothdp plan --out`` wrote."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(
-            f"Expected a plan in {path}; got: {error.strerror}. Make one with smoothdp plan."
-        ) from None
-    except UnicodeDecodeError:
-        raise click.UsageError(
-            f"Expected a plan in {path}; got bytes that are no text. Use a file of smoothdp plan."
-        ) from None
-    return sd.plan_from_json(text)
+        return sd.plan_from_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        found = reason(error)
+    except (sd.InvalidData, sd.InvalidParameter) as error:
+        found = str(error).partition("; got ")[2].partition(". ")[0] or "something else"
+    raise click.UsageError(
+        f"Expected a plan as JSON in {path}; got {found}. Give a file that smoothdp plan wrote."
+    )
 
 
 def check_size(plan: sd.Plan, n_records: int) -> None:

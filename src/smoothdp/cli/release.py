@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import smoothdp as sd
+from smoothdp.cli.files import open_ledger
 from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
 from smoothdp.cli.missing import missing_note, missing_option
 from smoothdp.cli.plan_file import check_size, read_plan
@@ -73,7 +74,7 @@ def release(
         "confidence": confidence,
         "covers": covers,
         "sd_bound": sd_bound,
-        "ledger": None if ledger is None else sd.Ledger(ledger),
+        "ledger": None if ledger is None else open_ledger(ledger),
     }
     if plan is not None:
         if any((statistic, bounds, trim, quantile, kind, epsilon, delta, rho, omega)):

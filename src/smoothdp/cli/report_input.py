@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-import smoothdp as sd
 from smoothdp.cli.measure_input import read_counts, read_mechanism
 from smoothdp.cli.model_file import read_model
 from smoothdp.cli.plan_file import read_plan
 from smoothdp.cli.progress import progress_bar
+from smoothdp.cli.report_protocol import report_protocol
+from smoothdp.data.refusals import reason
 from smoothdp.report import html
 
 _SAMPLE = ("sampling_rate", "n_draws", "sampling", "keep_probability")
@@ -45,7 +46,7 @@ def make_report(command: str, given: dict[str, Any]) -> html.HtmlReport:
     if subject == "release":
         return html.report_release(_text(given["release"]), command=command)
     if subject == "protocol":
-        return _protocol(command, given)
+        return report_protocol(command, given)
     sample = {name: given[name] for name in _SAMPLE}
     sample["sampling"] = given["sampling"] or "without_replacement"
     if subject == "counts":
@@ -70,18 +71,6 @@ def make_report(command: str, given: dict[str, Any]) -> html.HtmlReport:
         )
 
 
-def _protocol(command: str, given: dict[str, Any]) -> html.HtmlReport:
-    _need(given, "n", "epsilon", "delta")
-    return html.report_protocol(
-        given["protocol"],
-        given["n"],
-        guarantee=sd.ApproxDP(given["epsilon"], delta=given["delta"]),
-        n_bins=given["bins"],
-        n_bits=given["n_bits"],
-        command=command,
-    )
-
-
 def _need(given: dict[str, Any], *names: str) -> None:
     missing = [f"--{name}" for name in names if given[name] is None]
     if missing:
@@ -91,8 +80,8 @@ def _need(given: dict[str, Any], *names: str) -> None:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
+    except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(
-            f"Expected what smoothdp release --json prints in {path}; got bytes that are no "
-            "text. Give that file."
+            f"Expected what smoothdp release --json prints in {path}; got {reason(error)}. Give "
+            "that file."
         ) from None

@@ -20,7 +20,7 @@ import click
 @click.option("--analyzer", required=True, help="Address of the analyser, https://...")
 @click.option("--wait", type=click.FloatRange(0), default=0.0, help="Seconds to wait for it.")
 def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
-    """Print the result of WINDOW as JSON; exit 3 while there is none.
+    """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
 
     \b
     Example:
@@ -32,11 +32,14 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
     end = time.monotonic() + wait
     with services.connect(analyzer) as http:
         while True:
-            found = services.fetch_result(http, task_id=task.task_id, window=window, token=token)
+            found, state = services.look_up_result(
+                http, task_id=task.task_id, window=window, token=token
+            )
             if found is not None or time.monotonic() >= end:
                 break
             time.sleep(0.5)
     if found is None:
-        click.echo("Not released yet.", err=True)
+        why = services.missing_sentence(task, window, state=state, now=time.time())
+        click.echo(why, err=True)
         raise SystemExit(3)
     click.echo(json.dumps(found, indent=2))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-import smoothdp as sd
-from smoothdp.cli.collect_input import read_domain
 from smoothdp.cli.missing import missing_note
+from smoothdp.cli.positive_options import require_positive
+from smoothdp.cli.serve_demo_input import read_data
 from smoothdp.cli.serve_poll import run_poll
 
 _MADE_UP = [int(user % 3 == 0) for user in range(600)]
@@ -18,7 +19,7 @@ _MADE_UP = [int(user % 3 == 0) for user in range(600)]
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--column", help="Column of FILE (CSV or Parquet).")
+@click.option("--column", help="Column of FILE (CSV or Parquet): one row a user.")
 @click.option("--above", type=float, help="Collect how many values are above this number.")
 @click.option("--bounds", nargs=2, help="Collect the sum and mean, values clipped to these.")
 @click.option("--domain", type=click.Path(path_type=Path), help="Collect counts: file of values.")
@@ -41,40 +42,49 @@ def demo(
 ) -> None:
     """Run everything on this machine: a client per row, a shuffler, an analyser; print the result.
 
-    Without FILE, 600 made-up users of whom 200 hold a 1.
+    Without FILE, 600 made-up users of whom 200 hold a 1. With FILE, --column names what each
+    user holds. Choose one of --above, --bounds and --domain; without any, the column holds 0 and 1.
+    The result is JSON on stdout; beside it, on stderr, the truth, which only a demo knows.
 
     \b
-    Example:
+    Examples:
+      smoothdp serve demo flights.csv --column late
       smoothdp serve demo flights.csv --column dep_delay --above 15
       smoothdp serve demo --poll
     """
+    require_positive("--epsilon", epsilon)
     if poll:
         if file is not None:
-            raise click.UsageError("Expected either FILE or --poll.")
+            raise click.UsageError(
+                f"Expected either FILE or --poll; got --poll and {file}. Leave one out."
+            )
         run_poll(question, epsilon, delta)
         return
     from smoothdp import services
 
-    say = partial(click.echo, err=True)
-    run = partial(services.demonstrate, say=say, epsilon=epsilon, delta=delta)
     chosen = [option is not None for option in (above, bounds, domain)].count(True)
-    if file is None:
-        if chosen or column or missing:
-            raise click.UsageError("Expected FILE with --column; got none. Give a CSV file.")
-        found = run(_MADE_UP)
-    elif column is None or chosen != 1:
-        raise click.UsageError("Expected --column and one of --above, --bounds, --domain.")
-    elif domain is not None:
-        values = sd.read_column(file, column, kind="category", missing=missing)
-        names, values = read_domain(values, domain, None)
-        found = run(values, protocol="histogram", domain=names)
-    else:
-        numbers = sd.read_column(file, column, missing=missing)
-        if bounds is not None:
-            found = run(list(numbers), protocol="real_sum", bounds=bounds)
-        else:
-            found = run([int(value > above) for value in numbers])
+    if file is None and (chosen or column or missing):
+        raise click.UsageError(
+            "Expected FILE with --column, --above, --bounds, --domain and --missing; got none. "
+            "Give a CSV or Parquet file, or no options for made-up users."
+        )
+    if file is not None and column is None:
+        raise click.UsageError(
+            f"Expected --column with {file}; got none. Name the column that holds the data."
+        )
+    if chosen > 1:
+        raise click.UsageError(
+            f"Expected one of --above, --bounds and --domain, or none for a column of 0 and 1; got "
+            f"{chosen} of them. Say what to collect."
+        )
+    data: list[Any] = _MADE_UP
+    options: dict[str, Any] = {}
+    if file is not None and column is not None:
+        data, options = read_data(file, column, above, bounds, domain, missing)
+    say = partial(click.echo, err=True)
+    found = services.demonstrate(data, say=say, epsilon=epsilon, delta=delta, **options)
     click.echo(json.dumps(found.document, indent=2))
+    say(services.compare(found, data))
     if missing is not None:
-        click.echo(missing_note(missing), err=True)
-    click.echo(services.ONE_HOST, err=True)
+        say(missing_note(missing))
+    say(services.ONE_HOST)

@@ -14,7 +14,9 @@ def run_poll(question: str | None, epsilon: str, delta: str) -> None:
 
     with poll_on_loopback(question=question or QUESTION, epsilon=epsilon, delta=delta) as poll:
         click.echo(
-            f"{len(MADE_UP)} made-up people have answered. Your link, for one answer:", err=True
+            f"{len(MADE_UP)} made-up people have answered, {sum(MADE_UP)} of them yes. "
+            "Your link, for one answer:",
+            err=True,
         )
         click.echo(poll.link)
         click.prompt("Enter closes the poll", default="", show_default=False, err=True)

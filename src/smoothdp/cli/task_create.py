@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from smoothdp.cli.collect_input import read_domain
+from smoothdp.cli.positive_options import require_positive
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
@@ -47,7 +48,8 @@ def create(
     """
     from smoothdp import services
 
-    names, _ = read_domain([], domain, None) if domain else ([], [])
+    require_positive("--epsilon", promise["epsilon"])
+    names = read_domain(domain) if domain else []
     if (protocol == "histogram") != bool(names) or (protocol == "real-sum") != bool(bounds):
         raise click.UsageError(
             "Expected --domain with a file of names for a histogram, --bounds for a real-sum, "

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.data.csv_file import csv_values
+from smoothdp.data.missing import require_number
 from smoothdp.data.parquet_file import parquet_numbers, parquet_texts
-from smoothdp.data.refusals import no_rows
+from smoothdp.data.refusals import no_number, no_rows
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 
 Kind = Literal["number", "category"]
@@ -37,12 +38,15 @@ def read_column(
         column: the name of the column in the header.
         kind: "number" (an array of floats) or "category" (a list of texts).
         missing: None refuses missing values; another text is a public constant that takes
-            their place, so that the number of records stays; "public-drop" leaves those
-            rows out: the caller declares as public who has no value.
+            their place (a number where numbers are read), so that the number of records
+            stays; "public-drop" leaves those rows out: the caller declares as public who has
+            no value. A value is missing where its field is empty.
 
     Raises:
         InvalidData: the file or column is missing, empty or malformed; a value is missing,
-            or is not a finite number where numbers are read; no row is left.
+            or is not a finite number where numbers are read; no row is left. No message
+            has a value of the column in it.
+        InvalidParameter: another kind; ``missing`` is no number where numbers are read.
         MissingExtra: Parquet without the ``data`` extra.
 
     >>> import tempfile
@@ -61,6 +65,7 @@ def read_column(
         raise InvalidParameter(
             explain('kind "number" or "category"', f"kind={kind!r}", "Use one of the two")
         )
+    require_number(missing)
     parts, row = [], 1
     for chunk in _values(path, column, missing):
         parts.append(_numbers(chunk, row, column))
@@ -143,13 +148,13 @@ def _existing(path: str | Path) -> tuple[Path, str]:
     file = Path(path)
     ending = file.suffix.lower()
     if file.is_dir():
-        raise InvalidData(explain("a file", f"the directory {file}", "Name a file in it"))
+        raise InvalidData(explain("a file", f"the directory {str(file)!r}", "Name a file in it"))
+    if not file.exists():
+        raise InvalidData(explain(f"the file {file}", "no such file", "Check the path"))
     if ending not in (".csv", ".tsv", ".parquet"):
         raise InvalidData(
             explain("a file ending in .csv, .tsv or .parquet", f"{file}", "Convert or rename it")
         )
-    if not file.is_file():
-        raise InvalidData(explain(f"the file {file}", "no such file", "Check the path"))
     if file.stat().st_size == 0:
         raise InvalidData(explain(f"a header line in {file}", "an empty file", "Check the file"))
     return file, ending
@@ -167,13 +172,7 @@ def _numbers(
     except ValueError:
         pass
     place = next(i for i, value in enumerate(values) if not _is_finite(value))
-    raise InvalidData(
-        explain(
-            f"finite numbers in column {column!r}",
-            f"{str(values[place])!r} in row {first_row + place} after the header",
-            "Mend that value",
-        )
-    )
+    raise no_number(column, first_row + place, str(values[place]))
 
 
 def _is_finite(value: str | np.float64) -> bool:

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import math
+
 from smoothdp.data.refusals import missing_value
+from smoothdp.errors import InvalidParameter, explain
 
 PUBLIC_DROP = "public-drop"
 """Leave rows without a value out: the caller declares who has none as public."""
+
+
+def require_number(missing: str | None) -> None:
+    """Raise InvalidParameter unless what takes the place of missing numbers is a finite number."""
+    if missing is None or missing == PUBLIC_DROP:
+        return
+    try:
+        good = math.isfinite(float(missing)) and "_" not in missing
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidParameter(
+            explain(
+                f'a number or "{PUBLIC_DROP}" for missing numbers (missing=, --missing)',
+                repr(missing),
+                "It is what takes the place of empty fields, not how the file marks them",
+            )
+        )
 
 
 def without_missing(

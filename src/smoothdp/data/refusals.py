@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from smoothdp.errors import InvalidData, explain
 
+_MARKS = frozenset(
+    ("na", "n/a", "#n/a", "nan", "null", "nil", "none", "missing", "-", ".", "?", "")
+)
 _NAMES_SHOWN = 20
 
 
@@ -34,6 +38,35 @@ def missing_value(column: str, row: int) -> InvalidData:
     )
 
 
+def no_number(column: str, row: int, text: str) -> InvalidData:
+    """Return the error for a text in a column of numbers, which it does not repeat: it is private.
+
+    >>> print(no_number("delay", 7, "NA"))  # doctest: +ELLIPSIS
+    Expected finite numbers in column 'delay'; got a mark for a missing value in row 7 after ...
+    """
+    word = text.strip().lower()
+    kind, remedy = "text", "Name a column of numbers, or write a number there"
+    if word in _MARKS:
+        kind = "a mark for a missing value"
+        remedy = "Leave such fields empty, then say what takes their place (missing=, --missing)"
+    elif _is_infinite(word):
+        kind, remedy = "an infinite number", "Write a finite number there, such as a public bound"
+    elif "_" in word or "," in word:
+        kind, remedy = "text that looks like a number", "Write it with digits and a point alone"
+    return InvalidData(
+        explain(
+            f"finite numbers in column {column!r}", f"{kind} in row {row} after the header", remedy
+        )
+    )
+
+
+def _is_infinite(word: str) -> bool:
+    try:
+        return math.isinf(float(word))
+    except ValueError:
+        return False
+
+
 def no_rows(path: Path) -> InvalidData:
     """Return the error for a file without records."""
     return InvalidData(explain(f"rows in {path}", "a header alone", "Check the file"))
@@ -41,5 +74,18 @@ def no_rows(path: Path) -> InvalidData:
 
 def unreadable(path: Path, error: Exception) -> InvalidData:
     """Return the error for a file that the system or a library cannot read."""
-    reason = (getattr(error, "strerror", None) or str(error)).splitlines()[0]
-    return InvalidData(explain(f"a readable file at {path}", reason, "Check the file"))
+    return InvalidData(explain(f"a readable file at {path}", reason(error), "Check the file"))
+
+
+def reason(error: Exception) -> str:
+    """Return in words why a file could not be read.
+
+    >>> reason(FileNotFoundError(2, "No such file or directory", "a.csv"))
+    'no such file'
+    """
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, UnicodeDecodeError):
+        return "bytes that are no text"
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text).splitlines()[0]

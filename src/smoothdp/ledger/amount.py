@@ -52,7 +52,13 @@ class Amount:
         except ValueError:
             parts = Fraction(0), Fraction(0)
         if not parts[1] > 0:
-            raise InvalidData(explain("an amount as text", f"{text[:40]!r}", "Use Amount.text()"))
+            raise InvalidData(
+                explain(
+                    "an amount as text, such as 3/10 or 1/2 + ln 3",
+                    f"{text[:40]!r}",
+                    "Use what a ledger or a budget prints",
+                )
+            )
         return cls(*parts)
 
     def text(self) -> str:

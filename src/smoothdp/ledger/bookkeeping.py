@@ -107,8 +107,8 @@ def _time_after(last: Entry | None, now: datetime, path: Path) -> datetime:
             explain(
                 f"a clock not before the last entry ({last.time})",
                 now.isoformat(),
-                "Nothing was charged. Set the clock right; if the entry was written in a wrong "
-                "future, pass clock= with a time after it",
+                "Nothing was charged. Set this machine's clock right (in Python: or pass clock=, "
+                "if the entry was written in a wrong future)",
             )
         )
     return max(before, now)

@@ -94,9 +94,9 @@ def _concentrated(budget: Guarantee, conversion_delta: Parameter | None) -> Filt
     if not isinstance(budget, ApproxDP) or budget.exact_delta == 0:
         raise InvalidParameter(
             explain(
-                'a budget ApproxDP(epsilon, delta=) with delta > 0 for method="concentrated"',
+                "a budget in epsilon and delta > 0 for the method concentrated",
                 f"{budget!r}",
-                "Leave method out",
+                "Give such a budget, or leave the method out",
             )
         )
     conversion = budget.exact_delta / 2

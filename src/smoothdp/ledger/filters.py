@@ -81,8 +81,8 @@ class Filter(ABC):
                     f"a claim that a budget of {type(self.budget).__name__} can be charged with "
                     f"({', '.join(self.limits)})",
                     f"{claim!r}",
-                    "Pass claim= with what it implies in the budget's notion, such as "
-                    "ApproxDP(epsilon, delta=) for a budget in epsilon and delta",
+                    "Ask for a guarantee of the budget's kind, or use a ledger with another budget "
+                    "(in Python: or pass claim= with what follows in the budget's notion)",
                 )
             )
         return found

@@ -108,9 +108,10 @@ class Ledger:
         if wanted is not None and wanted != self._filter:
             raise InvalidParameter(
                 explain(
-                    f"the budget of this ledger, {self._filter.budget!r}, kept as it was",
-                    f"budget={budget!r}, method={method or 'basic'!r}",
-                    "Leave budget out, or give another path",
+                    f"the budget that the ledger {self.path} has, {self._filter.budget!r}",
+                    f"another budget or method, {budget!r} by the method {method or 'basic'}",
+                    "A budget is never changed: use the ledger as it is (in Python: leave "
+                    "budget= out), or give another path",
                 )
             )
         last_entry(tail, self.path)
@@ -159,14 +160,26 @@ class Ledger:
         charged = read_charged(mechanism, claim)
         self._next_row(charged, self._filter.price(charged.claim), self._store.tail())
 
-    def entries(self) -> list[Entry]:
-        """Return all entries, oldest first, each checked against its digest."""
-        head, rows = self._store.rows()
+    def entries(self, *, after: Entry | None = None) -> list[Entry]:
+        """Return the entries, oldest first, each checked against its digest.
+
+        Args:
+            after: an entry of this ledger: those that came later alone are returned, and none
+                before it is read. So who keeps the last entry sees each entry once.
+
+        Raises:
+            LedgerError: the file failed, is another one, was damaged, or has lost ``after``.
+        """
+        head, rows = self._store.rows(1 if after is None else after.number)
         self._check_same(head)
-        previous = [head.identity, *(row.digest for row in rows)]
+        previous = head.identity
+        if after is not None:
+            if not rows or (rows[0].number, rows[0].digest) != (after.number, after.digest):
+                raise damaged(self.path, f"entry {after.number} is not what was read before")
+            previous, rows = after.digest, rows[1:]
+        chain = [previous, *(row.digest for row in rows)]
         return [
-            checked_entry(row, digest, self.path)
-            for row, digest in zip(rows, previous, strict=False)
+            checked_entry(row, digest, self.path) for row, digest in zip(rows, chain, strict=False)
         ]
 
     def amounts(self) -> dict[str, tuple[Amount, Amount, Amount]]:

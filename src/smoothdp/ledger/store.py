@@ -87,12 +87,12 @@ class Store:
         """Return the ledger and its last entry."""
         return self._patiently(lambda: self._read(lambda c, head: _tail(c, head)))
 
-    def rows(self) -> tuple[Head, list[Row]]:
-        """Return the ledger and all its entries."""
-        query = "SELECT number, body, digest FROM entry ORDER BY number"
+    def rows(self, first: int = 1) -> tuple[Head, list[Row]]:
+        """Return the ledger and its entries from a number on; no others are read."""
+        query = "SELECT number, body, digest FROM entry WHERE number >= ? ORDER BY number"
 
         def read(connection: sqlite3.Connection, head: Head) -> tuple[Head, list[Row]]:
-            return head, [Row(*row) for row in connection.execute(query)]
+            return head, [Row(*row) for row in connection.execute(query, (first,))]
 
         return self._patiently(lambda: self._read(read))
 
@@ -169,17 +169,17 @@ class Store:
 _REMEDIES = {
     "SQLITE_BUSY": (
         "a ledger that is free within the timeout",
-        "Another process holds it: try again, or raise timeout",
+        "Another process holds it: try again (in Python: or raise timeout=)",
     ),
     "SQLITE_READONLY": ("a ledger that can be written", "Get the right to write file and folder"),
     "SQLITE_CANTOPEN": (
         "a ledger in a folder that can be written",
-        "Check the path; smoothdp account create, or budget=, makes a ledger",
+        "Check the path; smoothdp account create makes a ledger (in Python: budget=)",
     ),
     "SQLITE_FULL": ("room on the disk", "Make room, then charge again"),
     "SQLITE_IOERR": (
         "a disk that works and has room",
-        "Look at entries() before charging again: the charge may be there",
+        "Look at the entries before charging again: the charge may be there",
     ),
     "SQLITE_CORRUPT": ("an undamaged ledger", "Restore it, and count what is missing as spent"),
     "SQLITE_NOTADB": ("a ledger", "This file is something else: give another path"),

@@ -15,10 +15,10 @@ except ImportError:
     raise MissingExtra("the services (cryptography 47 or later)", "serve") from None
 
 from smoothdp.services.analyzer import Analyzer
-from smoothdp.services.calls import ServiceError, connect, fetch_result, submit
+from smoothdp.services.calls import ServiceError, connect, fetch_result, look_up_result, submit
 from smoothdp.services.client import Client
 from smoothdp.services.create import create_task
-from smoothdp.services.demo import ONE_HOST, Demonstration, demonstrate
+from smoothdp.services.demo import ONE_HOST, Demonstration, compare, demonstrate
 from smoothdp.services.hybrid import PrivateKey, PublicKey
 from smoothdp.services.ingest import Outcome
 from smoothdp.services.key_files import read_task, read_token, write_parties
@@ -31,6 +31,7 @@ from smoothdp.services.storage import SqliteStorage
 from smoothdp.services.task import Task
 from smoothdp.services.tokens import token_hash
 from smoothdp.services.web_poll import PUBLISHED, poll_link, poll_routes, publish
+from smoothdp.services.window_state import missing_sentence
 
 __all__ = [
     "ONE_HOST",
@@ -49,11 +50,14 @@ __all__ = [
     "SqliteStorage",
     "Task",
     "Upload",
+    "compare",
     "connect",
     "create_task",
     "demonstrate",
     "fetch_result",
     "issue_tokens",
+    "look_up_result",
+    "missing_sentence",
     "on_loopback",
     "poll_link",
     "poll_routes",

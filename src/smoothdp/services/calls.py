@@ -23,6 +23,15 @@ _MOST_ANSWER = 1 << 22
 _MOST_WORDS = 300
 
 
+_REMEDIES = {
+    Outcome.UNAUTHORIZED.value: "Ask who runs the shuffler for a token of this task",
+    Outcome.UNKNOWN_TASK.value: "Check the address: this shuffler serves another task",
+    Outcome.CLOSED.value: "Send in the next window",
+    Outcome.TOO_EARLY.value: "Set this machine's clock right",
+    Outcome.QUOTA.value: "A report of this token was taken in this window; send in the next",
+}
+
+
 class ServiceError(SmoothdpError, RuntimeError):
     """A service refused a request, or could not be reached."""
 
@@ -78,7 +87,9 @@ def ask(
     except httpx.TransportError as error:
         raise Unreachable(
             explain(
-                f"an answer from {http.base_url}", type(error).__name__, "Check that it runs there"
+                f"an answer from {http.base_url}",
+                f"none ({type(error).__name__})",
+                "Check the address, and that the service runs there",
             )
         ) from None
 
@@ -140,7 +151,7 @@ def submit(
     """
     path = f"/v1/tasks/{client.task.task_id.hex()}/reports"
     at = client.window_now() if window is None else window
-    problem = "no answer"
+    problem = ServiceError(explain("an attempt to send", f"attempts={attempts}", "Allow one"))
     for attempt in range(attempts):
         if attempt:
             pause(min(30.0, 0.2 * 2**attempt))
@@ -148,14 +159,15 @@ def submit(
             envelope = client.envelope(datum, shuffler_key=shuffler_key(http), window=at)
             answer = ask(http, "POST", path, token=token, body=envelope)
         except Unreachable as error:
-            problem = str(error)
+            problem = error
             continue
         if answer.status == Outcome.ACCEPTED.value:
             return
-        problem = answer.words()
+        remedy = _REMEDIES.get(answer.status, "Try again: the same report is sent")
+        problem = ServiceError(explain("the shuffler to take the report", answer.words(), remedy))
         if answer.status < 500 and answer.status not in (Outcome.OUTDATED_KEY.value, 408):
             break
-    raise ServiceError(explain("the shuffler to take the report", problem, "Try again"))
+    raise problem
 
 
 def putting(http: httpx.Client, token: str) -> Put:
@@ -173,7 +185,7 @@ def putting(http: httpx.Client, token: str) -> Put:
 def fetch_result(
     http: httpx.Client, *, task_id: bytes, window: int, token: str
 ) -> dict[str, Any] | None:
-    """Return the result of a window as a document; None while there is none yet.
+    """Return the result of a window as a document; None while there is none.
 
     Raises:
         ServiceError: it was refused, and why.
@@ -196,13 +208,45 @@ def fetch_result(
     >>> found is None
     True
     """
+    return look_up_result(http, task_id=task_id, window=window, token=token)[0]
+
+
+def look_up_result(
+    http: httpx.Client, *, task_id: bytes, window: int, token: str
+) -> tuple[dict[str, Any] | None, str]:
+    """Return (result, "") of a window, or (None, what the analyser says of its state).
+
+    The state is one of those in `window_state`, or whatever else the other end wrote.
+
+    Raises:
+        ServiceError: it was refused, and why.
+
+    >>> analyzer = httpx.MockTransport(lambda _: httpx.Response(202, json={"state": "open"}))
+    >>> with httpx.Client(base_url="https://x", transport=analyzer) as http:
+    ...     look_up_result(http, task_id=bytes(32), window=7, token="")
+    (None, 'open')
+    """
     path = f"/v1/tasks/{task_id.hex()}/results/{window}"
     answer = ask(http, "GET", path, token=token)
     if answer.status == 202:
-        return None
-    if answer.status != 200:
-        raise ServiceError(explain("a released result", answer.words(), "Ask the analyser"))
-    return answer.document()
+        return None, str(answer.document().get("state"))
+    if answer.status == 200:
+        return answer.document(), ""
+    expected, got, remedy = "a released result", answer.words(), "Ask who runs the analyser"
+    if answer.status == 401:
+        got, remedy = "401, the token was refused", "Give the directory of this task's collector"
+    elif answer.status == 404:
+        got, remedy = "404, a task that it does not know", "Check the address of the analyser"
+    elif answer.status == 403:
+        got = f"a window that was refused for good: {_refusal(answer)}"
+        remedy = "Nothing of this window will be released"
+    raise ServiceError(explain(f"{expected} of window {window}", got, remedy))
+
+
+def _refusal(answer: Answer) -> str:
+    """Return why, without what could steer a terminal."""
+    why = str(answer.document().get("reason"))[:_MOST_WORDS]
+    return "".join(c for c in why if c.isprintable())
 
 
 def connect(url: str) -> httpx.Client:
@@ -216,6 +260,10 @@ def connect(url: str) -> httpx.Client:
     ...     str(http.base_url)
     'https://shuffler.example'
     """
+    if not isinstance(url, str):
+        raise InvalidParameter(
+            explain("an address such as https://shuffler.example", repr(url)[:80], "Give a text")
+        )
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

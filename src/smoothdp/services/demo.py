@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from smoothdp.exact.parameters import exact_fraction
 from smoothdp.services.calls import connect, fetch_result, submit
 from smoothdp.services.client import Client
 from smoothdp.services.create import create_task
@@ -20,12 +23,14 @@ from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens
 from smoothdp.services.running import on_loopback
 from smoothdp.services.sealing import seal_window
 from smoothdp.services.task import Task
+from smoothdp.text import table
 
 ONE_HOST = (
     "Shuffler and analyser run on one host here: whoever controls it sees both, so the promise "
     "above does not hold for this demonstration, only for two parties that keep apart."
 )
 _AT_ONCE = 8
+_ROWS = 10
 Say = Callable[[str], None]
 
 
@@ -149,3 +154,46 @@ def demonstrate(
     for storage in (outcomes, shuffling.shuffler.storage, analyzing.analyzer.storage):
         storage.close()
     return Demonstration(task, document, totals, time.perf_counter() - began)
+
+
+def compare(found: Demonstration, data: Sequence[Any]) -> str:
+    """Return the estimates beside the truth, which only a demonstration knows.
+
+    Args:
+        found: what `demonstrate` returned.
+        data: what it was given.
+
+    Raises:
+        InvalidParameter: data that are no numbers where numbers were collected.
+
+    >>> found = demonstrate([1, 0, 0] * 30, epsilon="2", delta="0.001")
+    >>> print(compare(found, [1, 0, 0] * 30))  # doctest: +ELLIPSIS
+         estimate  95% error  truth
+    ---  --------  ---------  -----
+    sum  ... 30
+    The error covers the sum, of these users: the noise alone. The truth is shown because ...
+    """
+    document, task = found.document, found.task
+    sure = 1 - Fraction(document["error_fails_with_probability"])
+    if task.protocol == "histogram":
+        counts, true = document["counts"], Counter(str(datum) for datum in data)
+        error = document["error_of_all_counts"]
+        names = sorted({*counts, *true}, key=lambda name: (-true[name], name))[:_ROWS]
+        rows = [(name, counts.get(name, 0.0), float(true[name])) for name in names]
+        covers = "all counts at once, those not listed too"
+    elif task.protocol == "real_sum":
+        low, high = (Fraction(bound) for bound in task.bounds)
+        clipped = [min(max(exact_fraction(x, name="a datum"), low), high) for x in data]
+        rows = [("mean", document["mean"], float(sum(clipped) / len(clipped)))]
+        error, covers = document["error_of_mean"], "the mean of the clipped values"
+    else:
+        rows = [("sum", document["sum"], float(sum(int(datum) for datum in data)))]
+        error, covers = document["error_of_sum"], "the sum"
+    lines = [
+        (name, f"{value:.6g}", f"+- {error:.4g}", f"{truth:.6g}") for name, value, truth in rows
+    ]
+    return (
+        f"{table(lines, header=('', 'estimate', f'{100 * float(sure):g}% error', 'truth'))}\n"
+        f"The error covers {covers}, of these users: the noise alone. The truth is shown because "
+        "the data are on this machine; in earnest nobody knows it."
+    )

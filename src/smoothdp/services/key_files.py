@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from smoothdp.data.refusals import reason
 from smoothdp.errors import InvalidData, explain
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.task import Task
@@ -51,8 +52,8 @@ def read_secret(path: Path, names: tuple[str, ...]) -> dict[str, str]:
         raise InvalidData(
             explain(
                 f"the secrets of this party at {path}",
-                type(error).__name__,
-                "Run task create, and give the directory that it made for this party",
+                reason(error) if isinstance(error, OSError) else "no JSON",
+                "Run smoothdp task create, and give the directory that it made for this party",
             )
         ) from None
     if rights:
@@ -90,7 +91,7 @@ def read_token(path: Path) -> str:
         text = path.read_text(encoding="ascii").strip()
         got = "something else" if text else "an empty file"
     except (OSError, ValueError) as error:
-        text, got = "", type(error).__name__
+        text, got = "", reason(error)
     if not re.fullmatch(f"[0-9a-f]{{{TOKEN_LENGTH}}}", text):
         raise InvalidData(
             explain(f"one token in the file {path}", got, "smoothdp task tokens prints tokens")
@@ -120,7 +121,11 @@ def read_task(path: Path) -> Task:
         return Task.decode(file.read_bytes())
     except OSError as error:
         raise InvalidData(
-            explain(f"a task at {file}", type(error).__name__, "Run task create")
+            explain(
+                f"a task at {file}",
+                reason(error),
+                "Give the file or directory that smoothdp task create made",
+            )
         ) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from smoothdp.errors import BudgetExceeded
@@ -11,6 +12,7 @@ from smoothdp.services.analyzer_tables import COUNTED, QUARANTINED, REFUSED, REL
 from smoothdp.services.batch import BatchHeader
 from smoothdp.services.result import describe_batch, refusal
 from smoothdp.services.storage import Transaction
+from smoothdp.services.window_state import missing_state
 
 
 def release_counted(analyzer: Analyzer) -> int:
@@ -64,9 +66,15 @@ def _publish(
     return ""
 
 
-def read_result(analyzer: Analyzer, task_id: bytes, window: int) -> tuple[int, bytes]:
-    """Return an HTTP status and body: 200 released, 202 not yet, 403 refused, 404 unknown."""
-    if task_id not in analyzer.tasks:
+def read_result(
+    analyzer: Analyzer, task_id: bytes, window: int, *, now: float | None = None
+) -> tuple[int, bytes]:
+    """Return an HTTP status and body: 200 released, 202 none, 403 refused, 404 unknown task.
+
+    A body of 202 has the state of the window, of those in `window_state`, at the time ``now``.
+    """
+    task = analyzer.tasks.get(task_id)
+    if task is None:
         return 404, b""
     rows = analyzer.storage.read(
         "SELECT body FROM release WHERE task_id = ? AND window = ?", (task_id, window)
@@ -78,4 +86,7 @@ def read_result(analyzer: Analyzer, task_id: bytes, window: int) -> tuple[int, b
     )
     if state and state[0][0] in (REFUSED, QUARANTINED):
         return 403, json.dumps({"state": state[0][0], "reason": state[0][1]}).encode()
-    return 202, json.dumps({"state": "not released yet"}).encode()
+    batch = state[0][0] if state else None
+    seconds = time.time() if now is None else now
+    found = missing_state(task, window, batch=batch, now=seconds)
+    return 202, json.dumps({"state": found}).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,18 +35,27 @@ class TaskLedger:
     the window is released again, that charge is found by its task and window, and stands.
 
     Raises:
-        LedgerError: a file that is locked or damaged. Nothing may be released.
+        LedgerError: a link, or a file that is locked or damaged. Nothing may be released.
         InvalidParameter: a file with another budget.
     """
 
     def __init__(self, directory: Path, task: Task) -> None:
         self.path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
         # SQLite would make it readable by others; its journals take the same rights.
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+        except OSError as error:
+            why = "a link" if self.path.is_symlink() else f"{error.strerror}"
+            raise LedgerError(
+                explain(f"a ledger of its own at {self.path}", why, "Give another directory")
+            ) from None
         self._task = task
         self._ledger = Ledger(
             self.path, budget=ApproxDP(task.budget_epsilon, delta=task.budget_delta)
         )
+        self._charges: dict[int, Entry] = {}
+        self._last: Entry | None = None
+        self._reading = threading.Lock()
 
     def charge(self, window: int) -> Entry:
         """Return the charge of a window; charge now if there is none.
@@ -62,13 +72,14 @@ class TaskLedger:
         return self._ledger.charge(result)
 
     def charged(self) -> dict[int, Entry]:
-        """Return window -> its charge."""
+        """Return window -> its charge. Each entry is read once, those of other processes too."""
         name = self._task.task_id.hex()
-        return {
-            int(entry.parameters["window"]): entry
-            for entry in self._ledger.entries()
-            if entry.parameters.get("task_id") == name
-        }
+        with self._reading:
+            for entry in self._ledger.entries(after=self._last):
+                if entry.parameters.get("task_id") == name:
+                    self._charges[int(entry.parameters["window"])] = entry
+                self._last = entry
+            return dict(self._charges)
 
     def require(self, windows: set[int]) -> None:
         """Raise LedgerError unless all of these windows are charged: the file was lost."""

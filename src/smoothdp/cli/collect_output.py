@@ -1,0 +1,53 @@
+"""What ``smoothdp collect`` says beside the estimates: what the error covers, and the bins."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import click
+
+import smoothdp as sd
+from smoothdp.cli.collect_bins import Bins
+from smoothdp.text import number_up
+
+What = Literal["share", "mean", "counts"]
+
+
+def error_words(found: sd.Collection, *, what: What, n_users: int, level: str) -> str:
+    """Return what the error of a collection covers, and what it does not."""
+    near = f"within {number_up(found.error)} of"
+    if what == "counts":
+        within = (
+            f"all {len(found.estimates)} counts at once are {near} the true counts of these "
+            f"{n_users} users, those estimated as 0 included"
+        )
+        alone = "the random messages"
+    elif what == "mean":
+        within = f"the estimate is {near} the mean of these {n_users} users' clipped values"
+        alone = "random rounding and random flips"
+    else:
+        within = f"the estimate is {near} the share among these {n_users} users"
+        alone = "random flips"
+    return (
+        f"with probability at least {level}, whatever the data, {within}. It covers {alone} alone: "
+        "not how these users were chosen from others, nor users who lie or leave the protocol."
+    )
+
+
+def show_collection(
+    found: sd.Collection, *, what: What, n_users: int, level: str, bins: Bins | None, as_json: bool
+) -> None:
+    """Print a collection with what its error covers, and its bins if it has any."""
+    covers = error_words(found, what=what, n_users=n_users, level=level)
+    if as_json:
+        more: dict[str, object] = {"error_covers": covers}
+        if bins is not None:
+            more["bins"] = bins.to_dict()
+        click.echo(json.dumps(found.to_dict() | more, indent=2))
+        return
+    click.echo(found.text())
+    click.echo(f"\n{100 * found.confidence:g}% error: {covers}")
+    if bins is not None:
+        by_size = sorted(found.estimates.items(), key=lambda item: -item[1])
+        click.echo("\n" + bins.text([name for name, _ in by_size]))

@@ -1,0 +1,164 @@
+"""Reading a ledger from an entry on: the same entries, read once, and a lost entry is noticed."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import smoothdp as sd
+from smoothdp.errors import LedgerError
+from smoothdp.ledger import Ledger, bookkeeping
+from smoothdp.ledger.store import Row
+from smoothdp.services.task_ledger import TaskLedger
+from tests.services.world import small_task
+
+SMALL = sd.PureDP("0.01")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the entries whose digests were checked, in order."""
+    numbers: list[int] = []
+    real = bookkeeping.checked_entry
+
+    def counting(row: Row, previous: str, where: Path) -> sd.ledger.Entry:
+        numbers.append(row.number)
+        return real(row, previous, where)
+
+    monkeypatch.setattr("smoothdp.ledger.ledger.checked_entry", counting)
+    return numbers
+
+
+def copied(path: Path, target: Path) -> None:
+    """Copy a ledger, with what is in its write-ahead log."""
+    with sqlite3.connect(path) as one, sqlite3.connect(target) as other:
+        one.backup(other)
+    one.close()
+    other.close()
+
+
+def test_after_is_the_rest(path: Path, checked: list[int]) -> None:
+    ledger = Ledger(path, budget=sd.PureDP(1))
+    assert ledger.entries() == []
+    made = [ledger.charge(SMALL) for _ in range(6)]
+    assert ledger.entries() == made
+    for place, entry in enumerate(made):
+        checked.clear()
+        assert ledger.entries(after=entry) == made[place + 1 :]
+        assert checked == list(range(entry.number + 1, 7))
+
+
+def test_after_checks_what_it_reads(path: Path) -> None:
+    ledger = Ledger(path, budget=sd.PureDP(1))
+    first, second, _ = (ledger.charge(SMALL) for _ in range(3))
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER entry_update")
+        connection.execute("UPDATE entry SET body = replace(body, '1/100', '1/900') WHERE number=3")
+    connection.close()
+    for after in (None, first, second):
+        with pytest.raises(LedgerError, match="entry 3 is not what was written"):
+            ledger.entries(after=after)
+
+
+def test_an_older_copy_is_noticed(path: Path) -> None:
+    ledger = Ledger(path, budget=sd.PureDP(1))
+    ledger.charge(SMALL)
+    old = path.with_name("old.db")
+    copied(path, old)
+    lost = ledger.charge(SMALL)
+    del ledger
+    for extra in ("-wal", "-shm"):
+        path.with_name(path.name + extra).unlink(missing_ok=True)
+    shutil.copy(old, path)
+    again = Ledger(path)
+    with pytest.raises(LedgerError, match="entry 2 is not what was read before"):
+        again.entries(after=lost)
+    # Another second entry in its place is not the one that was read.
+    again.charge(sd.PureDP("0.02"))
+    with pytest.raises(LedgerError, match="entry 2 is not what was read before"):
+        again.entries(after=lost)
+
+
+# ---- the ledger of a task ----------------------------------------------------------------
+
+
+def test_charges_are_found_without_reading_the_ledger_again(
+    tmp_path: Path, checked: list[int]
+) -> None:
+    task = small_task(windows=40)
+    kept = TaskLedger(tmp_path, task)
+    checked.clear()
+    made = {window: kept.charge(window) for window in range(40)}
+    assert {window: kept.charge(window) for window in range(40)} == made
+    kept.require(set(made))
+    # Each entry once, where reading everything for each charge would take over 2,000.
+    assert checked == list(range(1, 41))
+    # A new process reads the file, once.
+    checked.clear()
+    again = TaskLedger(tmp_path, task)
+    assert again.charged() == made
+    assert {window: again.charge(window) for window in range(40)} == made
+    assert checked == list(range(1, 41))
+
+
+def test_charges_of_another_process_are_found(tmp_path: Path) -> None:
+    task = small_task(windows=10)
+    one, other = TaskLedger(tmp_path, task), TaskLedger(tmp_path, task)
+    for window in range(8):
+        writer, reader = (one, other) if window % 2 else (other, one)
+        assert writer.charge(window) == reader.charge(window)
+    assert len(Ledger(one.path).entries()) == 8
+
+
+def test_a_charge_that_failed_after_it_was_written_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = small_task(windows=10)
+    kept = TaskLedger(tmp_path, task)
+    real = Ledger.charge
+
+    def lost(self: Ledger, mechanism: object) -> None:
+        real(self, mechanism)
+        raise LedgerError("the disk failed after the commit")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Ledger, "charge", lost)
+        with pytest.raises(LedgerError):
+            kept.charge(3)
+    assert kept.charge(3).number == 1
+    assert len(Ledger(kept.path).entries()) == 1
+
+
+def test_threads_read_each_entry_once(tmp_path: Path) -> None:
+    task = small_task(windows=30)
+    kept = TaskLedger(tmp_path, task)
+    for window in range(30):
+        kept.charge(window)
+    fresh = TaskLedger(tmp_path, task)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: fresh.charged(), range(32)))
+    assert all(charges == kept.charged() for charges in found)
+
+
+def test_an_older_copy_of_the_file_stops_the_analyser(tmp_path: Path) -> None:
+    task = small_task(windows=10)
+    kept = TaskLedger(tmp_path, task)
+    kept.charge(1)
+    old = tmp_path / "old.db"
+    copied(kept.path, old)
+    assert kept.charge(2) == kept.charge(2)
+    for extra in ("-wal", "-shm"):
+        kept.path.with_name(kept.path.name + extra).unlink(missing_ok=True)
+    kept.path.unlink()
+    shutil.copy(old, kept.path)
+    with pytest.raises(LedgerError, match="read before"):
+        kept.charge(2)
