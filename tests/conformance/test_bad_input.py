@@ -30,7 +30,7 @@ from smoothdp.services import (
 from smoothdp.testing import chi_square_test, frequency_test
 
 NO_NUMBER: tuple[Any, ...] = (math.nan, math.inf, -math.inf, -1, "x", None, [], True)
-NOT_LISTS: tuple[Any, ...] = (math.nan, 7, True, None, object())
+NOT_LISTS: tuple[Any, ...] = (math.nan, 7, True, None, object)
 MODEL = sd.DataModel([("0.3", "0.7")])
 
 
@@ -65,7 +65,7 @@ def test_lists_of_mechanisms(bad: Any) -> None:
     refuse(sd.StratifiedHistogram, bad, InvalidParameter)
 
 
-@pytest.mark.parametrize("bad", [*NO_NUMBER, object()], ids=repr)
+@pytest.mark.parametrize("bad", [*NO_NUMBER, object], ids=repr)
 def test_smoothed_delta_wants_a_mechanism(bad: Any) -> None:
     refuse(lambda m: sd.smoothed_delta(m, MODEL, epsilon=1), bad, InvalidParameter)
 
@@ -76,7 +76,7 @@ def test_error_of_a_pair(bad: Any) -> None:
     refuse(lambda e: sd.Pair(half, half, error=e), bad, InvalidData)
 
 
-@pytest.mark.parametrize("bad", ["x", object(), ["a", "b"], [math.nan, 1.0], [None, 1]], ids=repr)
+@pytest.mark.parametrize("bad", ["x", object, ["a", "b"], [math.nan, 1.0], [None, 1]], ids=repr)
 def test_arrays_of_other_things_than_numbers(bad: Any) -> None:
     half = np.log([0.5, 0.5])
     refuse(lambda v: sd.Pair(v, half), bad, InvalidData)
