@@ -93,9 +93,12 @@ class Inversion:
         return found.upper - found.lower <= self.tolerance
 
     def _centre(self, epsilon: float, tilt: float) -> float:
-        """Return the epsilon to plan for: one for all that share the tilt, if it is close by."""
-        natural = self.product.natural(tilt)
-        return natural if tilt * abs(natural - epsilon) < 1.0 else epsilon
+        """Return the epsilon to plan for, one for all close by that share the tilt.
+
+        Where a rare large loss is what the tilt has brought up, its own may be far off.
+        """
+        natural, width = self.product.natural(tilt), 2.0 / tilt
+        return natural + width * round((epsilon - natural) / width)
 
     def _contour(self, aim: Aim) -> Contour | None:
         """Return the contour for an aim, None if it is too long."""
