@@ -192,3 +192,48 @@ def test_a_table_without_any_noise_is_json() -> None:
     found = json.loads(json.dumps(table.to_dict(), allow_nan=False))
     assert found["least_standard_deviation"] is None
     assert found["least_is_infinite"] is True
+
+
+GOAL = sd.ApproxDP(1, delta="1e-6")
+
+
+@pytest.mark.parametrize("bad", ["x", None, 0, [math.nan] * 9, [[1.0]], [], object, ["a"]])
+def test_collections_want_one_number_per_user(bad: Any) -> None:
+    for call in (
+        partial(sd.collect_share, guarantee=GOAL),
+        partial(sd.collect_mean, bounds=(0, 1), guarantee=GOAL),
+    ):
+        with pytest.raises(SmoothdpError, match=r"^Expected .+; got .+\. .+\.$"):
+            call(bad)
+
+
+@pytest.mark.parametrize("bad", ["x", None, 0, (0, math.nan), [], 7, (1, 0), (0, 0), (0, 1, 2)])
+def test_a_mean_wants_bounds(bad: Any) -> None:
+    refuse(lambda b: sd.collect_mean([0.5] * 9, bounds=b, guarantee=GOAL), bad, InvalidParameter)
+
+
+@pytest.mark.parametrize("bad", ["x", 0, -1, 10**30, True, 1.5])
+def test_a_mean_wants_few_bits(bad: Any) -> None:
+    data = np.full(1000, 0.5)
+    began = time.perf_counter()
+    with pytest.raises(InvalidParameter):
+        sd.collect_mean(data, bounds=(0, 1), guarantee=GOAL, n_bits=bad)
+    assert time.perf_counter() - began < 30
+
+
+@pytest.mark.parametrize("bad", ["x", None, 0, ["c"] * 9, [], [None] * 9, [["a"]] * 5])
+def test_a_histogram_wants_texts_of_its_domain(bad: Any) -> None:
+    with pytest.raises(SmoothdpError, match=r"^Expected .+; got .+\. .+\.$") as caught:
+        sd.collect_histogram(bad, domain=["a", "b"], guarantee=GOAL)
+    assert "'c'" not in str(caught.value)
+    if bad != ["c"] * 9:
+        with pytest.raises(SmoothdpError):
+            sd.collect_histogram(["a"] * 5000, domain=bad, guarantee=GOAL)
+
+
+def test_a_mean_with_nan_charges_no_ledger(tmp_path: Path) -> None:
+    ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP(2, delta="1e-5"))
+    data = np.array([0.5] * 999 + [math.nan])
+    with pytest.raises(InvalidData):
+        sd.collect_mean(data, bounds=(0, 1), guarantee=GOAL, ledger=ledger)
+    assert not ledger.entries()

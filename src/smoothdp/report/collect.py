@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.arrays import float_array
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.standard import ApproxDP
+from smoothdp.queries.reading import read_bounds
 from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 
 
 def collect_share(
-    values: NDArray[np.float64],
+    values: ArrayLike,
     *,
     above: Parameter | None = None,
     guarantee: ApproxDP,
@@ -49,12 +51,16 @@ def collect_share(
     True
     """
     check_budget(ledger, guarantee)
-    numbers = np.asarray(values)
+    numbers = _column(values)
     if above is None:
-        wrong = numbers[(numbers != 0) & (numbers != 1)]
-        if wrong.size:
+        wrong = (numbers != 0) & (numbers != 1)
+        if wrong.any():
             raise InvalidData(
-                explain("values 0 and 1", f"{wrong[0]:g}", "Give a threshold (above=, --above)")
+                explain(
+                    "values 0 and 1",
+                    f"another at position {int(np.argmax(wrong))}",
+                    "Give a threshold (above=, --above)",
+                )
             )
         bits, label = numbers == 1, "with a 1"
     else:
@@ -81,7 +87,7 @@ def collect_share(
 
 
 def collect_mean(
-    values: NDArray[np.float64],
+    values: ArrayLike,
     *,
     bounds: tuple[Parameter, Parameter],
     guarantee: ApproxDP,
@@ -113,16 +119,13 @@ def collect_mean(
     True
     """
     check_budget(ledger, guarantee)
-    low, high = (exact_fraction(bound, name="a bound") for bound in bounds)
-    if low >= high:
-        raise InvalidParameter(
-            explain("bounds with low < high", f"{bounds[0]}, {bounds[1]}", "Exchange or widen them")
-        )
-    n = len(values)
+    low, high = read_bounds(bounds)
+    numbers = _column(values)
+    n = len(numbers)
     protocol = RealSum.calibrate(n, guarantee=guarantee, n_bits=n_bits)
     failure = _failure(confidence)
     width = float(high - low)
-    places = np.clip((np.clip(values, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
+    places = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(places, rng=rng)
@@ -172,13 +175,18 @@ def collect_histogram(
     True
     """
     check_budget(ledger, guarantee)
+    values, domain = _texts(values, name="values"), _texts(domain, name="domain")
     places = {value: place for place, value in enumerate(domain)}
     if len(places) != len(domain):
         raise InvalidData(explain("distinct values in the domain", "one twice", "Mend the domain"))
-    unknown = next((value for value in values if value not in places), None)
+    unknown = next((row for row, value in enumerate(values) if value not in places), None)
     if unknown is not None:
         raise InvalidData(
-            explain("values of the domain", f"{unknown!r}", "Add it to the domain or mend the data")
+            explain(
+                "values of the domain",
+                f"another at position {unknown}",
+                "Widen the domain or mend the data",
+            )
         )
     n, failure = len(values), _failure(confidence)
     protocol = Histogram.calibrate(n, n_bins=len(domain), guarantee=guarantee)
@@ -199,6 +207,37 @@ def collect_histogram(
         log_delta=protocol.profile().log_delta(guarantee.exact_epsilon),
         bounds={"noise": _noise_bits(protocol, guarantee)},
     )
+
+
+def _texts(values: object, *, name: str) -> list[str]:
+    """Return a list of texts or other names, or raise InvalidData."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidData(
+            explain(f"{name} as a list of texts", type(values).__name__, "Give a list")
+        )
+    found = list(values)
+    if not all(isinstance(value, Hashable) for value in found):
+        raise InvalidData(explain(f"{name} as a list of texts", "a list of lists", "Give texts"))
+    return found
+
+
+def _column(values: ArrayLike) -> NDArray[np.float64]:
+    """Return one finite float per user, or raise InvalidData."""
+    numbers = float_array(values, name="values")
+    if numbers.ndim != 1:
+        raise InvalidData(
+            explain("one number per user", f"an array of shape {numbers.shape}", "Give one column")
+        )
+    wrong = ~np.isfinite(numbers)
+    if wrong.any():
+        raise InvalidData(
+            explain(
+                "finite numbers",
+                f"{numbers[wrong][0]} at position {int(np.argmax(wrong))}",
+                "Replace missing or infinite values by a public constant",
+            )
+        )
+    return numbers
 
 
 def _failure(confidence: Parameter) -> Fraction:

@@ -54,11 +54,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     ) -> None:
         """Fill the fields, or raise InvalidParameter."""
         random_users = exact_fraction(expected_random_users, name="expected_random_users")
-        bits = exact_int(n_bits, name="n_bits", minimum=1)
-        if bits > MOST_BITS:
-            raise InvalidParameter(
-                explain(f"n_bits up to {MOST_BITS}", f"n_bits={bits}", "Lower n_bits")
-            )
+        bits = read_n_bits(n_bits)
         if not 0 < random_users < n_users or flip_word(random_users, n_users) >= 1 << 63:
             raise InvalidParameter(
                 explain(
@@ -230,3 +226,13 @@ def flip_word(expected_random_users: Fraction, n_users: int) -> int:
 def float_up(value: Fraction) -> float:
     """Return a float not below a rational number."""
     return float_bounds(value)[1]
+
+
+def read_n_bits(n_bits: object) -> int:
+    """Return a number of messages per user, or raise InvalidParameter."""
+    bits = exact_int(n_bits, name="n_bits", minimum=1)
+    if bits > MOST_BITS:
+        raise InvalidParameter(
+            explain(f"n_bits up to {MOST_BITS}", f"n_bits={bits}", "Lower n_bits")
+        )
+    return bits

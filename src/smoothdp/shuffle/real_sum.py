@@ -17,7 +17,7 @@ from smoothdp.exact.samplers import binomial
 from smoothdp.exact.words import random_words
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.calibration import calibrated_random_users
-from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up
+from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.shuffle.user_data import UNIT, read_units, require_n_users, whole_and_rest
@@ -91,7 +91,7 @@ class RealSum(FlippedSum[float]):
         n = read_users(n_users)
         if n_bits is None:
             n_bits = cls.best_n_bits(n, guarantee=guarantee)
-        bits = exact_int(n_bits, name="n_bits", minimum=1)
+        bits = read_n_bits(n_bits)
         users = calibrated_random_users(n, n_bits=bits, guarantee=guarantee, method=method)
         protocol = cls(n, expected_random_users=users, n_bits=bits, promise=guarantee)
         protocol._calibrated_for(guarantee)
