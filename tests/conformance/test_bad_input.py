@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import stat
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -237,3 +239,30 @@ def test_a_mean_with_nan_charges_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(InvalidData):
         sd.collect_mean(data, bounds=(0, 1), guarantee=GOAL, ledger=ledger)
     assert not ledger.entries()
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    from smoothdp.whole_file import whole_file
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(pipe) as partial:
+        partial.write_text("whole")
+    assert os.read(reader, 10) == b"whole"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with pytest.raises(InvalidParameter, match="Name a file"), whole_file(tmp_path):
+        pass
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+
+
+    def half(path: Path) -> None:
+        path.write_text("half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), whole_file(kept) as partial:
+        half(partial)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["kept", "pipe"]
+    assert kept.read_text() == "as it was"

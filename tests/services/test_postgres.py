@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from smoothdp.cli.serve import serve
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter, SmoothdpError
 from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.delivery import deliver_batches
 from smoothdp.services.erasable_keys import ErasableKeys
@@ -19,7 +20,7 @@ from smoothdp.services.opening import STORAGE_FILE, open_storage
 from smoothdp.services.parties import ShufflerParty
 from smoothdp.services.postgres_dialect import HIDDEN, hidden_place, statement_of
 from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.storage import SCHEMA_VERSION, SqliteStorage, StorageFull
+from smoothdp.services.storage import SCHEMA_VERSION, SqliteStorage, StorageFull, StorageUnreachable
 from tests.services.postgres_server import PostgresServer
 from tests.services.storages import POSTGRESQL, Current, files_of
 from tests.services.world import World
@@ -165,6 +166,33 @@ def test_an_address_without_a_server(tmp_path: Path, storage_kind: str) -> None:
 
 
 @on_postgresql
+def test_a_role_or_place_that_cannot_hold_the_tables(tmp_path: Path, storage_kind: str) -> None:
+    import psycopg
+
+    assert storage_kind
+    with psycopg.connect(server().address(), autocommit=True) as owner:
+        owner.execute("CREATE ROLE visitor LOGIN")
+        owner.execute("CREATE SCHEMA locked")
+        owner.execute("GRANT USAGE ON SCHEMA locked TO visitor")
+        owner.execute("CREATE SCHEMA taken")
+        owner.execute("CREATE TABLE taken.batch (id INTEGER)")
+    visitor = server().address("locked").replace(f"//{server().user}@", "//visitor@")
+    readonly = server().address("locked") + "%20-cdefault_transaction_read_only%3Don"
+    for address, words in (
+        (visitor, "GRANT CREATE"),
+        (server().address("nowhere"), "Make the schema"),
+        (readonly, "written to"),
+        (server().address("taken"), "something else"),
+        (server().address().replace("/postgres?", "/nothing?"), "createdb"),
+    ):
+        with pytest.raises(SmoothdpError, match=words) as caught:
+            open_storage(tmp_path, "shuffler", SHUFFLER_SCHEMA, address)
+        assert "\n" not in str(caught.value)
+        # No key file is left to say that there are rows.
+        assert not list(tmp_path.iterdir())
+
+
+@on_postgresql
 def test_the_address_comes_from_the_option_or_the_directory(world: World, tmp_path: Path) -> None:
     from smoothdp.services.key_files import write_parties
     from tests.services.world import KEY
@@ -184,6 +212,42 @@ def test_the_address_comes_from_the_option_or_the_directory(world: World, tmp_pa
 
 
 # ---- without a server ----------------------------------------------------------------------
+
+
+@on_sqlite
+def test_a_party_does_not_begin_anew_beside_its_state(tmp_path: Path) -> None:
+    SqliteStorage(tmp_path / "shuffler.keys.sqlite", "").close()
+    with pytest.raises(InvalidData, match="--storage"):
+        open_storage(tmp_path, "shuffler", SHUFFLER_SCHEMA)
+    open_storage(tmp_path, "analyzer", ANALYZER_SCHEMA).close()
+    with pytest.raises(InvalidData, match="move that file away"):
+        open_storage(tmp_path, "analyzer", ANALYZER_SCHEMA, "postgresql://x@/y?host=/nonexistent")
+
+
+@on_sqlite
+def test_a_database_that_is_away_is_503_and_clients_try_again(world: World) -> None:
+    from smoothdp.services import Client, connect, on_loopback, submit
+    from smoothdp.services.web_shuffler import shuffler_app
+
+    away = [3]
+    storage = world.shuffler.storage
+
+    class Away:
+        def __getattr__(self, name: str) -> Any:
+            if name in ("read", "transaction") and away[0] > 0:
+                away[0] -= 1
+                raise StorageUnreachable("away")
+            return getattr(storage, name)
+
+    world.shuffler.storage = Away()
+    with on_loopback(shuffler_app(world.shuffler)) as url, connect(url) as http:
+        assert http.get("/healthz").status_code == 503
+        world.shuffler.keys._storage = world.shuffler.storage
+        client = Client(world.task, world.outcomes, name="u", clock=lambda: world.now)
+        submit(client, 1, http=http, token=world.token("u"), pause=lambda _: None)
+        assert http.get("/healthz").text == "ok"
+    assert away == [0]
+    assert world.shuffler.totals()["accepted"] == 1
 
 
 @on_sqlite

@@ -9,6 +9,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.data.refusals import reason
+from smoothdp.whole_file import whole_file
 
 
 def read_plan(path: Path) -> sd.Plan:
@@ -36,13 +37,8 @@ def check_size(plan: sd.Plan, n_records: int) -> None:
 
 def write_plan(plan: sd.Plan, path: Path) -> None:
     """Write a plan, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
+    with whole_file(path) as partial:
         partial.write_text(plan.to_json() + "\n", encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_law(text: str) -> Any:

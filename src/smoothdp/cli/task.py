@@ -55,7 +55,8 @@ def tokens(directory: Path, count: int) -> None:
 
 @task.command("rotate-keys")
 @click.argument("directory", type=_DIRECTORY)
-def rotate_keys(directory: Path) -> None:
+@click.option("--storage", help="postgresql://...; by default a file in DIRECTORY.")
+def rotate_keys(directory: Path, storage: str | None) -> None:
     """Give the shuffler in DIRECTORY a new key; the one before the last is destroyed.
 
     \b
@@ -64,7 +65,8 @@ def rotate_keys(directory: Path) -> None:
     """
     from smoothdp import services
 
-    key_id = services.ShufflerParty.from_directory(directory).shuffler.keys.rotate()
+    party = services.ShufflerParty.from_directory(directory, storage=storage)
+    key_id = party.shuffler.keys.rotate()
     click.echo(f"Key {key_id} is advertised; the last one still opens late reports.")
 
 

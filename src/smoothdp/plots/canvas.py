@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smoothdp.errors import InvalidParameter, MissingExtra, explain
+from smoothdp.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,11 +62,6 @@ def save(axes: Axes, path: str | Path) -> Path:
                 "Use .png, .svg or .pdf",
             )
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
-    try:
+    with whole_file(target) as partial:
         figure.savefig(partial, format=target.suffix[1:].lower(), dpi=150)  # type: ignore[union-attr]
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
     return target

@@ -13,6 +13,7 @@ from typing import Any
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.plots import inline_svg
 from smoothdp.privacy.release import library_version
+from smoothdp.whole_file import whole_file
 
 
 @dataclass
@@ -110,11 +111,6 @@ class HtmlReport:
             raise InvalidParameter(
                 explain("a file such as report.html", str(path), "Let it end in .html")
             )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f".{target.name}.partial")
-        try:
+        with whole_file(target) as partial:
             partial.write_text(self.html(), encoding="utf-8")
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
         return target

@@ -97,6 +97,8 @@ def ask(
 def shuffler_key(http: httpx.Client) -> tuple[int, PublicKey]:
     """Ask the shuffler which key to seal to."""
     answer = ask(http, "GET", "/v1/keys")
+    if answer.status >= 500:
+        raise Unreachable(explain("the shuffler's key", answer.words(), "Try again later"))
     if answer.status != 200:
         raise ServiceError(explain("the shuffler's key", answer.words(), "Check the address"))
     document = answer.document()

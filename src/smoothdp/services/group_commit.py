@@ -6,7 +6,7 @@ import asyncio
 
 from smoothdp.services.ingest import Outcome
 from smoothdp.services.shuffler import Shuffler, Upload
-from smoothdp.services.storage import StorageFull
+from smoothdp.services.storage import StorageFull, StorageUnreachable
 
 MOST_IN_GROUP = 1024
 MOST_WAITING = 8192
@@ -66,7 +66,7 @@ class GroupCommit:
             outcomes = await asyncio.to_thread(
                 self._shuffler.accept, [upload for upload, _ in group]
             )
-        except StorageFull:
+        except (StorageFull, StorageUnreachable):
             outcomes = [Outcome.FULL] * len(group)
         except Exception as error:  # a group that fails must not end the service
             for _, answer in group:

@@ -8,13 +8,14 @@ keys of a file beside (see `erasable_keys`), and `forget` erases those that are 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra, SmoothdpError, explain
+from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra, explain
 from smoothdp.services.erasable_keys import ErasableKeys
 from smoothdp.services.postgres_dialect import HIDDEN, hidden_place, schema_of, statement_of
 from smoothdp.services.storage import SCHEMA_VERSION, Row, StorageFull, Transaction, check_version
@@ -26,15 +27,13 @@ try:
 except ImportError:
     raise MissingExtra("storage in PostgreSQL", "postgres") from None
 
+from smoothdp.services.postgres_problems import lost_or_same, not_connected, not_prepared
+
 _STATE = """
 CREATE TABLE IF NOT EXISTS smoothdp_state (
   role TEXT PRIMARY KEY, version BIGINT NOT NULL, keys TEXT NOT NULL)
 """
 _LOCK = "SELECT pg_advisory_xact_lock('smoothdp_state'::regclass::oid::bigint)"
-
-
-class StorageUnreachable(SmoothdpError, ConnectionError):
-    """The database server does not answer."""
 
 
 class _WholeNumber(Loader):
@@ -104,11 +103,18 @@ class PostgresStorage:
         self._address, self._busy = address, busy_seconds
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[Row] | None = None
+        self._connected()
+        is_new = not key_file.exists()
         self._keys = ErasableKeys(key_file)
         try:
             self._prepare(schema, role)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if is_new:
+                # Nothing is sealed with it, and it would say that rows are here.
+                key_file.unlink(missing_ok=True)
+            if isinstance(error, psycopg.Error):
+                raise not_prepared(error) from None
             raise
 
     def _prepare(self, schema: str, role: str) -> None:
@@ -138,10 +144,12 @@ class PostgresStorage:
                         explain(
                             f"at {self._keys.path} the keys that the rows are sealed with",
                             "others",
-                            "Restore that file: without it the rows cannot be read",
+                            "Restore that file; where it is lost the rows are lost, and an empty "
+                            "database begins anew",
                         )
                     )
             if not rows:
+                _require_empty(connection, schema)
                 connection.execute(
                     "INSERT INTO smoothdp_state (role, version, keys) VALUES (%s, %s, %s)",
                     (role, SCHEMA_VERSION, self._keys.name),
@@ -156,10 +164,7 @@ class PostgresStorage:
             try:
                 connection = psycopg.connect(self._address, autocommit=True)
             except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
-                reason = str(error).strip().splitlines()[0] if str(error).strip() else "nothing"
-                raise StorageUnreachable(
-                    explain("an answer of the PostgreSQL server", reason, "Check the address")
-                ) from None
+                raise not_connected(error) from None
             # A snapshot must be taken after the writers' lock, so one for each statement.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             connection.adapters.register_loader("numeric", _WholeNumber)
@@ -221,6 +226,21 @@ class PostgresStorage:
             self._keys.close()
 
 
+def _require_empty(connection: psycopg.Connection[Row], schema: str) -> None:
+    """Raise InvalidData where tables by our names belong to somebody else."""
+    names = re.findall(r"CREATE TABLE IF NOT EXISTS (\w+)", schema)
+    query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    taken = {str(row[0]) for row in connection.execute(query).fetchall()} & set(names)
+    if taken:
+        raise InvalidData(
+            explain(
+                "a database or schema of its own",
+                f"one with a table {min(taken)} of something else",
+                "Make one with createdb, or name a schema in the address",
+            )
+        )
+
+
 def scope_name(table: str, values: Sequence[Any]) -> bytes:
     """Return the name of the key of what is deleted together.
 
@@ -246,19 +266,6 @@ def is_live(connection: psycopg.Connection[Row], scope: bytes) -> bool:
     ]
     row = connection.execute(query, named).fetchone()
     return bool(row and row[0])
-
-
-def lost_or_same(connection: psycopg.Connection[Row], error: psycopg.OperationalError) -> Exception:
-    """Return StorageUnreachable if the connection is gone, else the error itself.
-
-    A commit that was under way may have happened: whoever asked asks again, and is answered
-    as any repeated request is.
-    """
-    if not connection.closed:
-        return error
-    return StorageUnreachable(
-        explain("an answer of the PostgreSQL server", "a lost connection", "Try again")
-    )
 
 
 def opened(cursor: psycopg.Cursor[Row], keys: ErasableKeys) -> list[Row]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData, SmoothdpError, explain
 
 Row = tuple[Any, ...]
 SCHEMA_VERSION = 1
@@ -35,6 +35,10 @@ def check_version(found: int, where: str) -> None:
 
 class StorageFull(Exception):
     """Nothing more can be stored: the change was undone."""
+
+
+class StorageUnreachable(SmoothdpError, ConnectionError):
+    """The database server does not answer: nothing is known of the last change."""
 
 
 class Transaction(Protocol):

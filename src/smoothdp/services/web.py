@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from smoothdp.errors import LedgerError
+from smoothdp.services.storage import Storage, StorageUnreachable
 
 LOG = logging.getLogger("smoothdp.services")
 BODY_SECONDS = 20.0
@@ -81,9 +82,19 @@ async def too_slow(_: Request, __: Exception) -> Response:
     return PlainTextResponse("too slow", 408)
 
 
-async def health(_: Request) -> Response:
-    """Answer that the service runs."""
-    return PlainTextResponse("ok")
+async def unreachable(_: Request, __: Exception) -> Response:
+    """Answer 503: the storage does not answer now."""
+    return PlainTextResponse("try again later", 503, headers={"retry-after": "5"})
+
+
+def health(storage: Storage) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers that the service runs and its storage answers."""
+
+    async def answer(_: Request) -> Response:
+        await asyncio.to_thread(storage.read, "SELECT 1")
+        return PlainTextResponse("ok")
+
+    return answer
 
 
 def working(
@@ -102,7 +113,8 @@ def working(
                 await asyncio.to_thread(work)
             except Exception as error:
                 # Its sentence names files and windows; others could name anything.
-                detail = f": {error}" if isinstance(error, LedgerError) else ""
+                plain = isinstance(error, LedgerError | StorageUnreachable)
+                detail = f": {error}" if plain else ""
                 LOG.warning("work was put off: %s%s", type(error).__name__, detail)
             await asyncio.sleep(seconds)
 

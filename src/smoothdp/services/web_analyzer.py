@@ -15,7 +15,7 @@ from smoothdp.services.analyzer import Analyzer
 from smoothdp.services.batch import PART_SLOTS
 from smoothdp.services.envelope import SLOT_BYTES
 from smoothdp.services.release import read_result
-from smoothdp.services.storage import StorageFull
+from smoothdp.services.storage import StorageFull, StorageUnreachable
 from smoothdp.services.tokens import matches
 from smoothdp.services.web import (
     TooLarge,
@@ -27,6 +27,7 @@ from smoothdp.services.web import (
     read_body,
     too_large,
     too_slow,
+    unreachable,
     whole_number,
     working,
 )
@@ -90,9 +91,13 @@ def analyzer_app(
                 Route("/v1/batches/{batch_id}", batch, methods=["PUT"]),
                 Route("/v1/batches/{batch_id}/parts/{part}", part, methods=["PUT"]),
                 Route("/v1/tasks/{task_id}/results/{window}", result),
-                Route("/healthz", health),
+                Route("/healthz", health(analyzer.storage)),
             ],
-            exception_handlers={TooLarge: too_large, TooSlow: too_slow},
+            exception_handlers={
+                TooLarge: too_large,
+                TooSlow: too_slow,
+                StorageUnreachable: unreachable,
+            },
             lifespan=working(work, work_seconds),
         )
     )

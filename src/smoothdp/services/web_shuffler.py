@@ -16,6 +16,7 @@ from smoothdp.services.group_commit import GroupCommit
 from smoothdp.services.ingest import Outcome
 from smoothdp.services.metrics import shuffler_metrics
 from smoothdp.services.shuffler import Shuffler, Upload
+from smoothdp.services.storage import StorageUnreachable
 from smoothdp.services.web import (
     TooLarge,
     TooSlow,
@@ -26,6 +27,7 @@ from smoothdp.services.web import (
     read_body,
     too_large,
     too_slow,
+    unreachable,
     working,
 )
 
@@ -92,11 +94,15 @@ def shuffler_app(
                 Route("/v1/keys", keys),
                 Route("/v1/tasks/{task_id}", task),
                 Route("/v1/tasks/{task_id}/reports", report, methods=["POST"]),
-                Route("/healthz", health),
+                Route("/healthz", health(shuffler.storage)),
                 Route("/metrics", metrics),
                 *more,
             ],
-            exception_handlers={TooLarge: too_large, TooSlow: too_slow},
+            exception_handlers={
+                TooLarge: too_large,
+                TooSlow: too_slow,
+                StorageUnreachable: unreachable,
+            },
             lifespan=working(work, work_seconds, group),
         )
     )
