@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 _SMALLEST, _LARGEST = -7, 15
@@ -36,8 +36,8 @@ def upper_text(log_value: float, digits: int = 4) -> str:
         return "0"
     if log_value >= 0.0:
         return "1"
-    context = Context(prec=digits, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
-    wide = Context(prec=40, Emin=-(10**9), Emax=10**9)
+    context = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    wide = Context(prec=40, Emin=MIN_EMIN, Emax=MAX_EMAX)
     # 40 digits of the exponential of a float: its own error cannot reach the last digit
     # that is printed, except upwards by the ceiling.
     value = context.plus(wide.exp(Decimal(log_value)))
@@ -52,7 +52,7 @@ def ratio_up(value: Fraction, digits: int = 4) -> str:
     >>> ratio_up(Fraction(1, 10**6)), ratio_up(Fraction(1, 3)), ratio_up(Fraction(1, 3 * 10**400))
     ('1e-6', '0.3334', '3.334e-401')
     """
-    context = Context(prec=digits, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+    context = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
     number = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     if number == 0 or number >= Decimal("0.0001"):
         return f"{number.normalize(context):f}"

@@ -257,7 +257,6 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_text("as it was")
 
-
     def half(path: Path) -> None:
         path.write_text("half")
         raise ZeroDivisionError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from itertools import count
 from pathlib import Path
 
 import click
@@ -35,12 +37,34 @@ def describe_model(
             "Give the number of records and epsilon."
         )
     distributions = read_model(model)
+    if sharpen and databases is not None:
+        raise click.UsageError(
+            "Expected one of --sharpen and --databases; got both. An estimate is not sharpened."
+        )
     if target_delta is not None:
+        if sharpen or databases is not None or any(sampling[place] for place in (0, 1, 3)):
+            raise click.UsageError(
+                "Expected --target-delta without --sampling-rate, --n-draws, --keep-probability, "
+                "--sharpen and --databases; got one of them. The design finds the rate."
+            )
         return describe_design(distributions, n_records, epsilon, target_delta, sampling[2])
     chosen = read_mechanism(n_records, *sampling)
     if databases is not None:
         return describe_interval(chosen, distributions, epsilon, databases)
     return describe_exact(chosen, distributions, epsilon, sharpen=sharpen)
+
+
+def rate_text(n_draws: int, n_records: int) -> str:
+    """Return the shortest decimal that, given as a rate, draws so many and no more.
+
+    >>> rate_text(336616, 336776)
+    '0.9995249'
+    """
+    for digits in count(1):
+        places = n_draws * 10**digits // n_records
+        if -(-places * n_records // 10**digits) == n_draws:
+            return f"{Decimal(places).scaleb(-digits):f}"
+    raise AssertionError
 
 
 def describe_design(
@@ -56,11 +80,11 @@ def describe_design(
     )
     found = design.smoothed
     largest = "one more is proved too many" if design.is_largest else "more may do"
-    share = design.n_draws / n_records
     text = (
         f"target          smoothed delta at most {delta} at epsilon {epsilon}\n"
         f"records         {n_records}\n"
-        f"largest sample  {design.n_draws} records drawn, a rate of {share:.6g} ({largest})\n"
+        f"largest sample  {design.n_draws} records drawn, a rate of "
+        f"{rate_text(design.n_draws, n_records)} ({largest})\n"
         + (f"fewest lost     {design.n_lost}\n" if sampling != "with_replacement" else "")
         + f"smoothed delta  {upper_text(found.log_delta, 8)}  (rounded up; {found.method})\n\n"
         f"{found.guarantee.sentence()}"

@@ -37,7 +37,7 @@ def show_release(
     click.echo(f"value      {found.value:.10g}")
     if interval is not None:
         click.echo(
-            f"interval   {_interval_text(*interval.interval)} ({float(interval.confidence):.4g}, "
+            f"interval   {_interval_text(*interval.interval)} ({float(interval.confidence):.15g}, "
             f"covers {interval.covers})"
         )
     click.echo(f"mechanism  {found.mechanism}")

@@ -115,13 +115,12 @@ def count_column(
     if universe is None:
         return dict(sorted(tally.items()))
     known = frozenset(universe)
-    unknown = next((value for value in tally if value not in known), None)
-    if unknown is not None:
+    if any(value not in known for value in tally):
         raise InvalidData(
             explain(
                 f"values of {column!r} among the universe",
-                f"{unknown!r}",
-                "Add it to the universe or mend the file",
+                "another",
+                "Widen the universe or mend the file",
             )
         )
     return {category: tally[category] for category in universe}

@@ -60,7 +60,7 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
         raise IncompatibleClaims(
             explain(
                 "a claim that follows from the mechanism",
-                f"claim={claim!r} for {_short(repr(mechanism))}",
+                f"claim={claim!r} for {_short(_words(mechanism))}",
                 "Claim less, such as a larger epsilon or delta",
             )
         )

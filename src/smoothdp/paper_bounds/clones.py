@@ -114,8 +114,8 @@ def clones_random_users(
     goal = log_bounds(part).lower
 
     def holds(users: float) -> bool:
-        if users >= n:
-            return True
+        if users >= n or users == 0:
+            return users >= n
         flip = Fraction(users) / (2 * n)
         clone = 2 * flip if year == 2023 else flip / (1 - flip)
         return _log_delta(n, flip, clone, target).upper <= goal

@@ -20,6 +20,7 @@ from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.text import number_down, number_up, table
 
 _SHOWN = 20
+_WIDEST = 60
 _CAVEAT = (
     "That is for releases that were fixed in advance. For releases that were chosen after seeing "
     "others, what is proved is the budget."
@@ -92,7 +93,7 @@ class Account:
             for name, (spent, limit, left) in self.amounts.items()
         ]
         rows = [
-            (str(e.number), e.time[:19], e.mechanism[:60], repr(e.claim))
+            (str(e.number), e.time[:19], _cut(e.mechanism), repr(e.claim))
             for e in self.entries[-_SHOWN:]
         ]
         hidden = len(self.entries) - len(rows)
@@ -155,3 +156,7 @@ def _exactly(amount: Amount) -> Fraction:
     """Return an amount, rounded down if it is irrational."""
     value = amount.lower()
     return value if isinstance(value, Fraction) else Fraction(log_bounds(value.ratio).lower)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."

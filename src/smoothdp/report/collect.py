@@ -69,20 +69,24 @@ def collect_share(
     n = len(numbers)
     protocol = BooleanSum.calibrate(n, guarantee=guarantee)
     failure = _failure(confidence)
+    profile = protocol.profile()
+    # All that could fail comes before the charge.
+    error, log_delta = protocol.error(failure) / n, profile.log_delta(guarantee.exact_epsilon)
+    others = {"noise": _random_users(protocol, guarantee)}
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(bits.astype(np.uint8), rng=rng)
     return Collection(
         title=f"Share of {n} users {label}",
         estimates={f"share {label}": release.value / n},
-        error=protocol.error(failure) / n,
+        error=error,
         confidence=float(1 - failure),
         messages_per_user=1.0,
         release=release,
-        profile=protocol.profile(),
+        profile=profile,
         epsilon=guarantee.epsilon,
-        log_delta=protocol.profile().log_delta(guarantee.exact_epsilon),
-        bounds={"noise": _random_users(protocol, guarantee)},
+        log_delta=log_delta,
+        bounds=others,
     )
 
 
@@ -126,19 +130,22 @@ def collect_mean(
     failure = _failure(confidence)
     width = float(high - low)
     places = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
+    profile = protocol.profile()
+    error = float_bounds(Fraction(protocol.error(failure)) * (high - low) / n)[1]
+    log_delta = profile.log_delta(guarantee.exact_epsilon)
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(places, rng=rng)
     return Collection(
         title=f"Mean of {n} users, clipped to [{float(low):g}, {float(high):g}]",
         estimates={"mean": float(low) + width * release.value / n},
-        error=float_bounds(Fraction(protocol.error(failure)) * (high - low) / n)[1],
+        error=error,
         confidence=float(1 - failure),
         messages_per_user=float(protocol.n_bits),
         release=release,
-        profile=protocol.profile(),
+        profile=profile,
         epsilon=guarantee.epsilon,
-        log_delta=protocol.profile().log_delta(guarantee.exact_epsilon),
+        log_delta=log_delta,
         bounds={},
     )
 
@@ -190,6 +197,10 @@ def collect_histogram(
         )
     n, failure = len(values), _failure(confidence)
     protocol = Histogram.calibrate(n, n_bins=len(domain), guarantee=guarantee)
+    profile = protocol.profile()
+    error = protocol.error(failure, simultaneous=True)
+    log_delta = profile.log_delta(guarantee.exact_epsilon)
+    others = {"noise": _noise_bits(protocol, guarantee)}
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release([places[value] for value in values], rng=rng)
@@ -198,14 +209,14 @@ def collect_histogram(
         # What the protocol leaves out is estimated by 0.
         estimates=dict.fromkeys(domain, 0.0)
         | {domain[place]: count for place, count in release.value.top(len(domain))},
-        error=protocol.error(failure, simultaneous=True),
+        error=error,
         confidence=float(1 - failure),
         messages_per_user=protocol.mean_messages,
         release=release,
-        profile=protocol.profile(),
+        profile=profile,
         epsilon=guarantee.epsilon,
-        log_delta=protocol.profile().log_delta(guarantee.exact_epsilon),
-        bounds={"noise": _noise_bits(protocol, guarantee)},
+        log_delta=log_delta,
+        bounds=others,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smoothdp.exact.logspace import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.text import number_up, table, upper_text
@@ -55,7 +56,9 @@ class Collection:
 
     def text(self) -> str:
         """Return the table and the sentences."""
-        rows = [(label, f"{value:.6g}", f"+- {self.error:.4g}") for label, value in self._shown()]
+        rows = [
+            (label, f"{value:.6g}", f"+- {number_up(self.error)}") for label, value in self._shown()
+        ]
         about = [
             ("protocol", self.release.mechanism),
             ("messages", f"{self.messages_per_user:.6g} per user"),
@@ -89,7 +92,8 @@ class Collection:
             "messages_per_user": self.messages_per_user,
             "protocol": self.release.mechanism,
             "epsilon": self.epsilon,
-            "delta": math.exp(self.log_delta),
+            "delta": exp_upper(self.log_delta),
+            "log_delta": self.log_delta if self.log_delta > -math.inf else None,
             "bounds": self.bounds,
             "is_private": self.release.is_private,
             "guarantee": self.release.guarantee.sentence(),

@@ -48,7 +48,7 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
     rows = [("value", _number(fields["value"]))]
     if "interval" in fields:
         low, high = (_number(end) for end in fields["interval"])
-        words = f"{100 * float(fields['confidence']):g}%, covers {fields['covers']}"
+        words = f"{100 * float(fields['confidence']):.15g}%, covers {fields['covers']}"
         rows.append(("error bars", f"{low} to {high} ({words})"))
     rows += [
         ("records", f"{fields['n_records']}, public"),

@@ -87,7 +87,9 @@ class Measurement:
             (
                 "delta(x)",
                 f"{self._delta_text()}  (exact, rounded up; log10 "
-                f"{self.log_delta.upper / _LN10:.3f})",
+                f"{self.log_delta.upper / _LN10:.3f})"
+                if self.log_delta.upper > -math.inf
+                else "0  (exact)",
             ),
             (
                 "ordinary DP",
@@ -132,12 +134,13 @@ class Measurement:
             "threshold": float(self.threshold),
             "delta": self.delta[1],
             "delta_lower": self.delta[0],
-            "log_delta": self.log_delta.upper,
-            "log10_delta": self.log_delta.upper / _LN10,
+            # JSON has no infinity: the logarithm of 0 is null.
+            "log_delta": _finite(self.log_delta.upper),
+            "log10_delta": _finite(self.log_delta.upper / _LN10),
             "worst_case_delta": self.worst_case_delta,
             "adversary_utility": self.log_utility.linear()[1] if self.log_utility else None,
             "adversary_utility_limit": self.utility_limit,
-            "log_adversary_utility": self.log_utility.upper if self.log_utility else None,
+            "log_adversary_utility": _finite(self.log_utility.upper) if self.log_utility else None,
             "one_over_n": 1 / self.mechanism.n_records,
             "delta_below_one_over_n": self.below_one_over_n,
             "sentence": self.sentence(),
@@ -253,3 +256,7 @@ def _worst_utility(
 def _real_text(value: Real) -> str:
     number = f"{float(value):.6g}"
     return f"{number}  (= {value})" if isinstance(value, LogRatio) else number
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -50,7 +50,7 @@ def tilted_deviation(failure: Fraction, flip: Fraction, n_users: int, n_bits: in
             best = min(1.0 - q, max(q, 1.0 / theta - 1.0 / growth))
             whole = (n_bits - 1) * whole + _psi(best, theta, growth)
         # p (1 - p) of a tilted report is least where p is q or 1 - q.
-        least = min(_tilted_variance(q, growth), _tilted_variance(1.0 - q, growth))
+        least = min(_tilted_variance(q, 1.0 - q, growth), _tilted_variance(1.0 - q, q, growth))
         spread = math.sqrt(n_users * n_bits * least)
         share = math.log(min(1.0, 0.4689 / (spread * -math.expm1(-theta))))
         return (n_users * whole + goal + share + units * math.exp(theta)) / theta
@@ -63,8 +63,9 @@ def _psi(p: float, theta: float, growth: float) -> float:
     return math.log1p(p * growth) - theta * p
 
 
-def _tilted_variance(p: float, growth: float) -> float:
-    return p * (1.0 - p) * (1.0 + growth) / (1.0 + p * growth) ** 2
+def _tilted_variance(p: float, rest: float, growth: float) -> float:
+    # ``rest`` is 1 - p, which would be 0 in floats for a p next to 1.
+    return p * rest * (1.0 + growth) / (1.0 + p * growth) ** 2
 
 
 def exact_deviation(failure: Fraction, flip: Fraction, n_users: int) -> float:

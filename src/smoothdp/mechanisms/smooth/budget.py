@@ -51,9 +51,10 @@ def bars_budget(
 def _too_dear(e: float, smoothing: Fraction, n_records: int) -> InvalidParameter:
     return InvalidParameter(
         explain(
-            f"smoothing <= epsilon / 5 for error bars under pure or approximate DP, as a rule "
-            f"n epsilon >= {_USEFUL}",
-            f"smoothing={exact_text(smoothing)}, epsilon={e:.4g}, n epsilon={n_records * e:.4g}",
+            f"smoothing <= epsilon / 5 for error bars under pure or approximate DP (n times "
+            f"epsilon of {_USEFUL} is enough for a median, seldom for a tail)",
+            f"smoothing={exact_text(smoothing)}, epsilon={e:.4g}, n times epsilon of "
+            f"{n_records * e:.4g}",
             "Take more records or a larger epsilon, use ZCDP, or leave confidence out",
         )
     )

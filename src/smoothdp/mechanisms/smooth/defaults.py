@@ -200,7 +200,7 @@ def warn_if_useless(query: Query, guarantee: Guarantee, n_records: int) -> None:
     elif isinstance(query, Quantile):
         q = query.q
     elif isinstance(query, Minimum | Maximum):
-        q = Fraction(0)
+        q = Fraction(isinstance(query, Maximum))
     else:
         return
     strength = float(n_records * min(q, 1 - q)) * Rule.of(guarantee).epsilon

@@ -1,0 +1,94 @@
+"""Figures as they are printed: never on the unsafe side, JSON without infinities."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+
+import smoothdp as sd
+from smoothdp.cli import main
+from smoothdp.cli.measure_design import rate_text
+from smoothdp.shuffle.flip_error import exact_deviation, tilted_deviation
+from smoothdp.text import upper_text
+
+Captured = pytest.CaptureFixture[str]
+
+
+def run(captured: Captured, *arguments: str) -> str:
+    captured.readouterr()
+    main(list(arguments))
+    return captured.readouterr().out
+
+
+@pytest.mark.parametrize(("n_draws", "n"), [(336616, 336776), (77617, 77777), (1, 3), (6, 7)])
+def test_the_rate_of_a_design_draws_what_the_design_says(n_draws: int, n: int) -> None:
+    rate = rate_text(n_draws, n)
+    assert math.ceil(Fraction(rate) * n) == n_draws
+    assert sd.SamplingHistogram(n, sampling_rate=rate).draws.n_draws == n_draws
+
+
+def test_a_delta_of_zero_is_json(capsys: Captured) -> None:
+    options = ("--counts", "3,3", "--n-draws", "2", "--epsilon", "3")
+    text = run(capsys, "measure", *options, "--json")
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert found["delta"] == 0
+    assert found["log_delta"] is None
+    assert "inf" not in run(capsys, "measure", *options)
+
+
+def test_a_deep_upper_bound_is_not_zero() -> None:
+    with mpmath.workdps(40):
+        truth = mpmath.exp(-28591123887)
+        shown = mpmath.mpf(upper_text(-28591123887.0))
+        assert truth <= shown <= truth * (1 + mpmath.mpf("1e-3"))
+
+
+@pytest.mark.parametrize("epsilon", ["38", "40", "700", "1e9"])
+def test_little_noise_has_error_bars(epsilon: str, tmp_path: Path) -> None:
+    goal = sd.ApproxDP(epsilon, delta="1e-6")
+    ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP("1e9", delta="1e-3"))
+    found = sd.collect_share(np.array([0.0, 1.0] * 2000), guarantee=goal, ledger=ledger)
+    assert 0 < found.error < 0.01
+    assert len(ledger.entries()) == 1
+    mean = sd.collect_mean(np.full(1000, 0.25), bounds=(0, 1), guarantee=goal)
+    assert 0 < mean.error < 0.2
+    assert abs(mean.estimates["mean"] - 0.25) <= mean.error
+
+
+@pytest.mark.parametrize("flip", [Fraction(1, 10**18), Fraction(1, 2**60), Fraction(1, 100)])
+@pytest.mark.parametrize("failure", [Fraction(1, 20), Fraction(1, 10**6)])
+def test_the_tilted_bound_is_above_the_exact_one(flip: Fraction, failure: Fraction) -> None:
+    assert tilted_deviation(failure, flip, 50, 1) >= exact_deviation(failure, flip, 50)
+
+
+def test_designs_refuse_another_mechanism(tmp_path: Path) -> None:
+    model = tmp_path / "m.csv"
+    model.write_text("label,yes,no\na,30,70\nb,40,60\n")
+    base = ["measure", "--model", str(model), "--n", "100", "--epsilon", "1"]
+    for more in (
+        ["--target-delta", "0.1", "--sampling-rate", "0.5"],
+        ["--target-delta", "0.1", "--n-draws", "5"],
+        ["--target-delta", "0.1", "--keep-probability", "0.5"],
+        ["--target-delta", "0.1", "--databases", "10"],
+        ["--sampling-rate", "0.5", "--databases", "10", "--sharpen"],
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(base + more)
+        assert caught.value.code == 2
+
+
+def test_a_confidence_is_not_rounded_to_certainty(tmp_path: Path, capsys: Captured) -> None:
+    data = tmp_path / "d.csv"
+    data.write_text("x\n" + "\n".join(str(i % 97) for i in range(5000)) + "\n")
+    text = run(
+        capsys,
+        *("release", str(data), "--column", "x", "--statistic", "median", "--bounds", "0", "100"),
+        *("--epsilon", "1", "--confidence", "0.999999"),
+    )
+    assert "(0.999999, covers" in text
