@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner
 
@@ -44,6 +47,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("text").write_text("x = [")
     Path("colour.toml").write_text('colour = "red"')
     Path("port.toml").write_text('port = "abc"\ndirectory = "t/analyzer"')
+    Path("nan.toml").write_text('work-seconds = nan\ndirectory = "t/analyzer"')
+    Path("twice").write_text("a\nb\na\n")
+    Path("names").write_text("a\nb\n")
+    Path("secret").write_text('{"key":"5ec2e7"}')
     Path("binary").write_bytes(b"\xff\xfe")
     Path("table.csv").write_text("x,y\n1,1\n,2\n3,3\n")
     return tmp_path
@@ -80,6 +87,22 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (SUM, "--bounds"),
         ([*SUM, "--bounds", "a", "b"], "bounds"),
         ([*SUM, "--bounds", "1", "0"], "bounds"),
+        ([*HISTOGRAM, "--domain", "empty"], "got an empty file"),
+        ([*HISTOGRAM, "--domain", "twice", "--min-batch", "200"], "'a' more than once"),
+        ([*SUM, "--bounds", "5", "1"], "the lower one first, and none otherwise; got --bounds 5 1"),
+        ([*BOOLEAN, *PROMISE, "--window-seconds", "0"], "Expected --window-seconds >= 1"),
+        ([*BOOLEAN, *PROMISE, "--grace-seconds", "-1"], "Expected 0 <= --grace-seconds <= 86400"),
+        ([*BOOLEAN, *PROMISE, "--epsilon", "1e300"], "Expected 0 < epsilon <= 1000000000"),
+        ([*SUM, "--bounds", "0", "1", "--epsilon", "1e300"], "got --epsilon 1e300."),
+        ([*BOOLEAN, *PROMISE, "--delta", "1"], "Expected 0 < delta < 1; got --delta 1."),
+        ([*BOOLEAN, *PROMISE, "--delta", "0"], "Expected 0 < delta < 1; got --delta 0."),
+        ([*BOOLEAN, *PROMISE, "--min-batch", "9" * 14], f"got --min-batch {'9' * 14}."),
+        ([*HISTOGRAM, "--domain", "names"], "the 9 users of --min-batch 10 "),
+        ([*BOOLEAN, *PROMISE, "--min-batch", "1"], "got --min-batch 1 with"),
+        ([*BOOLEAN, *PROMISE, "--n-bits", "8"], "--n-bits with a real-sum alone"),
+        (["task", "show", "t/shuffler/secrets.json"], "JSON written in another way"),
+        (["task", "show", "secret"], "another document"),
+        (["task", "show", "empty"], "an empty file"),
         (["task", "show", "nowhere"], "nowhere"),
         (["task", "show", "text"], "canonical"),
         (["task", "tokens", "t/analyzer"], "another party"),
@@ -94,6 +117,8 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*ANALYZER, "--certificate", "nofile"], "--certificate-key"),
         ([*ANALYZER, "--certificate", "nofile", "--certificate-key", "nokey"], "nofile"),
         ([*ANALYZER, "--certificate", "text", "--certificate-key", "text"], "PEM"),
+        ([*ANALYZER, "--certificate-key", "nokey"], "--certificate-key nokey alone"),
+        ([*ANALYZER, "--work-seconds", "nan"], "got nan"),
         ([*ANALYZER, "--host", "0.0.0.0"], "certificate"),
         ([*ANALYZER, "--host", "no such host", "--behind-tls"], "no such host"),
         ([*ANALYZER, "--port", "99999"], "--port"),
@@ -102,6 +127,8 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*ANALYZER, "--config", "binary"], "TOML"),
         ([*ANALYZER, "--config", "colour.toml"], "colour"),
         (["serve", "analyzer", "--config", "port.toml"], "--port"),
+        (["serve", "analyzer", "--config", "port.toml"], "in port.toml"),
+        (["serve", "analyzer", "--config", "nan.toml"], "in nan.toml"),
         (SUBMIT, NOBODY),
         ([*SUBMIT[:1], "2", *SUBMIT[2:]], "0 to 1"),
         ([*SUBMIT[:1], "-1", *SUBMIT[2:]], "0 to 1"),
@@ -115,11 +142,22 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*SUBMIT, "--outcomes", "text"], "text"),
         ([*SUBMIT, "--outcomes", "no/such/place"], "no/such/place"),
         (RESULTS, NOBODY),
+        ([*RESULTS, "--wait", "nan"], "got nan"),
+        ([*RESULTS, "--wait", "0.2"], "after 0.2 seconds"),
         ([*RESULTS, "--collector", "t/shuffler"], "another party"),
         ([*RESULTS, "--collector", "nowhere"], "nowhere"),
         (["results", "x", *RESULTS[2:]], "WINDOW"),
         (["serve", "demo", "table.csv"], "--column"),
         (["serve", "demo", "--above", "1"], "FILE"),
+        (["serve", "demo", "--above", "nan"], "got nan"),
+        (["serve", "demo", "--delta", "1"], "0 < delta < 1"),
+        (["serve", "demo", "--question", "why?"], "--poll"),
+        (["serve", "demo", "--poll", "--above", "3"], "got --above"),
+        (["serve", "demo", "--poll", "--question", ""], "empty text"),
+        (
+            ["serve", "demo", "table.csv", "--column", "y", "--bounds", "400", "0"],
+            "got --bounds 400 0",
+        ),
         (["serve", "demo", "nofile.csv", "--column", "x", "--above", "1"], "nofile"),
         (["serve", "demo", "table.csv", "--column", "z", "--above", "1"], "z"),
         (["serve", "demo", "table.csv", "--column", "x", "--above", "1"], "missing"),
@@ -140,6 +178,75 @@ def test_one_line_says_what_is_wrong(
     else:
         line = failing(arguments, capsys)
     assert says in line
+
+
+@pytest.mark.parametrize("file", ["t/shuffler/secrets.json", "t/analyzer/secrets.json", "secret"])
+@pytest.mark.usefixtures("place")
+def test_a_secret_given_as_a_task_is_not_repeated(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(Path(file).read_text())
+    said = failing(["task", "show", file], capsys)
+    for name, value in document.items():
+        assert name not in said
+        assert str(value)[:6] not in said
+
+
+@pytest.mark.parametrize("group", ["serve", "task", "account"])
+def test_a_group_alone_prints_its_help(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):
+        main([group])
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("Usage: smoothdp " + group)
+    assert "\n\nCommands:\n" in out
+
+
+@pytest.mark.parametrize("trouble", [None, 500, 503])
+@pytest.mark.usefixtures("place")
+def test_results_ask_again_while_the_analyser_is_away(
+    trouble: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        if len(asked) < 3:
+            if trouble is None:
+                raise httpx.ConnectError("away", request=request)
+            return httpx.Response(trouble, text="no")
+        return httpx.Response(200, json={"users": 10})
+
+    served(answer, monkeypatch)
+    main([*RESULTS, "--wait", "20"])
+    assert json.loads(capsys.readouterr().out) == {"users": 10}
+    assert len(asked) == 3
+
+
+@pytest.mark.usefixtures("place")
+def test_results_do_not_ask_again_after_a_refusal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(401)
+
+    served(answer, monkeypatch)
+    assert "401" in failing([*RESULTS, "--wait", "20"], capsys)
+    assert len(asked) == 1
+
+
+def served(
+    answer: Callable[[httpx.Request], httpx.Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let every address be answered by a function, and pauses be short."""
+    monkeypatch.setattr("smoothdp.cli.results._PAUSE", 0.01)
+    monkeypatch.setattr(
+        "smoothdp.services.connect",
+        lambda url: httpx.Client(base_url=url, transport=httpx.MockTransport(answer)),
+    )
 
 
 def test_a_port_that_is_taken(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from click.testing import CliRunner
 
 from smoothdp.cli.serve import serve
 from smoothdp.cli.task import task as task_command
-from smoothdp.services import demonstrate
+from smoothdp.services import ServiceError, create_task, demonstrate
+from smoothdp.services.result import describe_batch
+from tests.services.world import KEY
 
 
 @pytest.mark.parametrize(
@@ -35,6 +38,26 @@ def test_real_clients_and_services(fields: dict[str, Any], data: list[Any]) -> N
         truth = {"boolean_sum": 30, "real_sum": 52.5}[found.document["protocol"]]
         # The error bar fails with 0.05; ten times as wide, practically never.
         assert abs(found.document["sum"] - truth) < 10 * found.document["error_of_sum"]
+
+
+def test_the_result_of_a_batch_that_is_almost_all_noise_is_quick() -> None:
+    # The search for the worst data took one data set after the other here: minutes.
+    task = create_task(
+        "boolean_sum", epsilon="0.0001", delta="1e-6", min_batch=600, analyzer_key=KEY.public
+    )
+    began = time.process_time()
+    found = describe_batch(task, window=0, users=600, tally={0: 300, 1: 300})
+    assert time.process_time() - began < 20
+    curve = list(found["epsilon_by_dishonest_share"].values())
+    assert curve == sorted(curve)
+    assert curve[1] <= 1e-4 < curve[2]
+
+
+def test_a_demonstration_without_a_result_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smoothdp.services.demo._MOST_SECONDS", 0.2)
+    monkeypatch.setattr("smoothdp.services.demo.fetch_result", lambda *_, **__: None)
+    with pytest.raises(ServiceError, match=r"a result within 0\.2 seconds; got none"):
+        demonstrate([1, 0] * 4, epsilon="2", delta="0.01", dishonest_share="0")
 
 
 def test_the_demo_command_says_that_one_host_voids_the_assumption(tmp_path: Path) -> None:

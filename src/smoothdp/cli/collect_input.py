@@ -19,7 +19,13 @@ PUBLIC_DROP = "public-drop"
 
 def read_domain(path: Path) -> list[str]:
     """Return the public values of a file, one a line."""
-    return read_lines(path, "values")
+    names = read_lines(path, "values")
+    if not names:
+        raise click.UsageError(
+            f"Expected one value a line in the --domain file {path}; got an empty file. List all "
+            "values that there may be."
+        )
+    return names
 
 
 def require_known(

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import click
 
+from smoothdp.cli.number_options import refuse_nan
+
+_PAUSE = 0.5
+
 
 @click.command()
 @click.argument("window", type=click.IntRange(0, 2**32 - 1))
@@ -18,9 +22,18 @@ import click
     help="The collector's directory, made by task create.",
 )
 @click.option("--analyzer", required=True, help="Address of the analyser, https://...")
-@click.option("--wait", type=click.FloatRange(0), default=0.0, help="Seconds to wait for it.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(0),
+    default=0.0,
+    callback=refuse_nan,
+    help="Seconds to wait for it.",
+)
 def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
     """Print the result of WINDOW as JSON; without one say why there is none, and exit 3.
+
+    With --wait, an analyser that does not answer, or answers with an error of its own, is asked
+    again until the wait is over.
 
     \b
     Example:
@@ -30,14 +43,32 @@ def results(window: int, collector: Path, analyzer: str, wait: float) -> None:
 
     task, token = services.read_collector(collector)
     end = time.monotonic() + wait
+    statuses: list[int] = []
+    trouble: services.ServiceError | None = None
     with services.connect(analyzer) as http:
+        http.event_hooks["response"].append(lambda answer: statuses.append(answer.status_code))
         while True:
-            found, state = services.look_up_result(
-                http, task_id=task.task_id, window=window, token=token
-            )
-            if found is not None or time.monotonic() >= end:
+            statuses.clear()
+            try:
+                found, state = services.look_up_result(
+                    http, task_id=task.task_id, window=window, token=token
+                )
+                trouble = None
+                if found is not None:
+                    break
+            except services.ServiceError as error:
+                # No answer, or one that says that the service has a problem: it may pass.
+                if statuses and statuses[-1] < 500:
+                    raise
+                trouble = error
+            left = end - time.monotonic()
+            if left <= 0:
                 break
-            time.sleep(0.5)
+            time.sleep(min(_PAUSE, left))
+    if trouble is not None:
+        if wait:
+            raise click.ClickException(f"{trouble} This was so after {wait:g} seconds of waiting.")
+        raise trouble
     if found is None:
         why = services.missing_sentence(task, window, state=state, now=time.time())
         click.echo(why, err=True)

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from smoothdp.cli.groups import HelpByDefault
 from smoothdp.cli.serve_demo import demo
 from smoothdp.cli.serve_options import serve_options
 
 
-@click.group()
+@click.group(cls=HelpByDefault)
 def serve() -> None:
     """Run the services of the shuffle model.
 

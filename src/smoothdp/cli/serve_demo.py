@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from smoothdp.cli.missing import missing_note
+from smoothdp.cli.number_options import refuse_nan
 from smoothdp.cli.positive_options import require_positive
 from smoothdp.cli.serve_demo_input import read_data
-from smoothdp.cli.serve_poll import run_poll
+from smoothdp.cli.serve_poll import require_no_question, require_poll_alone, run_poll
 
 _MADE_UP = [int(user % 3 == 0) for user in range(600)]
 
@@ -20,7 +21,12 @@ _MADE_UP = [int(user % 3 == 0) for user in range(600)]
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--column", help="Column of FILE (CSV or Parquet): one row a user.")
-@click.option("--above", type=float, help="Collect how many values are above this number.")
+@click.option(
+    "--above",
+    type=float,
+    callback=refuse_nan,
+    help="Collect how many values are above this number.",
+)
 @click.option("--bounds", nargs=2, help="Collect the sum and mean, values clipped to these.")
 @click.option("--domain", type=click.Path(path_type=Path), help="Collect counts: file of values.")
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
@@ -54,12 +60,18 @@ def demo(
     """
     require_positive("--epsilon", epsilon)
     if poll:
-        if file is not None:
-            raise click.UsageError(
-                f"Expected either FILE or --poll; got --poll and {file}. Leave one out."
-            )
+        require_poll_alone(
+            question,
+            file,
+            column=column,
+            above=above,
+            bounds=bounds,
+            domain=domain,
+            missing=missing,
+        )
         run_poll(question, epsilon, delta)
         return
+    require_no_question(question)
     from smoothdp import services
 
     chosen = [option is not None for option in (above, bounds, domain)].count(True)
@@ -71,11 +83,6 @@ def demo(
     if file is not None and column is None:
         raise click.UsageError(
             f"Expected --column with {file}; got none. Name the column that holds the data."
-        )
-    if chosen > 1:
-        raise click.UsageError(
-            f"Expected one of --above, --bounds and --domain, or none for a column of 0 and 1; got "
-            f"{chosen} of them. Say what to collect."
         )
     data: list[Any] = _MADE_UP
     options: dict[str, Any] = {}

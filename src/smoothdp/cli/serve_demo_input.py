@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
+
 import smoothdp as sd
 from smoothdp.cli.collect_input import read_domain, require_bits, require_known
 
@@ -18,6 +20,12 @@ def read_data(
     missing: str | None,
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the users' data, and what is collected of them."""
+    chosen = [option is not None for option in (above, bounds, domain)].count(True)
+    if chosen > 1:
+        raise click.UsageError(
+            f"Expected one of --above, --bounds and --domain, or none for a column of 0 and 1; got "
+            f"{chosen} of them. Say what to collect."
+        )
     if domain is not None:
         names = read_domain(domain)
         values = sd.read_column(file, column, kind="category", missing=missing)

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from smoothdp.cli.number_options import refuse_nan
+
 _PATHS = ("directory", "certificate", "certificate-key")
 
 
@@ -24,6 +26,7 @@ def serve_options(port: int) -> Callable[[Any], Any]:
             "--work-seconds",
             type=click.FloatRange(0.1, 86400),
             default=10.0,
+            callback=refuse_nan,
             show_default=True,
             help="Pause between two rounds of work.",
         ),
@@ -69,4 +72,11 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
         if name in _PATHS:
             # Beside the file, wherever the service is started.
             values[name] = str(path.parent / str(value))
+        try:
+            names[name].process_value(context, values[name])
+        except click.BadParameter as error:
+            reason = " ".join(error.format_message().split())
+            raise click.UsageError(
+                f"Expected values that serve takes in {path}; got: {reason.rstrip('.')}. Mend it."
+            ) from None
     context.default_map = {name.replace("-", "_"): value for name, value in values.items()}

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from smoothdp.cli.groups import HelpByDefault
 from smoothdp.cli.task_create import create
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
 
-@click.group()
+@click.group(cls=HelpByDefault)
 def task() -> None:
     """Make and show the task of a collection, issue client tokens, rotate keys.
 

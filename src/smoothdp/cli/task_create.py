@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from smoothdp.cli.collect_input import read_domain
 from smoothdp.cli.positive_options import require_positive
@@ -48,6 +49,11 @@ def create(
     """
     from smoothdp import services
 
+    source = click.get_current_context().get_parameter_source("n_bits")
+    if protocol != "real-sum" and source is not ParameterSource.DEFAULT:
+        raise click.UsageError(
+            f"Expected --n-bits with a real-sum alone; got it with a {protocol}. Leave it out."
+        )
     require_positive("--epsilon", promise["epsilon"])
     names = read_domain(domain) if domain else []
     if (protocol == "histogram") != bool(names) or (protocol == "real-sum") != bool(bounds):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 from fractions import Fraction
 from functools import lru_cache
@@ -17,6 +18,9 @@ from flint import arb, ctx, fmpq, fmpz
 
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real
+
+_BEYOND_FLOATS = 710
+"""e to this is above the largest float."""
 
 _PRECISION_LOCK = threading.RLock()
 
@@ -110,6 +114,9 @@ def exp_bounds(value: Real) -> LogBounds:
     """Return floats around e^value, neighbours at most."""
     if isinstance(value, LogRatio):
         return real_bounds(value.ratio)
+    if value > _BEYOND_FLOATS:
+        # A ball of so large a power has no bounds at all.
+        return LogBounds(sys.float_info.max, math.inf)
     with precision(128):
         return enclose(ball(value).exp())
 

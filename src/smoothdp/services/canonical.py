@@ -56,11 +56,22 @@ def parse_canonical(data: bytes) -> dict[str, Any]:
         raise InvalidData(
             explain(
                 "canonical JSON (RFC 8785)",
-                f"{data[:40]!r}",
+                _kind(data),
                 "Use the file as it was made: its hash names the task",
             )
         )
     return document  # type: ignore[no-any-return]
+
+
+def _kind(data: bytes) -> str:
+    """Return what the bytes are, and nothing of them: they may be a secret."""
+    if not data.strip():
+        return "an empty file"
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return "something that is no JSON"
+    return "JSON written in another way" if isinstance(document, dict) else "JSON of another kind"
 
 
 def _allowed(item: object) -> bool:

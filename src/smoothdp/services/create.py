@@ -9,8 +9,11 @@ from smoothdp import ApproxDP
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
 from smoothdp.services.hybrid import PublicKey
-from smoothdp.services.task import Task
+from smoothdp.services.task import LARGEST_BATCH, Task
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+
+_LARGEST_EPSILON = 10**9
+"""What is more says nothing, and the budget of many windows must remain a short number."""
 
 
 def create_task(
@@ -33,7 +36,7 @@ def create_task(
 
     Args:
         protocol: "boolean_sum", "real_sum" (needs bounds) or "histogram".
-        epsilon: of each window, to be written as a decimal or a ratio, > 0.
+        epsilon: of each window, to be written as a decimal or a ratio, > 0 and up to 10^9.
         delta: of each window, in (0, 1).
         min_batch: smallest batch; the noise is calibrated to its honest users.
         size: bits per user of a real sum; bins of a histogram.
@@ -50,6 +53,14 @@ def create_task(
     (1, 450, True)
     """
     min_batch = exact_int(min_batch, name="min_batch", minimum=1)
+    if min_batch > LARGEST_BATCH:
+        raise InvalidParameter(
+            explain(
+                f"min_batch up to {LARGEST_BATCH}",
+                f"min_batch={min_batch}",
+                "Give the fewest users of a batch",
+            )
+        )
     windows = exact_int(windows, name="windows", minimum=1)
     if not isinstance(analyzer_key, PublicKey):
         raise InvalidParameter(
@@ -61,24 +72,41 @@ def create_task(
             explain("0 <= dishonest_share < 1", dishonest_share, "Give a share of the users")
         )
     honest = math.floor(min_batch * (1 - share))
+    if honest < 1:
+        raise InvalidParameter(
+            explain(
+                "a min_batch of which at least one user is honest",
+                f"min_batch={min_batch} with dishonest_share={dishonest_share}",
+                "Raise min_batch, or lower the share",
+            )
+        )
     goal = ApproxDP(epsilon, delta=delta)
     costs = exact_fraction(epsilon, name="epsilon"), exact_fraction(delta, name="delta")
+    if not 0 < costs[0] <= _LARGEST_EPSILON:
+        raise InvalidParameter(
+            explain(
+                f"0 < epsilon <= {_LARGEST_EPSILON}", f"epsilon={epsilon}", "Give one such as 1"
+            )
+        )
+    if not 0 < costs[1] < 1:
+        raise InvalidParameter(
+            explain("0 < delta < 1", f"delta={delta}", "Give a small number such as 1e-6")
+        )
     if costs[1] * windows > 1:
         raise InvalidParameter(
             explain("1 <= windows <= 1 / delta", f"windows={windows}", "Pay for fewer windows")
         )
-    if protocol == "boolean_sum":
-        noise = str(BooleanSum.calibrate(honest, guarantee=goal).threshold)
-    elif protocol == "real_sum":
-        noise = str(RealSum.calibrate(honest, guarantee=goal, n_bits=size).threshold)
-    elif protocol == "histogram":
-        size = len(domain) if domain else size
-        found = Histogram.calibrate(honest, n_bins=size, guarantee=goal)
-        noise = str(found.omission_probability)
-    else:
+    size = len(domain) if protocol == "histogram" and domain else size
+    try:
+        noise = _least_noise(protocol, honest, size, goal)
+    except InvalidParameter as error:
+        if "n_users" not in str(error):
+            raise
+        # The caller gave no such number.
         raise InvalidParameter(
-            explain("boolean_sum, real_sum or histogram", f"protocol={protocol}", "Use one")
-        )
+            f"{error} These are the {honest} users of min_batch={min_batch} that are honest if "
+            f"dishonest_share={dishonest_share} is not: so change min_batch."
+        ) from None
     return Task(
         protocol=protocol,
         size=size,
@@ -96,4 +124,18 @@ def create_task(
         unit=unit,
         bounds=tuple(bounds),
         domain=tuple(domain),
+    )
+
+
+def _least_noise(protocol: str, honest: int, size: int, goal: ApproxDP) -> str:
+    """Return the noise of a task whose promise so many honest users keep."""
+    if protocol == "boolean_sum":
+        return str(BooleanSum.calibrate(honest, guarantee=goal).threshold)
+    if protocol == "real_sum":
+        return str(RealSum.calibrate(honest, guarantee=goal, n_bits=size).threshold)
+    if protocol == "histogram":
+        found = Histogram.calibrate(honest, n_bins=size, guarantee=goal)
+        return str(found.omission_probability)
+    raise InvalidParameter(
+        explain("boolean_sum, real_sum or histogram", f"protocol={protocol}", "Use one")
     )

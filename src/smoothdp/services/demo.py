@@ -12,8 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from smoothdp.errors import explain
 from smoothdp.exact.parameters import exact_fraction
-from smoothdp.services.calls import connect, fetch_result, submit
+from smoothdp.services.calls import ServiceError, connect, fetch_result, submit
 from smoothdp.services.client import Client
 from smoothdp.services.create import create_task
 from smoothdp.services.hybrid import PrivateKey
@@ -31,6 +32,7 @@ ONE_HOST = (
 )
 _AT_ONCE = 8
 _ROWS = 10
+_MOST_SECONDS = 300.0
 Say = Callable[[str], None]
 
 
@@ -85,6 +87,7 @@ def demonstrate(
     Raises:
         InvalidParameter: too few users for the promise.
         InvalidData: a datum outside the domain; files of a task in the directory.
+        ServiceError: no result within five minutes after the last report.
 
     >>> done = demonstrate([1, 0] * 4, epsilon="2", delta="0.01", dishonest_share="0")
     >>> abs(done.document["sum"] - 4) <= 7
@@ -143,12 +146,20 @@ def demonstrate(
         seal_window(shuffling.shuffler, task, window)
         shuffling.work(analyzer_url)
         secret = read_secret(written.collector / SECRETS_FILE, ("collector_token",))
-        document = None
+        document, limit = None, time.monotonic() + _MOST_SECONDS
         with connect(analyzer_url) as http:
             while document is None:
                 document = fetch_result(
                     http, task_id=task.task_id, window=window, token=secret["collector_token"]
                 )
+                if document is None and time.monotonic() > limit:
+                    raise ServiceError(
+                        explain(
+                            f"a result within {_MOST_SECONDS:g} seconds",
+                            "none",
+                            "Try fewer users, or a larger epsilon",
+                        )
+                    )
                 time.sleep(0.05)
     totals = shuffling.shuffler.totals()
     for storage in (outcomes, shuffling.shuffler.storage, analyzing.analyzer.storage):

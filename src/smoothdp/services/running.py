@@ -68,6 +68,14 @@ def run(
             )
         )
     files = {}
+    if certificate is None and certificate_key is not None:
+        raise InvalidParameter(
+            explain(
+                "the certificate of a key",
+                f"certificate_key={certificate_key} alone",
+                "Give --certificate too, or neither",
+            )
+        )
     if certificate is not None:
         check_certificate(certificate, certificate_key)
         files = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,8 @@ CollectProtocol: TypeAlias = BooleanSum | RealSum | Histogram
 FORMAT = 1
 MOST_SLOTS = 4097
 """Messages per user: beyond this, an envelope has more than 213 kB."""
-_LARGEST_BATCH = 1 << 30
+LARGEST_BATCH = 1 << 30
+"""Users per batch."""
 _WORD = 1 << 64
 # Short numbers only: a parsed exponent must not make an integer that fills the memory.
 _NUMBER = re.compile(r"^-?[0-9]{1,60}(/[0-9]{1,60}|\.[0-9]{1,60})?([eE]-?[0-9]{1,3})?$")
@@ -163,15 +165,17 @@ class Task:
         expected = {field.name: field.type for field in fields(cls)}
         wrong = set(document) ^ ({"format", "suite"} | set(expected))
         if wrong or document["format"] != FORMAT or document["suite"] != SUITE:
+            # What another file holds is not repeated: it may be a secret.
             raise InvalidData(
-                explain(f"a task of format {FORMAT}", f"{sorted(wrong)}", "Make the task anew")
+                explain(f"a task of format {FORMAT}", "another document", "Make the task anew")
             )
         values: dict[str, Any] = {}
         for name, kind in expected.items():
             value = document[name]
             wanted = {"str": str, "int": int}.get(str(kind), list)
             if not isinstance(value, wanted):
-                raise InvalidData(explain(f"{name} as {kind}", f"{value!r}", "Make the task anew"))
+                got = type(value).__name__
+                raise InvalidData(explain(f"{name} as {kind}", got, "Make the task anew"))
             values[name] = tuple(value) if isinstance(value, list) else value
         return cls(**values)
 
@@ -196,30 +200,81 @@ def _require_shape(task: Task) -> None:
     share, noise = Fraction(task.dishonest_share), Fraction(task.noise)
     real = [Fraction(bound) for bound in task.bounds]
     flip = task.protocol != "histogram"
+    repeated = next(
+        (name for name, times in Counter(map(str, task.domain)).items() if times > 1), None
+    )
+    words = f"bounds={' '.join(task.bounds)}" if task.bounds else "no bounds"
+    names = f"domain with {len(task.domain)} names"
+    if repeated is not None:
+        names = f"domain with {repeated!r} more than once"
     demands = [
-        (task.protocol in ("boolean_sum", "real_sum", "histogram"), "protocol"),
-        (task.size >= 1 and (task.protocol != "boolean_sum" or task.size == 1), "size"),
-        (task.slots <= MOST_SLOTS, "size"),
-        (0 < noise < _WORD // 2 and noise.denominator == 1 if flip else 0 < noise <= 1, "noise"),
-        (0 <= share < 1, "dishonest_share"),
-        (1 <= task.min_batch <= _LARGEST_BATCH, "min_batch"),
-        (task.window_seconds >= 1, "window_seconds"),
-        (0 <= task.grace_seconds <= task.window_seconds, "grace_seconds"),
-        (0 <= task.analyzer_key_id < 256, "analyzer_key_id"),
+        (
+            task.protocol in ("boolean_sum", "real_sum", "histogram"),
+            "protocol boolean_sum, real_sum or histogram",
+            f"protocol={task.protocol}",
+        ),
+        (
+            task.size == 1
+            if task.protocol == "boolean_sum"
+            else task.size >= 1 and task.slots <= MOST_SLOTS,
+            f"1 bit of a boolean_sum, 1 to {MOST_SLOTS} bits or 1 to {MOST_SLOTS - 1} bins",
+            f"size={task.size}",
+        ),
+        (
+            0 < noise < _WORD // 2 and noise.denominator == 1 if flip else 0 < noise <= 1,
+            "a whole number above 0 and below 2^63 as noise"
+            if flip
+            else "a probability above 0 as noise",
+            f"noise={task.noise}",
+        ),
+        (0 <= share < 1, "0 <= dishonest_share < 1", f"dishonest_share={task.dishonest_share}"),
+        (
+            1 <= task.min_batch <= LARGEST_BATCH,
+            f"1 <= min_batch <= {LARGEST_BATCH}",
+            f"min_batch={task.min_batch}",
+        ),
+        (task.window_seconds >= 1, "window_seconds >= 1", f"window_seconds={task.window_seconds}"),
+        (
+            0 <= task.grace_seconds <= task.window_seconds,
+            f"0 <= grace_seconds <= {task.window_seconds}, the length of a window",
+            f"grace_seconds={task.grace_seconds}",
+        ),
+        (
+            0 <= task.analyzer_key_id < 256,
+            "0 <= analyzer_key_id < 256",
+            f"analyzer_key_id={task.analyzer_key_id}",
+        ),
         (
             len(real) == 2 and real[0] < real[1] if task.protocol == "real_sum" else not real,
-            "bounds",
+            "two bounds for a real_sum, the lower one first, and none otherwise",
+            words,
         ),
-        (len(task.domain) in (0, n_bins) and len(set(task.domain)) == len(task.domain), "domain"),
-        (all(isinstance(name, str) for name in task.domain), "domain"),
-        (re.fullmatch("[0-9a-f]{64}", task.analyzer_key) is not None, "analyzer_key"),
-        (Fraction(task.budget_epsilon) >= Fraction(task.epsilon), "budget_epsilon"),
-        (Fraction(task.delta) <= Fraction(task.budget_delta) <= 1, "budget_delta"),
+        (all(isinstance(name, str) for name in task.domain), "domain of texts", "something else"),
+        (
+            repeated is None and len(task.domain) in (0, n_bins),
+            "domain with a different name for each bin of a histogram, or none",
+            names,
+        ),
+        (
+            re.fullmatch("[0-9a-f]{64}", task.analyzer_key) is not None,
+            "analyzer_key as 64 hexadecimal digits",
+            "another text",
+        ),
+        (Fraction(task.epsilon) > 0, "epsilon > 0", f"epsilon={task.epsilon}"),
+        (0 < Fraction(task.delta) < 1, "0 < delta < 1", f"delta={task.delta}"),
+        (
+            Fraction(task.budget_epsilon) >= Fraction(task.epsilon),
+            f"budget_epsilon of at least epsilon={task.epsilon}",
+            f"budget_epsilon={task.budget_epsilon}",
+        ),
+        (
+            Fraction(task.delta) <= Fraction(task.budget_delta) <= 1,
+            f"budget_delta from delta={task.delta} to 1",
+            f"budget_delta={task.budget_delta}",
+        ),
     ]
-    for good, name in demands:
+    for good, expected, got in demands:
         if not good:
-            raise InvalidParameter(
-                explain(f"{name} inside its domain", repr(getattr(task, name)), "See Task")
-            )
+            raise InvalidParameter(explain(expected, got, "Mend it"))
     PublicKey.from_bytes(bytes.fromhex(task.analyzer_key))
     ApproxDP(task.epsilon, delta=task.delta)

@@ -24,6 +24,8 @@ from smoothdp.shuffle.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 
 _LEAST_SHARE = 1e-18
+# Below the logarithm of the largest float; what is flipped so rarely is never flipped.
+_LOG_GROWTH = 700.0
 _DIGITS = Context(prec=10, rounding=ROUND_CEILING)
 
 
@@ -86,7 +88,9 @@ def _pure_share(n_bits: int, epsilon: Real) -> Fraction:
     if isinstance(epsilon, Fraction):
         growth = exp_bounds(epsilon / n_bits).lower
     else:
-        growth = math.exp(float_of(epsilon) / n_bits) * (1 - 1e-13)
+        power = min(float(epsilon) / n_bits, _LOG_GROWTH)
+        # The power is right to a few roundings, which count as often as it is large.
+        growth = math.exp(power) * (1 - 1e-13 - 1e-15 * power)
     return min(Fraction(1), 2 / (1 + Fraction(min(growth, 1e300))))
 
 

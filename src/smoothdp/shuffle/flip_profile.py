@@ -25,6 +25,8 @@ _SEARCHED_TO_THE_END = 10_000
 _TOLERANCE = 1e-4
 _CLOSE = 5e-4
 _LEAST_STEP = 1e-13
+# Rounds of the search for the worst data before it settles for a larger epsilon.
+_PATIENCE = 16
 
 
 @dataclass(frozen=True)
@@ -114,18 +116,38 @@ class FlipProfile(PrivacyProfile):
             if self.tolerance > 0.0 and known <= lower * (1 + _CLOSE):
                 return lower, known
         candidate = upper * (1 + slack)
+        rounds = 0
         while True:
             if known <= candidate:
                 return lower, known
-            found = self.violation(exact_real(candidate, name="epsilon"), goal.lower)
+            epsilon = exact_real(candidate, name="epsilon")
+            found = self.violation(epsilon, goal.lower)
             if found is None:
                 return lower, candidate
             n_ones, certain = found
-            here_lower, here_upper = self._epsilon_at(n_ones, goal)
+            here_lower, here_upper = self._epsilon_at(self._climbed(n_ones, epsilon), goal)
             lower = max(lower, here_lower)
-            if not certain:
+            rounds += 1
+            if not certain or rounds >= _PATIENCE:
                 slack *= 4
             candidate = max(candidate, here_upper) * (1 + slack) + _LEAST_STEP
+
+    def _climbed(self, n_ones: int, epsilon: Real) -> int:
+        """Return data of the others near these at which delta is about largest.
+
+        Without it the search may take one data set after the other: under strong noise they
+        differ by little, and each is a little worse than the last.
+        """
+        best, step = self.log_delta_at(n_ones, epsilon).lower, 1
+        while step:
+            for place in (n_ones + step, n_ones - step):
+                if 0 <= place <= self.n_others:
+                    here = self.log_delta_at(place, epsilon).lower
+                    if here > best:
+                        n_ones, best, step = place, here, 4 * step
+                        break
+            step //= 2
+        return n_ones
 
     def _epsilon_at(self, n_ones: int, goal: LogBounds) -> tuple[float, float]:
         """Bound the epsilon that belongs to delta for given data of the others."""
