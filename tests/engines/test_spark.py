@@ -16,7 +16,7 @@ import pytest
 
 from smoothdp import PureDP, SeededRandom, SmoothNoise
 from smoothdp.engines import category_counts, randomized_counts, run_here
-from smoothdp.errors import InvalidData
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.queries import Mean, Median, Quantile
 from smoothdp.shuffle import BooleanSum, RealSum
 
@@ -223,20 +223,124 @@ def test_bad_frames(session: Any, folder: Path) -> None:
     with pytest.raises(InvalidData, match="Spark DataFrame"):
         spark.category_counts([1, 2], "party")
     holes = frame.selectExpr("CASE WHEN user % 2 = 0 THEN delay END AS delay")
-    with pytest.raises(InvalidData, match="missing values are nan"):
+    with pytest.raises(InvalidData, match="one that is missing, infinite or too large"):
         spark.summarize_column(holes, "delay", Median((0, 1)), smoothing=1)
     with pytest.raises(InvalidData, match="a category in every row"):
         spark.category_counts(frame.selectExpr("CAST(NULL AS STRING) AS c"), "c")
-    with pytest.raises(InvalidData, match="one column of numbers"):
+    with pytest.raises(InvalidData, match="numbers in column 'c'; got type string"):
         spark.summarize_column(frame.selectExpr("'a' AS c"), "c", Median((0, 1)), smoothing=1)
-    with pytest.raises(InvalidData, match="at least one"):
+    with pytest.raises(InvalidData, match="a DataFrame with rows; got one without"):
         spark.summarize_column(frame.filter("false"), "delay", Median((0, 1)), smoothing=1)
     twice = frame.selectExpr("0 AS user", "smokes")
     protocol = BooleanSum(10, expected_random_users=5)
     with pytest.raises(InvalidData, match="one row per user"):
         spark.randomized_counts(twice, protocol, user="user", datum="smokes", key=KEY)
-    names = frame.selectExpr("delay AS `a.b c`")
+    bad: tuple[Any, ...] = ("Check", "none", None, True)
+    for users in bad:
+        with pytest.raises(InvalidParameter, match="users='check' or users='unique'; got users="):
+            spark.randomized_counts(
+                twice, protocol, user="user", datum="smokes", key=KEY, users=users
+            )
+    for column, words in (
+        ("array(user)", r"array<bigint>"),
+        ("map(user, user)", "map<bigint,bigint>"),
+        ("struct(user)", "struct<user:bigint>"),
+    ):
+        with pytest.raises(InvalidData, match=f"single values in column 'x'; got type {words}"):
+            spark.category_counts(frame.selectExpr(f"{column} AS x"), "x")
+    decimals = frame.selectExpr("CAST(delay AS DECIMAL(9, 2)) AS x")
+    with pytest.raises(InvalidData, match=r"numbers in column 'x'; got type decimal\(9,2\)"):
+        spark.summarize_column(decimals, "x", Median((0, 1)), smoothing=1)
+    with pytest.raises(InvalidData, match="one column 'user'; got 2"):
+        spark.category_counts(frame.selectExpr("user", "delay AS user"), "user")
+    names = frame.selectExpr("delay AS `a.b c`", "state AS `a``b`")
+    assert sum(spark.category_counts(names, "a`b").values()) == 10
     assert spark.summarize_column(names, "a.b c", Mean((0, 1)), smoothing=1).n_records == 10
+
+
+def test_single_values_of_any_type_are_categories(session: Any) -> None:
+    frame = session.range(4).selectExpr(
+        "id AS whole",
+        "CAST(id AS FLOAT) AS float",
+        "CAST(id AS DECIMAL(5, 2)) AS decimal",
+        "STRING(id) AS text",
+        "BINARY(STRING(id)) AS binary",
+        "id > 1 AS truth",
+        "DATE'2020-01-01' AS day",
+        "TIMESTAMP'2020-01-01 01:00:00' AS moment",
+        "TIMESTAMP_NTZ'2020-01-01 01:00:00' AS clock",
+        "INTERVAL 1 DAY AS days",
+        *(["TIME'12:00:00' AS time"] if session.version >= "4.1" else []),
+    )
+    for name in frame.columns:
+        assert sum(spark.category_counts(frame, name).values()) == 4, name
+
+
+def test_bad_paths(session: Any, tmp_path: Path, folder: Path) -> None:
+    def refusal(path: Path | str) -> str:
+        with pytest.raises(InvalidData) as found:
+            spark.category_counts(path, "party", session=session)
+        assert found.value.__suppress_context__
+        text = str(found.value)
+        assert "\n" not in text
+        return text
+
+    assert "nofile.parquet'; got no such file" in refusal("nofile.parquet")
+    assert "a folder without Parquet files" in refusal(tmp_path)
+    assert "got Can not create a Path from an empty string" in refusal("")
+    assert 'No FileSystem for scheme "foo"' in refusal("foo://a/b")
+    text = tmp_path / "text.parquet"
+    text.write_text("party\n1\n")
+    assert "a file that is no Parquet, or a damaged one" in refusal(text)
+    # A damaged file among sound ones is met in the middle of the job.
+    mixed = tmp_path / "mixed"
+    shutil.copytree(folder, mixed)
+    (mixed / "9.parquet").write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+    assert "a file that is no Parquet, or a damaged one" in refusal(mixed)
+
+
+def test_slots_that_are_none(session: Any) -> None:
+    from smoothdp.services.envelope import seal_values
+    from tests.services.world import KEY as ANALYZER_KEY
+    from tests.services.world import small_task
+
+    task = small_task()
+    slots = seal_values([0, 1, 1], key=ANALYZER_KEY.public, task_id=task.task_id, window=9)
+    frame = session.createDataFrame([(b"".join(slots), 1)], "part binary, n int")
+    known: dict[str, Any] = {"key": ANALYZER_KEY, "task": task, "window": 9}
+    assert spark.opened_counts(frame, "part", **known) == {0: 1, 1: 2}
+    with pytest.raises(InvalidData, match="sealed slots in binary in column 'n'; got type int"):
+        spark.opened_counts(frame, "n", **known)
+    with pytest.raises(InvalidData, match="of which none opens"):
+        spark.opened_counts(frame, "part", **known | {"window": 8})
+    for name, value in (
+        ("window", -1),
+        ("key", ANALYZER_KEY.to_bytes().hex()),
+        ("task", "analyzer/"),
+    ):
+        with pytest.raises(InvalidParameter, match=name):
+            spark.opened_counts(frame, "part", **known | {name: value})
+
+
+@pytest.mark.parametrize("master", ["nonsense", "", "local[x]"])
+def test_masters_that_are_none(master: str) -> None:
+    with pytest.raises(InvalidParameter, match="got master="):
+        spark.connect(master)
+
+
+def test_a_start_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Any) -> None:
+        raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited")
+
+    monkeypatch.setattr(type(pyspark.sql.SparkSession.builder), "getOrCreate", fail)
+    with pytest.raises(spark.SparkUnavailable, match="got a Java that ended at once"):
+        spark.connect("local[1]")
+
+
+def test_java_home_without_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nonexistent")
+    with pytest.raises(spark.SparkUnavailable, match="no bin/java in JAVA_HOME=/nonexistent"):
+        spark.connect()
 
 
 def test_no_java_and_old_spark(monkeypatch: pytest.MonkeyPatch) -> None:

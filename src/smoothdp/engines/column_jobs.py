@@ -36,13 +36,18 @@ def numbers(columns: Partition) -> Values:
         good = np.abs(values) <= LARGEST_FLOAT
     else:
         raise InvalidData(
-            explain("one column of numbers", f"type {column.dtype}", "Convert the column")
+            explain(
+                "one column of numbers",
+                f"type {column.dtype}",
+                "Convert the column to float64 or int64",
+            )
         )
     if not good.all():
         raise InvalidData(
             explain(
                 "finite numbers that are not too large",
-                f"{values[~good][0]} (missing values are nan)",
+                # Which value it is would be private.
+                "one that is missing, infinite or too large",
                 "Replace them by a public constant inside the bounds",
             )
         )

@@ -53,7 +53,11 @@ def user_bytes(user: Any) -> bytes:
     if isinstance(user, bytes | bytearray):
         return b"b" + bytes(user)
     raise InvalidData(
-        explain("users named by whole numbers, texts or bytes", f"{user!r}", "Give each a name")
+        explain(
+            "users named by whole numbers, texts or bytes",
+            f"one of type {type(user).__name__}",
+            "Give each a name",
+        )
     )
 
 

@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from smoothdp.engines.job import Job, Partition, Run
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.parameters import exact_int
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
 from smoothdp.services.envelope import DUMMY, SLOT_BYTES, DecodeError, inner_info, open_slot
 from smoothdp.services.hybrid import PrivateKey
@@ -45,6 +47,43 @@ class OpenSlots:
         return tally
 
 
+_LAST_WINDOW = (1 << 32) - 1
+
+
+def check_opening(*, key: PrivateKey, task: Task, window: int) -> int:
+    """Return the window, if there is a key, the task that names it, and a window.
+
+    Raises:
+        InvalidParameter: anything else; a key is never repeated.
+    """
+    if not isinstance(key, PrivateKey):
+        raise InvalidParameter(
+            explain(
+                "key, a PrivateKey of smoothdp.services",
+                type(key).__name__,
+                "Use PrivateKey.from_bytes on its 32 bytes (bytes.fromhex for the text of a file)",
+            )
+        )
+    if not isinstance(task, Task):
+        raise InvalidParameter(
+            explain(
+                "task, a Task of smoothdp.services",
+                type(task).__name__,
+                "Read it with smoothdp.services.read_task",
+            )
+        )
+    if key.public.to_bytes().hex() != task.analyzer_key:
+        raise InvalidParameter(
+            explain("the key that the task names", "another", "Use that task's analyser's")
+        )
+    number = exact_int(window, name="window", minimum=0)
+    if number > _LAST_WINDOW:
+        raise InvalidParameter(
+            explain(f"window of at most {_LAST_WINDOW}", f"window={number}", "Lower window")
+        )
+    return number
+
+
 def open_distinct(run: Run, *, key: PrivateKey, task: Task, window: int) -> dict[int, int]:
     """Return value -> slots, with INVALID and REPEATED, as the analyser tallies a batch.
 
@@ -52,8 +91,21 @@ def open_distinct(run: Run, *, key: PrivateKey, task: Task, window: int) -> dict
         run: over distinct slots of 52 bytes and how often each came.
         key: the analyser's: the machines of the engine see it, and are the analyser's own.
         window: the window of the batch; slots of another do not open.
+
+    Raises:
+        InvalidData: no slot opens to a value of the task.
+        InvalidParameter: another key than the task's, no key, no task or no window.
     """
-    found = run(Job(OpenSlots(key.to_bytes(), task.encoded, window), _add))
+    number = check_opening(key=key, task=task, window=window)
+    found = run(Job(OpenSlots(key.to_bytes(), task.encoded, number), _add))
+    if set(found) <= {INVALID, REPEATED}:
+        raise InvalidData(
+            explain(
+                f"slots sealed to this task and window={number}",
+                f"{found[INVALID]} different ones, of which none opens",
+                "Check the window and the task, and that the parts are whole",
+            )
+        )
     return dict(sorted(found.items()))
 
 

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.engines.keyed_random import KeyedRandom, check_key, keyed_words
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import exact_int
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.user_data import read_bits
 
 IntArray = NDArray[np.int64]
+_LAST_WINDOW = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +65,14 @@ def randomized_counts(
 
     Raises:
         InvalidData: a datum outside the protocol's domain, or another number of users.
-        InvalidParameter: no key of 32 bytes.
+        InvalidParameter: no key of 32 bytes, or a window outside 0, ..., 2^64 - 1.
     """
-    job = Job(
-        _Randomize(protocol, check_key(key), exact_int(window, name="window", minimum=0)), add
-    )
+    number = exact_int(window, name="window", minimum=0)
+    if number > _LAST_WINDOW:
+        raise InvalidParameter(
+            explain(f"window of at most {_LAST_WINDOW}", f"window={number}", "Lower window")
+        )
+    job = Job(_Randomize(protocol, check_key(key), number), add)
     found = run(job)
     if found.n_users != protocol.n_users:
         raise InvalidData(

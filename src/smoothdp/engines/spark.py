@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,10 +15,14 @@ from typing import Any, Literal, TypeVar
 
 from smoothdp.engines.category_counts import category_counts as _category_counts
 from smoothdp.engines.column_summary import summarize_column as _summarize_column
+from smoothdp.engines.column_types import NUMBERS, SINGLE, SLOTS, USERS, Kind, check_columns, quoted
+from smoothdp.engines.java import java_fault
 from smoothdp.engines.job import Job, Run, merged
+from smoothdp.engines.master import check_master
 from smoothdp.engines.randomized_counts import RandomizedCounts
 from smoothdp.engines.randomized_counts import randomized_counts as _randomized_counts
-from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError, explain
+from smoothdp.engines.spark_failures import failure, is_damaged
+from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra, SmoothdpError, explain
 from smoothdp.exact.parameters import Parameter
 from smoothdp.queries import ColumnSummary, Query
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -37,7 +40,7 @@ _RESULT = "part binary"
 
 
 class SparkUnavailable(SmoothdpError, RuntimeError):
-    """There is no Java, or Spark is too old."""
+    """There is no Java that can start, Spark is too old, or it does not start."""
 
 
 def _check_version(version: str) -> None:
@@ -56,14 +59,14 @@ def connect(master: str = "local[2]", **settings: str) -> SparkSession:
         settings: of Spark, "__" for ".": ``spark__driver__memory="2g"``.
 
     Raises:
-        SparkUnavailable: no Java, or Spark is too old.
+        InvalidParameter: a master that Spark does not know.
+        SparkUnavailable: no Java or one older than 17, Spark is too old, or it does not start.
     """
+    check_master(master)
     _check_version(pyspark.__version__)
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
-        raise SparkUnavailable(
-            explain("Java 17 for Spark", "none", "Install a JRE, or set JAVA_HOME")
-        )
+    fault = java_fault()
+    if fault is not None:
+        raise SparkUnavailable(fault)
     # Workers must be this Python, where smoothdp is installed; Spark would take any python3.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("smoothdp")
@@ -75,21 +78,33 @@ def connect(master: str = "local[2]", **settings: str) -> SparkSession:
     }
     for name, value in (defaults | {k.replace("__", "."): v for k, v in settings.items()}).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # py4j's and Spark's own, of many kinds
+        raise SparkUnavailable(
+            explain(
+                f"Spark to start on {master!r}", failure(error), "Check the master and the settings"
+            )
+        ) from None
 
 
 def frame_of(source: Any, *, session: Any = None) -> Any:
     """Return a DataFrame: the one given, or that of a Parquet file or folder.
 
     Raises:
-        InvalidData: neither of the two.
+        InvalidData: neither of the two, no such file, or one that is no Parquet.
         SparkUnavailable: its session runs a Spark that is too old.
     """
     if isinstance(source, str | Path):
         used = session or SparkSession.getActiveSession()
         if used is None:
             raise InvalidData(explain("a Spark session", "none", "Give session=, or use connect()"))
-        source = used.read.parquet(str(source))
+        try:
+            source = used.read.parquet(str(source))
+        except Exception as error:  # py4j's and Spark's own, of many kinds
+            raise InvalidData(
+                explain(f"Parquet at {str(source)!r}", failure(error), "Check the path")
+            ) from None
     if not hasattr(source, "mapInArrow") or not hasattr(source, "sparkSession"):
         raise InvalidData(
             explain(
@@ -100,29 +115,43 @@ def frame_of(source: Any, *, session: Any = None) -> Any:
     return source
 
 
-def run_on(source: Any, columns: Sequence[str], *, session: Any = None) -> Run:
+def run_on(
+    source: Any,
+    columns: Sequence[str],
+    *,
+    kinds: Sequence[Kind] | None = None,
+    session: Any = None,
+) -> Run:
     """Return a run over columns of a DataFrame.
 
     Each partition leaves one result, which the driver merges.
 
+    Args:
+        kinds: what the job can take of each column; single values by default.
+
     Raises:
-        InvalidData: a column that is not there.
+        InvalidData: a column that is not there, is there twice, or is of another kind.
     """
     frame = frame_of(source, session=session)
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        raise InvalidData(
-            explain(
-                f"a column {missing[0]!r}", ", ".join(frame.columns) or "none", "Name one of them"
-            )
-        )
+    check_columns(frame, columns, kinds or [SINGLE] * len(columns))
     # Names may hold dots, which mean fields without the quotes: jobs see plain names.
-    chosen = frame.select(*[f"`{name}`" for name in columns])
+    chosen = frame.select(*[quoted(name) for name in columns])
     chosen = chosen.toDF(*[f"c{place}" for place in range(len(columns))])
 
     def run(job: Job[Part], /) -> Part:
-        rows = chosen.mapInArrow(_Task(job), _RESULT).collect()
+        try:
+            rows = chosen.mapInArrow(_Task(job), _RESULT).collect()
+        except Exception as error:
+            if not is_damaged(error):
+                raise
+            raise InvalidData(
+                explain("Parquet in every file", failure(error), "Check the files of the frame")
+            ) from None
         parts: list[Part] = [_opened(row[0]) for row in rows]
+        if not parts:
+            raise InvalidData(
+                explain("a DataFrame with rows", "one without", "Check the path and the filters")
+            )
         return merged(parts, job)
 
     return run
@@ -186,10 +215,20 @@ def randomized_counts(
 
     Raises:
         InvalidData: a user with two rows, besides what the job refuses.
+        InvalidParameter: ``users`` that is neither, besides what the job refuses.
     """
-    run = run_on(source, [user, datum], session=session)
+    if users not in ("check", "unique"):
+        raise InvalidParameter(
+            explain(
+                "users='check' or users='unique'",
+                f"users={users!r}",
+                "Leave it out to check that no user has two rows",
+            )
+        )
+    frame = frame_of(source, session=session)
+    run = run_on(frame, [user, datum], kinds=[USERS, SINGLE])
     if users == "check":
-        names = frame_of(source, session=session).select(f"`{user}`")
+        names = frame.select(quoted(user))
         if names.groupBy(names[0]).count().filter("count > 1").limit(1).count():
             raise InvalidData(
                 explain("one row per user", "a user with two", "Aggregate each user's rows first")
@@ -209,7 +248,7 @@ def summarize_column(
     source: Any, column: str, query: Query, *, smoothing: Parameter, session: Any = None
 ) -> ColumnSummary:
     """Return what a release needs of a column of a DataFrame or Parquet."""
-    run = run_on(source, [column], session=session)
+    run = run_on(source, [column], kinds=[NUMBERS], session=session)
     return _summarize_column(run, query, smoothing=smoothing)
 
 
@@ -218,16 +257,27 @@ def opened_counts(
 ) -> dict[int, int]:
     """Open the slots of a sealed batch and count them, as the analyser does.
 
+    Executors open them, so they need the extra ``serve`` too, and see the key. See the guide.
+
     Args:
         column: binary values, each of one or more slots of 52 bytes: parts of a batch.
-        key, task: a `PrivateKey` and `Task` of `smoothdp.services`.
-        window: the window of the batch.
-    """
-    from smoothdp.engines.opened_counts import open_distinct
+        key, task: a `PrivateKey` and `Task` of `smoothdp.services`; the task names the key.
+        window: the window of the batch, a whole number >= 0.
 
+    Returns:
+        Value -> slots; 4294967295 counts dummies, -1 slots that do not open or mean nothing,
+        -2 copies of others.
+
+    Raises:
+        InvalidData: no slot opens, as those of another window, besides what a run refuses.
+        InvalidParameter: another key than the task's, no key, no task or no window.
+    """
+    from smoothdp.engines.opened_counts import check_opening, open_distinct
+
+    check_opening(key=key, task=task, window=window)
     frame = frame_of(source, session=session)
-    run_on(frame, [column])
-    slots = frame.select(f"`{column}`").toDF("part").mapInArrow(_split, "slot binary")
+    check_columns(frame, [column], [SLOTS])
+    slots = frame.select(quoted(column)).toDF("part").mapInArrow(_split, "slot binary")
     distinct = slots.groupBy("slot").count()
     return open_distinct(run_on(distinct, ["slot", "count"]), key=key, task=task, window=window)
 
