@@ -2,6 +2,7 @@
 
 import { fromHex, toHex } from "./bytes.js";
 import { REPORT_ID_BYTES, sealEnvelope } from "./envelope.js";
+import { fraction, ratio } from "./fractions.js";
 import { SUITE } from "./hybrid.js";
 import * as outcomes from "./outcomes.js";
 import { randomBytes } from "./random.js";
@@ -27,13 +28,16 @@ export function obstacle(scope = globalThis) {
       "https. Nothing was sent. Use an up-to-date browser and an https address."
     );
   }
-  if (!scope.indexedDB) {
-    return (
-      "This browser does not let the page keep anything, so an answer could be randomised " +
-      "twice. Nothing was sent. Allow storage for this page, or use another browser."
-    );
+  return storage(scope) ? "" : `Nothing was sent. ${outcomes.NO_STORAGE}`;
+}
+
+/** Reading the name alone throws where storage is forbidden. */
+function storage(scope) {
+  try {
+    return scope.indexedDB;
+  } catch {
+    return null;
   }
-  return "";
 }
 
 /** The task of a canonical encoding, if its hash is the name that was agreed on. */
@@ -47,13 +51,27 @@ export async function readTask(encoded, taskId) {
 
 export const windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
 
+/** How many windows the budget of a task pays for: what the analyser's ledger lets out. */
+export function paidWindows(task) {
+  const counts = ["epsilon", "delta"].flatMap((name) => {
+    const [above, below] = ratio(fraction(task[`budget_${name}`]), fraction(task[name]));
+    return below ? [Number(above / below)] : [];
+  });
+  return Math.min(...counts);
+}
+
+/** Whether every window that the budget pays for has its result: no answer can count any more. */
+export const isClosed = (task, results) =>
+  new Set(results.map((result) => result.window)).size >= paidWindows(task);
+
 /** The bytes to send for a window: the same until the shuffler's key changes. */
-export async function envelopeFor({ task, taskId, window, datum, keyId, outerKey }) {
+export async function envelopeFor({ task, taskId, token, window, datum, keyId, outerKey }) {
+  const place = { taskId, window, token };
   await outcomes.forgetBefore(taskId, window);
-  let kept = await outcomes.find(taskId, window);
+  let kept = await outcomes.find(place);
   if (!kept) {
     const fresh = { reportId: randomBytes(REPORT_ID_BYTES), values: randomize(task, datum) };
-    kept = await outcomes.keep(taskId, window, fresh);
+    kept = await outcomes.keep(place, fresh);
   }
   if (kept.envelope && kept.keyId === keyId) return kept.envelope;
   const innerKey = fromHex(task.analyzer_key);
@@ -61,7 +79,7 @@ export async function envelopeFor({ task, taskId, window, datum, keyId, outerKey
     keyId, outerKey, innerKey, taskId: fromHex(taskId), window,
     reportId: kept.reportId, values: kept.values,
   });
-  await outcomes.replace(taskId, window, { ...kept, keyId, envelope });
+  await outcomes.replace(place, { ...kept, keyId, envelope });
   return envelope;
 }
 
@@ -89,7 +107,7 @@ async function once({ task, taskId, token, datum, window, fetcher }) {
   }
   const outerKey = fromHex(found.public_key);
   const envelope = await envelopeFor({
-    task, taskId, window, datum, keyId: found.key_id, outerKey,
+    task, taskId, token, window, datum, keyId: found.key_id, outerKey,
   });
   try {
     const answer = await fetcher(`/v1/tasks/${taskId}/reports`, {

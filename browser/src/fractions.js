@@ -4,16 +4,19 @@ const NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?
 
 export function fraction(words) {
   const found = NUMBER.exec(String(words).trim());
-  if (!found) throw new Error(`no number: ${words}`);
+  if (!found) throw notANumber(words);
   const [, sign, whole, below, decimals = "", power = "0"] = found;
   let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
   let denominator = below === undefined ? 10n ** BigInt(decimals.length) : BigInt(below);
-  if (denominator === 0n) throw new Error(`no number: ${words}`);
+  if (denominator === 0n) throw notANumber(words);
   const shift = Number(power);
   if (shift >= 0) numerator *= 10n ** BigInt(shift);
   else denominator *= 10n ** BigInt(-shift);
   return [numerator, denominator];
 }
+
+const notANumber = (words) =>
+  new Error(`"${words}" is not a number. Write it in digits, with at most one point, such as 3.5.`);
 
 export const subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
 export const less = ([a, b], [c, d]) => a * d < c * b;

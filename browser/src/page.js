@@ -1,9 +1,9 @@
 /** The poll page: question, what is known about you, answer, result. */
 
 import { chart } from "./chart.js";
-import { obstacle, readTask, submit, windowAt } from "./client.js";
+import { isClosed, obstacle, readTask, submit, windowAt } from "./client.js";
 import { find } from "./outcomes.js";
-import { captionOf, guaranteeOf, rounded, rowsOf } from "./results.js";
+import { captionOf, guaranteeOf, rounded, rowsOf, termsOf } from "./results.js";
 import { privacyWords } from "./words.js";
 
 const SECONDS_BETWEEN_LOOKS = 3;
@@ -15,9 +15,12 @@ function tell(words, kind = "note") {
 }
 
 export async function start() {
-  const problem = obstacle();
-  if (problem) return tell(problem, "problem");
+  // Another link in the same tab changes nothing but what follows #: no load without this.
+  addEventListener("hashchange", () => location.reload());
+  tell("Loading …");
   try {
+    const problem = obstacle();
+    if (problem) return tell(problem, "problem");
     await prepare();
   } catch (error) {
     tell(error.message, "problem");
@@ -32,6 +35,7 @@ async function prepare() {
   const about = await (await fetch(`/poll/${taskId}/about`)).json();
   $("question").textContent = about.question;
   document.title = about.question;
+  $("one-host").hidden = !about.one_host;
   $("legend").textContent = "Your answer";
   for (const [title, words] of privacyWords(task)) {
     const dt = document.createElement("dt");
@@ -48,12 +52,15 @@ async function prepare() {
     event.preventDefault();
     send(poll);
   });
+  const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
+  tell(
+    earlier
+      ? "An answer was randomised here for this link already; sending again sends the same report."
+      : "Nothing has been sent yet.",
+  );
+  await update(poll);
   $("poll").hidden = false;
-  tell("Nothing has been sent yet.");
-  if (await find(taskId, windowAt(task, Date.now() / 1000))) {
-    tell("You have answered already; sending again sends the same report.");
-  }
-  look(poll);
+  setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
 }
 
 function showChoices(task) {
@@ -87,13 +94,15 @@ function datumOf(task) {
 }
 
 async function send(poll) {
-  const token = $("token").value.trim();
   $("send").disabled = true;
+  await update(poll);
+  if ($("form").hidden) return;
+  const token = $("token").value.trim();
   tell("Randomising and locking your answer, then sending it …");
   try {
-    const window = windowAt(poll.task, Date.now() / 1000);
+    const window = windowNow(poll.task);
     await submit({ ...poll, token, datum: datumOf(poll.task), window });
-    tell("Your randomised answer has arrived. The result appears here when the poll is closed.", "done");
+    tell("Your randomised answer has arrived. The result appears here when it is published.", "done");
     $("form").hidden = true;
   } catch (error) {
     tell(error.message, "problem");
@@ -102,14 +111,32 @@ async function send(poll) {
 }
 
 async function look(poll) {
+  await update(poll);
+  setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+/** Show what is published, and take no answer that no result can hold. */
+async function update(poll) {
   try {
     const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
     const results = answer.ok ? await answer.json() : [];
-    if (results.length) show(poll, results.at(-1));
+    if (!results.length) return;
+    const result = results.at(-1);
+    if (isClosed(poll.task, results)) {
+      close("This poll is closed; this is its result.");
+    } else if (result.window >= windowNow(poll.task)) {
+      const next = dayOf(poll.task, result.window + 1);
+      close(`This is the result so far. The poll goes on at ${next}: load this page again then.`);
+    }
+    show(poll, result);
   } catch {
     // The service is away for a moment: look again later.
   }
-  setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+function close(words) {
+  $("form").hidden = true;
+  if ($("status").textContent !== words) tell(words, "done");
 }
 
 function show(poll, result) {
@@ -132,14 +159,14 @@ function show(poll, result) {
   );
   $("caption").textContent = captionOf(result);
   $("chart").replaceChildren(chart(rows));
+  $("terms").textContent = termsOf(task);
   $("guarantee").textContent = guaranteeOf(result);
   $("warning").textContent = result.warning ?? "";
   $("result").hidden = false;
   $("when").textContent = dayOf(task, result.window);
-  if (result.window < windowAt(task, Date.now() / 1000)) return;
-  $("form").hidden = true;
-  tell("The poll is closed; this is its result.", "done");
 }
+
+const windowNow = (task) => windowAt(task, Date.now() / 1000);
 
 const dayOf = (task, window) =>
   new Date(1000 * window * task.window_seconds).toISOString().slice(0, 16).replace("T", " ") + " UTC";

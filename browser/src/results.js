@@ -42,6 +42,13 @@ export function captionOf(result) {
   );
 }
 
+/** The words that the guarantee uses and this page does not. */
+export const termsOf = (task) =>
+  'In the guarantee, "shuffler" is the first service and "analyser" the second; a "user" is ' +
+  `whoever may answer once (here: ${task.unit}), and a "row" what one user sent; "epsilon" ` +
+  "measures how much the result can tell about it: chances change by at most a factor e^epsilon, " +
+  "where e is about 2.718.";
+
 /** The guarantee of the result, as the service states it, and what it was for this batch. */
 export function guaranteeOf(result) {
   const found = result.epsilon_of_this_batch;

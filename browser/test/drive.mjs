@@ -17,7 +17,9 @@ const browser = await chromium.launch({
 const say = (step, fields = {}) => console.log(JSON.stringify({ step, ...fields }));
 
 try {
-  const context = await browser.newContext({ viewport: { width: 760, height: 1100 } });
+  const context = await browser.newContext({
+    viewport: { width: 760, height: 1100 }, javaScriptEnabled: !job.noScript,
+  });
   const hosts = new Set();
   const sent = [];
   context.on("request", (request) => {
@@ -32,20 +34,28 @@ try {
   page.on("console", (line) => line.type() === "error" && problems.push(line.text()));
   if (job.before) await page.addInitScript(job.before);
   await page.goto(job.link);
-  if (job.evaluate) {
+  if (job.noScript) {
+    say("text", { text: await page.innerText("body") });
+  } else if (job.evaluate) {
     say("evaluated", { value: await page.evaluate(`(async () => { ${job.evaluate} })()`) });
   } else if (job.expect) {
     await page.waitForFunction((w) => document.getElementById("status").textContent.includes(w), job.expect);
-    say("status", { text: await page.textContent("#status"), form: await page.isVisible("#form") });
+    say("status", { text: await page.textContent("#status"), form: await page.isVisible("#form"), result: await page.isVisible("#result") });
   } else {
     await page.waitForSelector("#form:visible");
     if (job.shots) await page.screenshot({ path: `${job.shots}/question.png`, fullPage: true });
-    // By keyboard alone: to the choice, choose, to the button, press.
-    if (job.number !== undefined) await page.fill("#number", job.number);
-    else await page.getByLabel(job.choice, { exact: true }).press("Space");
-    await page.locator("#send").press("Enter");
-    await page.waitForSelector("#status.done, #status.problem");
+    await answer(page, job);
     say("sent", { text: await page.textContent("#status"), sent });
+    for (const link of job.links ?? []) {
+      // In the same tab: nothing but what follows # is another.
+      await page.goto(link);
+      const code = new URL(link).hash.slice(1);
+      await page.waitForSelector("#form:visible");
+      await page.waitForFunction((c) => document.getElementById("token").value === c, code);
+      const before = await page.textContent("#status");
+      await answer(page, job);
+      say("sent", { before, text: await page.textContent("#status"), sent });
+    }
     if (job.result) {
       await lines.next();
       await page.waitForSelector("#result:visible");
@@ -57,22 +67,49 @@ try {
         caption: await page.textContent("#caption"),
         guarantee: await page.textContent("#guarantee"),
         known: await page.textContent("#known"),
+        terms: await page.textContent("#terms"),
+        oneHost: await page.isVisible("#one-host"),
         whiskers: await page.locator("svg .whisker").count(),
       });
+      await page.setViewportSize({ width: 320, height: 800 });
+      if (job.shots) await page.screenshot({ path: `${job.shots}/narrow.png`, fullPage: true });
+      say("narrow", await page.evaluate(() => {
+        const texts = [...document.querySelectorAll("#chart .label, #chart text")];
+        const boxes = texts.map((text) => text.getBoundingClientRect());
+        return {
+          page: document.documentElement.scrollWidth,
+          left: Math.min(...boxes.map((box) => box.left)),
+          right: Math.max(...boxes.map((box) => box.right)),
+          // On screen: a picture that is scaled scales its letters.
+          height: Math.min(...boxes.map((box) => box.height)),
+        };
+      }));
     }
   }
-  say("end", { hosts: [...hosts], problems, stored: await stored(page) });
+  say("end", { hosts: [...hosts], problems, stored: job.noScript ? "" : await stored(page) });
 } finally {
   await browser.close();
   input.close();
   process.stdin.destroy();
 }
 
+/** By keyboard alone: to the choice, choose, to the button, press. */
+async function answer(page, { number, choice }) {
+  if (number !== undefined) await page.fill("#number", number);
+  else await page.getByLabel(choice, { exact: true }).press("Space");
+  await page.locator("#send").press("Enter");
+  await page.waitForSelector("#status.done, #status.problem");
+}
+
 /** All that the page keeps, as text. */
 function stored(page) {
   return page.evaluate(async () => {
-    if (!globalThis.indexedDB) return "";
-    const opening = indexedDB.open("smoothdp");
+    let opening;
+    try {
+      opening = indexedDB.open("smoothdp");
+    } catch {
+      return "";
+    }
     const opened = await new Promise((done) => { opening.onsuccess = () => done(opening.result); });
     if (!opened.objectStoreNames.contains("outcomes")) return "";
     const all = opened.transaction("outcomes").objectStore("outcomes").getAll();

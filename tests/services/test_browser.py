@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parents[2] / "browser"
 BUNDLE = FOLDER.parent / "src" / "smoothdp" / "services" / "poll_page" / "poll.js"
+LONG = "MMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMM or whatever else there may be to drink"
 VECTORS = Path(__file__).parent / "vectors" / "envelopes.json"
 
 
@@ -90,11 +91,11 @@ def evaluated(browser: str, link: str, code: str) -> Any:
         (
             {
                 "protocol": "histogram",
-                "domain": ("tea", "coffee", "água & <b>"),
+                "domain": ("tea", "coffee", "água & <b>", LONG),
                 "made_up": ["tea", "coffee"] * 150,
             },
             {"choice": "água & <b>"},
-            ["tea", "coffee", "água & <b>"],
+            ["tea", "coffee", "água & <b>", LONG],
         ),
         (
             {
@@ -134,6 +135,12 @@ def test_answer_submit_and_see_the_result(
         assert "301 people" in result["caption"]
         assert "95% confidence" in result["caption"]
         assert document["sentence"] in result["guarantee"]
+        assert result["oneHost"]
+        assert '"shuffler" is the first service' in result["terms"]
+        narrow = step(process, "narrow")
+        assert narrow["page"] <= 320
+        assert 0 <= narrow["left"] < narrow["right"] <= 320
+        assert narrow["height"] >= 14
         assert "leave this page" in result["known"] or "made-up choices" in result["known"]
         end = step(process, "end")
         assert end["hosts"] == [poll.link.split("/")[2]]
@@ -372,11 +379,98 @@ def test_a_browser_without_webcrypto_gets_one_message(browser: str, link: str) -
             step(process, "end")
 
 
-def test_a_browser_that_keeps_nothing_and_a_poll_that_is_not_there(browser: str, link: str) -> None:
-    no_storage = "Object.defineProperty(window, 'indexedDB', {value: undefined})"
-    with driven(browser, link=link, before=no_storage, expect="randomised twice") as process:
-        assert not step(process, "status")["form"]
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Object.defineProperty(window, 'indexedDB', {value: undefined})",
+        "Object.defineProperty(window, 'indexedDB', {get() { throw new Error('No'); }})",
+        "IDBFactory.prototype.open = () => { throw new DOMException('No', 'SecurityError'); }",
+    ],
+)
+def test_a_browser_that_keeps_nothing(browser: str, link: str, before: str) -> None:
+    with driven(browser, link=link, before=before, expect="randomised twice") as process:
+        status = step(process, "status")
+        assert "Allow storage for this page" in status["text"]
+        assert not status["form"]
         step(process, "end")
+
+
+def test_a_browser_without_javascript_is_told_so_alone(browser: str, link: str) -> None:
+    with driven(browser, link=link, noScript=True) as process:
+        text = step(process, "text")["text"]
+        assert "needs JavaScript" in text
+        assert "Loading" not in text
+        step(process, "end")
+
+
+def test_several_people_in_one_browser_each_count(browser: str) -> None:
+    with poll_on_loopback() as poll:
+        second = poll.invite()
+        wrong = poll.link.partition("#")[0] + "#00"
+        links = [poll.link, second, poll.link]
+        with driven(browser, link=wrong, choice="Yes", links=links) as process:
+            told = [step(process, "sent") for _ in range(4)]
+            step(process, "end")
+        assert "not valid" in told[0]["text"]
+        assert all("has arrived" in one["text"] for one in told[1:])
+        assert "Nothing has been sent" in told[1]["before"]
+        assert "Nothing has been sent" in told[2]["before"]
+        assert "already" in told[3]["before"]
+        # Neither the report of a wrong code nor that of somebody else is sent again.
+        rejected, one, other, again = [post["hex"] for post in told[3]["sent"]]
+        assert len({rejected, one, other}) == 3
+        assert again == one
+        assert poll.answered() == 302
+
+
+def test_no_number_is_refused_in_a_sentence_and_nothing_is_sent(browser: str) -> None:
+    fields: dict[str, Any] = {"protocol": "real_sum", "bounds": ("0", "10"), "size": 4}
+    with poll_on_loopback(**fields, made_up=[2.5, 7.5] * 150) as poll:
+        with driven(browser, link=poll.link, number="abc") as process:
+            told = step(process, "sent")
+            assert step(process, "end")["stored"] == "[]"
+        assert '"abc" is not a number. Write' in told["text"]
+        assert told["sent"] == []
+        assert poll.answered() == 300
+
+
+@pytest.mark.parametrize(("windows", "closed"), [(1, True), (2, False)])
+def test_a_poll_whose_windows_are_all_published_is_closed(
+    browser: str, windows: int, closed: bool
+) -> None:
+    days_later = "const now = Date.now; Date.now = () => now() + 3 * 86400e3"
+    with poll_on_loopback(windows=windows) as poll:
+        # Before there is a result, a later window is open: its answers may be those that count.
+        with driven(browser, link=poll.link, before=days_later, expect="Nothing") as process:
+            assert step(process, "status")["form"]
+            step(process, "end")
+        poll.close()
+        words = "This poll is closed" if closed else "Nothing has been sent yet"
+        with driven(browser, link=poll.link, before=days_later, expect=words) as process:
+            status = step(process, "status")
+            assert status["form"] is not closed
+            assert status["result"]
+            step(process, "end")
+
+
+def test_how_many_windows_a_task_pays_for(browser: str, link: str) -> None:
+    found = evaluated(
+        browser,
+        link,
+        """
+        const paid = (epsilon, budget_epsilon, delta, budget_delta) =>
+          smoothdp.paidWindows({ epsilon, budget_epsilon, delta, budget_delta });
+        const task = { epsilon: "1", budget_epsilon: "2", delta: "1e-6", budget_delta: "2e-6" };
+        const closed = (...list) => smoothdp.isClosed(task, list.map((window) => ({ window })));
+        return {
+          paid: [paid("0.1", "0.3", "1e-6", "1"), paid("1", "9", "1e-7", "3e-7"),
+            paid("1/3", "1", "0", "0"), paid("0.7", "1.3", "1e-6", "1e-5")],
+          closed: [closed(), closed(7), closed(7, 7), closed(7, 9)],
+        };
+        """,
+    )
+    assert found["paid"] == [3, 3, 3, 1]
+    assert found["closed"] == [False, False, False, True]
 
 
 def test_the_committed_client_is_what_its_source_builds(browser: str, tmp_path: Path) -> None:

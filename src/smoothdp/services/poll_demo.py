@@ -29,12 +29,16 @@ MADE_UP = tuple(int(user % 3 == 0) for user in range(300))
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll that is open: give ``link`` to a browser, then `close` it."""
+    """A poll that is open: give ``link`` to a browser, then `close` it.
+
+    ``invite`` returns the link of one more participant.
+    """
 
     link: str
     task: Task
     close: Callable[[], dict[str, Any]]
     answered: Callable[[], int]
+    invite: Callable[[], str]
 
 
 @contextmanager
@@ -48,6 +52,7 @@ def poll_on_loopback(
     bounds: Sequence[str] = (),
     domain: Sequence[str] = (),
     size: int = 1,
+    windows: int = 1,
     host_name: str = "localhost",
 ) -> Iterator[Poll]:
     """Serve a poll with a link for one participant, beside those made up.
@@ -70,12 +75,13 @@ def poll_on_loopback(
             bounds=bounds,
             domain=domain,
             size=size,
+            windows=windows,
         )
         written = write_parties(directory, task, key)
         shuffling = ShufflerParty.from_directory(written.shuffler)
         analyzing = AnalyzerParty.from_directory(written.analyzer)
         published = written.shuffler / PUBLISHED
-        routes = poll_routes(task, question, published)
+        routes = poll_routes(task, question, published, one_host=True)
         with (
             on_loopback(analyzing.app(work_seconds=0.2)) as analyzer_url,
             on_loopback(shuffling.app(analyzer_url, work_seconds=3600, more=routes)) as url,
@@ -91,8 +97,14 @@ def poll_on_loopback(
 
             # Browsers encrypt on https and on localhost alone.
             address = url.replace("127.0.0.1", host_name)
-            link = poll_link(address, task, issue_tokens(written.shuffler, 1)[0])
-            yield Poll(link, task, close, lambda: shuffling.shuffler.totals()["accepted"])
+
+            def invite() -> str:
+                return poll_link(address, task, issue_tokens(written.shuffler, 1)[0])
+
+            def answered() -> int:
+                return shuffling.shuffler.totals()["accepted"]
+
+            yield Poll(invite(), task, close, answered, invite)
         shuffling.shuffler.storage.close()
         analyzing.analyzer.storage.close()
 

@@ -36,26 +36,34 @@ _HEADERS = {
 _MOST_RESULT_BYTES = 1 << 22
 
 
-def poll_routes(task: Task, question: str, published: Path) -> list[Route]:
+def poll_routes(
+    task: Task, question: str, published: Path, *, one_host: bool = False
+) -> list[Route]:
     """Return the routes of a task's poll page.
 
     Args:
         question: what participants are asked, in their words.
-        published: folder of released results (`PUBLISHED` in the shuffler's directory).
+        published: folder of released results (`PUBLISHED` in the shuffler's directory); made,
+            for its owner alone, where it is not there.
+        one_host: whether the page says that both services run on one computer.
 
     Raises:
-        InvalidParameter: no question.
+        InvalidParameter: no question, or a folder that cannot be made.
 
     >>> from smoothdp.services import PrivateKey, create_task
     >>> key = PrivateKey.generate().public
     >>> task = create_task(
     ...     "boolean_sum", analyzer_key=key, epsilon="1", delta="1e-6", min_batch=1000
     ... )
-    >>> len(poll_routes(task, "Tea?", Path("published"))) > 1
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     routes = poll_routes(task, "Tea?", Path(folder) / PUBLISHED)
+    >>> len(routes) > 1
     True
     """
     if not question.strip():
         raise InvalidParameter(explain("a question", repr(question), "Write what is asked"))
+    _make(published)
     name = task.task_id.hex()
     folder = files("smoothdp.services") / "poll_page"
     page = (folder / "poll.html").read_bytes()
@@ -71,7 +79,7 @@ def poll_routes(task: Task, question: str, published: Path) -> list[Route]:
         return Response(assets[file], media_type=_TYPES[file], headers=_HEADERS)
 
     async def about(_: Request) -> Response:
-        return JSONResponse({"question": question}, headers=_HEADERS)
+        return JSONResponse({"question": question, "one_host": one_host}, headers=_HEADERS)
 
     async def results(_: Request) -> Response:
         found = await asyncio.to_thread(published_results, published, name)
@@ -95,9 +103,27 @@ def published_results(folder: Path, task_id: str) -> list[dict[str, Any]]:
             document = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if isinstance(document, dict) and document.get("task_id") == task_id:
+        if (
+            isinstance(document, dict)
+            and document.get("task_id") == task_id
+            and type(document.get("window")) is int
+        ):
             found.append(document)
-    return sorted(found, key=lambda document: int(document["window"]))
+    return sorted(found, key=lambda document: document["window"])
+
+
+def _make(folder: Path) -> None:
+    """Make a folder that only its owner reads, unless there is one."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidParameter(
+            explain(
+                f"a folder for results at {folder}",
+                f"{error.strerror}",
+                "Make it, where the shuffler may read it",
+            )
+        ) from None
 
 
 def publish(folder: Path, document: dict[str, Any]) -> Path:
@@ -108,7 +134,7 @@ def publish(folder: Path, document: dict[str, Any]) -> Path:
     ...     publish(Path(folder), {"task_id": "00", "window": 7}).name
     '7.json'
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     path = folder / f"{int(document['window'])}.json"
     before = path.with_suffix(".new")
     before.write_text(json.dumps(document, indent=2), encoding="utf-8")

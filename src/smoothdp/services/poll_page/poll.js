@@ -17,9 +17,9 @@
   };
   var __copyProps = (to, from, except, desc) => {
     if (from && typeof from === "object" || typeof from === "function") {
-      for (let key2 of __getOwnPropNames(from))
-        if (!__hasOwnProp.call(to, key2) && key2 !== except)
-          __defProp(to, key2, { get: () => from[key2], enumerable: !(desc = __getOwnPropDesc(from, key2)) || desc.enumerable });
+      for (let key of __getOwnPropNames(from))
+        if (!__hasOwnProp.call(to, key) && key !== except)
+          __defProp(to, key, { get: () => from[key], enumerable: !(desc = __getOwnPropDesc(from, key)) || desc.enumerable });
     }
     return to;
   };
@@ -71,7 +71,9 @@
   __export(client_exports, {
     WORDS: () => WORDS,
     envelopeFor: () => envelopeFor,
+    isClosed: () => isClosed,
     obstacle: () => obstacle,
+    paidWindows: () => paidWindows,
     readTask: () => readTask,
     submit: () => submit,
     windowAt: () => windowAt
@@ -353,15 +355,15 @@
         throw new InvalidParamError("The salt length must be the same as the hashSize");
       }
       const ikmBuf = toArrayBuffer(ikm);
-      const key2 = await this._api.importKey("raw", saltBuf, this.algHash, false, [
+      const key = await this._api.importKey("raw", saltBuf, this.algHash, false, [
         "sign"
       ]);
-      return await this._api.sign("HMAC", key2, ikmBuf);
+      return await this._api.sign("HMAC", key, ikmBuf);
     }
     async expand(prk, info, len) {
       await this._setup();
       const prkBuf = toArrayBuffer(prk);
-      const key2 = await this._api.importKey("raw", prkBuf, this.algHash, false, [
+      const key = await this._api.importKey("raw", prkBuf, this.algHash, false, [
         "sign"
       ]);
       const okm = new ArrayBuffer(len);
@@ -378,7 +380,7 @@
         tmp.set(prev, 0);
         tmp.set(mid, prev.length);
         tmp.set(tail, prev.length + mid.length);
-        prev = new Uint8Array(await this._api.sign("HMAC", key2, tmp.slice(0, prev.length + mid.length + 1)));
+        prev = new Uint8Array(await this._api.sign("HMAC", key, tmp.slice(0, prev.length + mid.length + 1)));
         if (okmBytes.length - cur >= prev.length) {
           okmBytes.set(prev, cur);
           cur += prev.length;
@@ -576,20 +578,20 @@
       suiteId.set(i2Osp(this.id, 2), 3);
       this._kdf.init(suiteId);
     }
-    async serializePublicKey(key2) {
-      return await this._prim.serializePublicKey(key2);
+    async serializePublicKey(key) {
+      return await this._prim.serializePublicKey(key);
     }
-    async deserializePublicKey(key2) {
-      return await this._prim.deserializePublicKey(toArrayBuffer(key2));
+    async deserializePublicKey(key) {
+      return await this._prim.deserializePublicKey(toArrayBuffer(key));
     }
-    async serializePrivateKey(key2) {
-      return await this._prim.serializePrivateKey(key2);
+    async serializePrivateKey(key) {
+      return await this._prim.serializePrivateKey(key);
     }
-    async deserializePrivateKey(key2) {
-      return await this._prim.deserializePrivateKey(toArrayBuffer(key2));
+    async deserializePrivateKey(key) {
+      return await this._prim.deserializePrivateKey(toArrayBuffer(key));
     }
-    async importKey(format, key2, isPublic = true) {
-      return await this._prim.importKey(format, key2, isPublic);
+    async importKey(format, key, isPublic = true) {
+      return await this._prim.importKey(format, key, isPublic);
     }
     async generateKeyPair() {
       return await this._prim.generateKeyPair();
@@ -700,7 +702,7 @@
 
   // node_modules/@hpke/common/esm/src/xCryptoKey.js
   var XCryptoKey = class {
-    constructor(name, key2, type, usages = []) {
+    constructor(name, key, type, usages = []) {
       Object.defineProperty(this, "key", {
         enumerable: true,
         configurable: true,
@@ -731,7 +733,7 @@
         writable: true,
         value: void 0
       });
-      this.key = key2;
+      this.key = key;
       this.type = type;
       this.algorithm = { name };
       this.usages = usages;
@@ -780,43 +782,43 @@
       this._curve = curve;
       this._hkdf = hkdf;
     }
-    serializePublicKey(key2) {
+    serializePublicKey(key) {
       try {
-        return Promise.resolve(key2.key.buffer);
+        return Promise.resolve(key.key.buffer);
       } catch (e) {
         return Promise.reject(new SerializeError(e));
       }
     }
-    async deserializePublicKey(key2) {
+    async deserializePublicKey(key) {
       try {
-        return await this._importRawKey(toArrayBuffer(key2), true);
+        return await this._importRawKey(toArrayBuffer(key), true);
       } catch (e) {
         throw new DeserializeError(e);
       }
     }
-    serializePrivateKey(key2) {
+    serializePrivateKey(key) {
       try {
-        return Promise.resolve(key2.key.buffer);
+        return Promise.resolve(key.key.buffer);
       } catch (e) {
         return Promise.reject(new SerializeError(e));
       }
     }
-    async deserializePrivateKey(key2) {
+    async deserializePrivateKey(key) {
       try {
-        return await this._importRawKey(toArrayBuffer(key2), false);
+        return await this._importRawKey(toArrayBuffer(key), false);
       } catch (e) {
         throw new DeserializeError(e);
       }
     }
-    async importKey(format, key2, isPublic) {
+    async importKey(format, key, isPublic) {
       try {
         if (format === "raw") {
-          return await this._importRawKey(key2, isPublic);
+          return await this._importRawKey(key, isPublic);
         }
-        if (key2 instanceof ArrayBuffer) {
+        if (key instanceof ArrayBuffer) {
           throw new Error("Invalid jwk key format");
         }
-        return await this._importJWK(key2, isPublic);
+        return await this._importJWK(key, isPublic);
       } catch (e) {
         throw new DeserializeError(e);
       }
@@ -845,9 +847,9 @@
         throw new DeriveKeyPairError(e);
       }
     }
-    derivePublicKey(key2) {
+    derivePublicKey(key) {
       try {
-        const pk = this._curve.getPublicKey(key2.key);
+        const pk = this._curve.getPublicKey(key.key);
         return Promise.resolve(new XCryptoKey(this._algName, pk, "public"));
       } catch (e) {
         return Promise.reject(new DeserializeError(e));
@@ -860,38 +862,38 @@
         return Promise.reject(new SerializeError(e));
       }
     }
-    _importRawKey(key2, isPublic) {
+    _importRawKey(key, isPublic) {
       return new Promise((resolve, reject) => {
-        if (isPublic && key2.byteLength !== this._nPk) {
+        if (isPublic && key.byteLength !== this._nPk) {
           reject(new Error("Invalid length of the key"));
         }
-        if (!isPublic && key2.byteLength !== this._nSk) {
+        if (!isPublic && key.byteLength !== this._nSk) {
           reject(new Error("Invalid length of the key"));
         }
-        resolve(new XCryptoKey(this._algName, new Uint8Array(key2), isPublic ? "public" : "private", isPublic ? [] : KEM_USAGES));
+        resolve(new XCryptoKey(this._algName, new Uint8Array(key), isPublic ? "public" : "private", isPublic ? [] : KEM_USAGES));
       });
     }
-    _importJWK(key2, isPublic) {
+    _importJWK(key, isPublic) {
       return new Promise((resolve, reject) => {
-        if (key2.kty !== "OKP") {
-          reject(new Error(`Invalid kty: ${key2.kty}`));
+        if (key.kty !== "OKP") {
+          reject(new Error(`Invalid kty: ${key.kty}`));
         }
-        if (key2.crv !== this._algName) {
-          reject(new Error(`Invalid crv: ${key2.crv}`));
+        if (key.crv !== this._algName) {
+          reject(new Error(`Invalid crv: ${key.crv}`));
         }
         if (isPublic) {
-          if (typeof key2.d !== "undefined") {
+          if (typeof key.d !== "undefined") {
             reject(new Error("Invalid key: `d` should not be set"));
           }
-          if (typeof key2.x !== "string") {
+          if (typeof key.x !== "string") {
             reject(new Error("Invalid key: `x` not found"));
           }
-          resolve(new XCryptoKey(this._algName, base64UrlToBytes(key2.x), "public"));
+          resolve(new XCryptoKey(this._algName, base64UrlToBytes(key.x), "public"));
         } else {
-          if (typeof key2.d !== "string") {
+          if (typeof key.d !== "string") {
             reject(new Error("Invalid key: `d` not found"));
           }
-          resolve(new XCryptoKey(this._algName, base64UrlToBytes(key2.d), "private", KEM_USAGES));
+          resolve(new XCryptoKey(this._algName, base64UrlToBytes(key.d), "private", KEM_USAGES));
         }
       });
     }
@@ -1143,7 +1145,7 @@
 
   // node_modules/@hpke/common/esm/src/hash/hmac.js
   var _HMAC = class {
-    constructor(hash, key2) {
+    constructor(hash, key) {
       Object.defineProperty(this, "oHash", {
         enumerable: true,
         configurable: true,
@@ -1181,7 +1183,7 @@
         value: false
       });
       ahash(hash);
-      abytes(key2, void 0, "key");
+      abytes(key, void 0, "key");
       this.iHash = hash.create();
       if (typeof this.iHash.update !== "function") {
         throw new Error("Expected instance of class which extends utils.Hash");
@@ -1190,7 +1192,7 @@
       this.outputLen = this.iHash.outputLen;
       const blockLen = this.blockLen;
       const pad = new Uint8Array(blockLen);
-      pad.set(key2.length > blockLen ? hash.create().update(key2).digest() : key2);
+      pad.set(key.length > blockLen ? hash.create().update(key).digest() : key);
       for (let i = 0; i < pad.length; i++)
         pad[i] ^= 54;
       this.iHash.update(pad);
@@ -1240,8 +1242,8 @@
       this.iHash.destroy();
     }
   };
-  var hmac = (hash, key2, message) => new _HMAC(hash, key2).update(message).digest();
-  hmac.create = (hash, key2) => new _HMAC(hash, key2);
+  var hmac = (hash, key, message) => new _HMAC(hash, key).update(message).digest();
+  hmac.create = (hash, key) => new _HMAC(hash, key);
 
   // node_modules/@hpke/common/esm/src/hash/md.js
   function Chi(a, b, c) {
@@ -1889,9 +1891,9 @@
       this._nK = this._aead.keySize;
       this._nN = this._aead.nonceSize;
       this._nT = this._aead.tagSize;
-      const key2 = this._aead.createEncryptionContext(params.key);
+      const key = this._aead.createEncryptionContext(params.key);
       this._ctx = {
-        key: key2,
+        key,
         baseNonce: params.baseNonce,
         seq: params.seq
       };
@@ -2245,13 +2247,13 @@
         return { aead: this._aead, exporterSecret };
       }
       const keyInfo = this._kdf.buildLabeledInfo(LABEL_KEY, keyScheduleContext, this._aead.keySize);
-      const key2 = await this._kdf.extractAndExpand(sharedSecret, ikm, keyInfo, this._aead.keySize);
+      const key = await this._kdf.extractAndExpand(sharedSecret, ikm, keyInfo, this._aead.keySize);
       const baseNonceInfo = this._kdf.buildLabeledInfo(LABEL_BASE_NONCE, keyScheduleContext, this._aead.nonceSize);
       const baseNonce = await this._kdf.extractAndExpand(sharedSecret, ikm, baseNonceInfo, this._aead.nonceSize);
       return {
         aead: this._aead,
         exporterSecret,
-        key: key2,
+        key,
         baseNonce: new Uint8Array(baseNonce),
         seq: 0
       };
@@ -2341,8 +2343,8 @@
       throw new Error(`boolean expected, not ${b}`);
   }
   var wrapCipher = /* @__NO_SIDE_EFFECTS__ */ (params, constructor) => {
-    function wrappedCipher(key2, ...args) {
-      abytes(key2, void 0, "key");
+    function wrappedCipher(key, ...args) {
+      abytes(key, void 0, "key");
       if (!isLE) {
         throw new Error("Non little-endian hardware is not yet supported");
       }
@@ -2353,7 +2355,7 @@
       const tagl = params.tagLength;
       if (tagl && args[1] !== void 0)
         abytes(args[1], void 0, "AAD");
-      const cipher = constructor(key2, ...args);
+      const cipher = constructor(key, ...args);
       const checkOutput = (fnLength, output) => {
         if (output !== void 0) {
           if (fnLength !== 2)
@@ -2440,7 +2442,7 @@
   var BLOCK_LEN32 = 16;
   var MAX_COUNTER = 2 ** 32 - 1;
   var U32_EMPTY = Uint32Array.of();
-  function runCipher(core, sigma, key2, nonce, data, output, counter, rounds) {
+  function runCipher(core, sigma, key, nonce, data, output, counter, rounds) {
     const len = data.length;
     const block = new Uint8Array(BLOCK_LEN);
     const b32 = u32(block);
@@ -2448,7 +2450,7 @@
     const d32 = isAligned ? u32(data) : U32_EMPTY;
     const o32 = isAligned ? u32(output) : U32_EMPTY;
     for (let pos = 0; pos < len; counter++) {
-      core(sigma, key2, nonce, b32, counter, rounds);
+      core(sigma, key, nonce, b32, counter, rounds);
       if (counter >= MAX_COUNTER)
         throw new Error("arx: counter overflow");
       const take = Math.min(BLOCK_LEN, len - pos);
@@ -2483,8 +2485,8 @@
     anumber(rounds);
     abool(counterRight);
     abool(allowShortKeys);
-    return (key2, nonce, data, output, counter = 0) => {
-      abytes(key2, void 0, "key");
+    return (key, nonce, data, output, counter = 0) => {
+      abytes(key, void 0, "key");
       abytes(nonce, void 0, "nonce");
       abytes(data, void 0, "data");
       const len = data.length;
@@ -2499,20 +2501,20 @@
         throw new Error(`arx: output (${output.length}) is shorter than data (${len})`);
       }
       const toClean = [];
-      const l = key2.length;
+      const l = key.length;
       let k;
       let sigma;
       if (l === 32) {
-        toClean.push(k = copyBytes(key2));
+        toClean.push(k = copyBytes(key));
         sigma = sigma32_32;
       } else if (l === 16 && allowShortKeys) {
         k = new Uint8Array(32);
-        k.set(key2);
-        k.set(key2, 16);
+        k.set(key);
+        k.set(key, 16);
         sigma = sigma16_32;
         toClean.push(k);
       } else {
-        abytes(key2, 32, "arx key");
+        abytes(key, 32, "arx key");
         throw new Error("invalid key size");
       }
       if (!isAligned322(nonce))
@@ -2548,7 +2550,7 @@
   }
   var Poly1305 = class {
     // Can be speed-up using BigUint64Array, at the cost of complexity
-    constructor(key2) {
+    constructor(key) {
       Object.defineProperty(this, "blockLen", {
         enumerable: true,
         configurable: true,
@@ -2597,15 +2599,15 @@
         writable: true,
         value: false
       });
-      key2 = copyBytes(abytes(key2, 32, "key"));
-      const t0 = u8to16(key2, 0);
-      const t1 = u8to16(key2, 2);
-      const t2 = u8to16(key2, 4);
-      const t3 = u8to16(key2, 6);
-      const t4 = u8to16(key2, 8);
-      const t5 = u8to16(key2, 10);
-      const t6 = u8to16(key2, 12);
-      const t7 = u8to16(key2, 14);
+      key = copyBytes(abytes(key, 32, "key"));
+      const t0 = u8to16(key, 0);
+      const t1 = u8to16(key, 2);
+      const t2 = u8to16(key, 4);
+      const t3 = u8to16(key, 6);
+      const t4 = u8to16(key, 8);
+      const t5 = u8to16(key, 10);
+      const t6 = u8to16(key, 12);
+      const t7 = u8to16(key, 14);
       this.r[0] = t0 & 8191;
       this.r[1] = (t0 >>> 13 | t1 << 3) & 8191;
       this.r[2] = (t1 >>> 10 | t2 << 6) & 7939;
@@ -2617,7 +2619,7 @@
       this.r[8] = (t6 >>> 8 | t7 << 8) & 8191;
       this.r[9] = t7 >>> 5 & 127;
       for (let i = 0; i < 8; i++)
-        this.pad[i] = u8to16(key2, 16 + 2 * i);
+        this.pad[i] = u8to16(key, 16 + 2 * i);
     }
     process(data, offset, isLast = false) {
       const hibit = isLast ? 0 : 1 << 11;
@@ -2830,14 +2832,14 @@
     }
   };
   function wrapConstructorWithKey(hashCons) {
-    const hashC = (msg, key2) => hashCons(key2).update(msg).digest();
+    const hashC = (msg, key) => hashCons(key).update(msg).digest();
     const tmp = hashCons(new Uint8Array(32));
     hashC.outputLen = tmp.outputLen;
     hashC.blockLen = tmp.blockLen;
-    hashC.create = (key2) => hashCons(key2);
+    hashC.create = (key) => hashCons(key);
     return hashC;
   }
-  var poly1305 = /* @__PURE__ */ (() => wrapConstructorWithKey((key2) => new Poly1305(key2)))();
+  var poly1305 = /* @__PURE__ */ (() => wrapConstructorWithKey((key) => new Poly1305(key)))();
 
   // node_modules/@hpke/chacha20poly1305/esm/src/chacha/chacha.js
   function chachaCore(s, k, n, out, cnt, rounds = 20) {
@@ -2940,10 +2942,10 @@
       h.update(ZEROS16.subarray(leftover));
   };
   var ZEROS32 = /* @__PURE__ */ new Uint8Array(32);
-  function computeTag(fn, key2, nonce, ciphertext, AAD) {
+  function computeTag(fn, key, nonce, ciphertext, AAD) {
     if (AAD !== void 0)
       abytes(AAD, void 0, "AAD");
-    const authKey = fn(key2, nonce, ZEROS32);
+    const authKey = fn(key, nonce, ZEROS32);
     const lengths = u64Lengths(ciphertext.length, AAD ? AAD.length : 0, true);
     const h = poly1305.create(authKey);
     if (AAD)
@@ -2954,7 +2956,7 @@
     clean(authKey, lengths);
     return res;
   }
-  var _poly1305_aead = (xorStream) => (key2, nonce, AAD) => {
+  var _poly1305_aead = (xorStream) => (key, nonce, AAD) => {
     const tagLength = 16;
     return {
       encrypt(plaintext, output) {
@@ -2962,8 +2964,8 @@
         output = getOutput(plength + tagLength, output, false);
         output.set(plaintext);
         const oPlain = output.subarray(0, -tagLength);
-        xorStream(key2, nonce, oPlain, oPlain, 1);
-        const tag = computeTag(xorStream, key2, nonce, oPlain, AAD);
+        xorStream(key, nonce, oPlain, oPlain, 1);
+        const tag = computeTag(xorStream, key, nonce, oPlain, AAD);
         output.set(tag, plength);
         clean(tag);
         return output;
@@ -2972,11 +2974,11 @@
         output = getOutput(ciphertext.length - tagLength, output, false);
         const data = ciphertext.subarray(0, -tagLength);
         const passedTag = ciphertext.subarray(-tagLength);
-        const tag = computeTag(xorStream, key2, nonce, data, AAD);
+        const tag = computeTag(xorStream, key, nonce, data, AAD);
         if (!equalBytes(passedTag, tag))
           throw new Error("invalid tag");
         output.set(ciphertext.subarray(0, -tagLength));
-        xorStream(key2, nonce, output, output, 1);
+        xorStream(key, nonce, output, output, 1);
         clean(tag);
         return output;
       }
@@ -2986,14 +2988,14 @@
 
   // node_modules/@hpke/chacha20poly1305/esm/src/chacha20Poly1305.js
   var Chacha20Poly1305Context = class {
-    constructor(key2) {
+    constructor(key) {
       Object.defineProperty(this, "_key", {
         enumerable: true,
         configurable: true,
         writable: true,
         value: void 0
       });
-      this._key = new Uint8Array(toArrayBuffer(key2));
+      this._key = new Uint8Array(toArrayBuffer(key));
     }
     async seal(iv, data, aad) {
       return await this._seal(toArrayBuffer(iv), toArrayBuffer(data), toArrayBuffer(aad));
@@ -3041,8 +3043,8 @@
         value: 16
       });
     }
-    createEncryptionContext(key2) {
-      return new Chacha20Poly1305Context(key2);
+    createEncryptionContext(key) {
+      return new Chacha20Poly1305Context(key);
     }
   };
 
@@ -3100,10 +3102,10 @@
       if (saltBuf.byteLength !== this.hashSize) {
         return hmac(sha256, new Uint8Array(saltBuf), new Uint8Array(ikmBuf)).buffer;
       }
-      const key2 = await this._api.importKey("raw", saltBuf, this.algHash, false, [
+      const key = await this._api.importKey("raw", saltBuf, this.algHash, false, [
         "sign"
       ]);
-      return await this._api.sign("HMAC", key2, ikmBuf);
+      return await this._api.sign("HMAC", key, ikmBuf);
     }
   };
 
@@ -3223,7 +3225,45 @@
     return readNumber(plain);
   }
 
+  // src/fractions.js
+  var fractions_exports = {};
+  __export(fractions_exports, {
+    approximate: () => approximate,
+    fraction: () => fraction,
+    less: () => less,
+    ratio: () => ratio,
+    round: () => round,
+    subtract: () => subtract
+  });
+  var NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
+  function fraction(words) {
+    const found = NUMBER.exec(String(words).trim());
+    if (!found) throw notANumber(words);
+    const [, sign, whole, below2, decimals = "", power = "0"] = found;
+    let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
+    let denominator = below2 === void 0 ? 10n ** BigInt(decimals.length) : BigInt(below2);
+    if (denominator === 0n) throw notANumber(words);
+    const shift = Number(power);
+    if (shift >= 0) numerator *= 10n ** BigInt(shift);
+    else denominator *= 10n ** BigInt(-shift);
+    return [numerator, denominator];
+  }
+  var notANumber = (words) => new Error(`"${words}" is not a number. Write it in digits, with at most one point, such as 3.5.`);
+  var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
+  var less = ([a, b], [c, d]) => a * d < c * b;
+  var ratio = ([a, b], [c, d]) => c < 0n ? [-a * d, -b * c] : [a * d, b * c];
+  function round([a, b]) {
+    const whole = a / b;
+    const twice = 2n * (a % b);
+    return twice > b || twice === b && whole % 2n === 1n ? whole + 1n : whole;
+  }
+  var approximate = ([a, b]) => {
+    const scale = 10n ** 18n;
+    return Number(a * scale / b) / 1e18;
+  };
+
   // src/outcomes.js
+  var NO_STORAGE = "This browser does not let the page keep anything, so an answer could be randomised twice. Allow storage for this page, or use another browser.";
   var STORE = "outcomes";
   function request(made) {
     return new Promise((resolve, reject) => {
@@ -3237,8 +3277,9 @@
     return request(opening);
   }
   async function inStore(work) {
-    const opened = await database();
+    let opened;
     try {
+      opened = await database();
       const change = opened.transaction(STORE, "readwrite", { durability: "strict" });
       const done = new Promise((resolve, reject) => {
         change.oncomplete = resolve;
@@ -3247,21 +3288,33 @@
       const result = await work(change.objectStore(STORE));
       await done;
       return result;
+    } catch (error) {
+      throw new Error(NO_STORAGE, { cause: error });
     } finally {
-      opened.close();
+      opened?.close();
     }
   }
-  var key = (taskId, window) => [taskId, window];
-  var find = (taskId, window) => inStore((store) => request(store.get(key(taskId, window))));
-  function keep(taskId, window, fresh) {
+  async function keyOf({ taskId, window, token }) {
+    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
+    return [taskId, window, toHex(new Uint8Array(hash))];
+  }
+  async function find(place) {
+    const key = await keyOf(place);
+    return inStore((store) => request(store.get(key)));
+  }
+  async function keep(place, fresh) {
+    const key = await keyOf(place);
     return inStore(async (store) => {
-      const earlier = await request(store.get(key(taskId, window)));
+      const earlier = await request(store.get(key));
       if (earlier) return earlier;
-      await request(store.put(fresh, key(taskId, window)));
+      await request(store.put(fresh, key));
       return fresh;
     });
   }
-  var replace = (taskId, window, outcome) => inStore((store) => request(store.put(outcome, key(taskId, window))));
+  async function replace(place, outcome) {
+    const key = await keyOf(place);
+    return inStore((store) => request(store.put(outcome, key)));
+  }
   var forgetBefore = (taskId, window) => inStore((store) => request(store.delete(IDBKeyRange.bound([taskId, 0], [taskId, window], false, true))));
 
   // src/random.js
@@ -3294,42 +3347,6 @@
     }
   }
   var bernoulli = ([numerator, denominator], source = randomBytes) => below(denominator, source) < numerator;
-
-  // src/fractions.js
-  var fractions_exports = {};
-  __export(fractions_exports, {
-    approximate: () => approximate,
-    fraction: () => fraction,
-    less: () => less,
-    ratio: () => ratio,
-    round: () => round,
-    subtract: () => subtract
-  });
-  var NUMBER = /^(-?)([0-9]{1,60})(?:\/([0-9]{1,60})|\.([0-9]{1,60}))?(?:[eE](-?[0-9]{1,3}))?$/;
-  function fraction(words) {
-    const found = NUMBER.exec(String(words).trim());
-    if (!found) throw new Error(`no number: ${words}`);
-    const [, sign, whole, below2, decimals = "", power = "0"] = found;
-    let numerator = BigInt(whole + decimals) * (sign ? -1n : 1n);
-    let denominator = below2 === void 0 ? 10n ** BigInt(decimals.length) : BigInt(below2);
-    if (denominator === 0n) throw new Error(`no number: ${words}`);
-    const shift = Number(power);
-    if (shift >= 0) numerator *= 10n ** BigInt(shift);
-    else denominator *= 10n ** BigInt(-shift);
-    return [numerator, denominator];
-  }
-  var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
-  var less = ([a, b], [c, d]) => a * d < c * b;
-  var ratio = ([a, b], [c, d]) => c < 0n ? [-a * d, -b * c] : [a * d, b * c];
-  function round([a, b]) {
-    const whole = a / b;
-    const twice = 2n * (a % b);
-    return twice > b || twice === b && whole % 2n === 1n ? whole + 1n : whole;
-  }
-  var approximate = ([a, b]) => {
-    const scale = 10n ** 18n;
-    return Number(a * scale / b) / 1e18;
-  };
 
   // src/randomize.js
   var WORD_BITS = 64;
@@ -3398,10 +3415,14 @@
     if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
       return "This browser cannot encrypt here: it has no WebCrypto, or the page did not come over https. Nothing was sent. Use an up-to-date browser and an https address.";
     }
-    if (!scope.indexedDB) {
-      return "This browser does not let the page keep anything, so an answer could be randomised twice. Nothing was sent. Allow storage for this page, or use another browser.";
+    return storage(scope) ? "" : `Nothing was sent. ${NO_STORAGE}`;
+  }
+  function storage(scope) {
+    try {
+      return scope.indexedDB;
+    } catch {
+      return null;
     }
-    return "";
   }
   async function readTask(encoded, taskId) {
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", encoded));
@@ -3411,12 +3432,21 @@
     return task;
   }
   var windowAt = (task, seconds) => Math.floor(seconds / task.window_seconds);
-  async function envelopeFor({ task, taskId, window, datum, keyId, outerKey }) {
+  function paidWindows(task) {
+    const counts = ["epsilon", "delta"].flatMap((name) => {
+      const [above, below2] = ratio(fraction(task[`budget_${name}`]), fraction(task[name]));
+      return below2 ? [Number(above / below2)] : [];
+    });
+    return Math.min(...counts);
+  }
+  var isClosed = (task, results) => new Set(results.map((result) => result.window)).size >= paidWindows(task);
+  async function envelopeFor({ task, taskId, token, window, datum, keyId, outerKey }) {
+    const place = { taskId, window, token };
     await forgetBefore(taskId, window);
-    let kept = await find(taskId, window);
+    let kept = await find(place);
     if (!kept) {
       const fresh = { reportId: randomBytes(REPORT_ID_BYTES), values: randomize(task, datum) };
-      kept = await keep(taskId, window, fresh);
+      kept = await keep(place, fresh);
     }
     if (kept.envelope && kept.keyId === keyId) return kept.envelope;
     const innerKey = fromHex(task.analyzer_key);
@@ -3429,7 +3459,7 @@
       reportId: kept.reportId,
       values: kept.values
     });
-    await replace(taskId, window, { ...kept, keyId, envelope });
+    await replace(place, { ...kept, keyId, envelope });
     return envelope;
   }
   async function submit({ task, taskId, token, datum, window, fetcher = fetch, pause = wait }) {
@@ -3456,6 +3486,7 @@
     const envelope = await envelopeFor({
       task,
       taskId,
+      token,
       window,
       datum,
       keyId: found.key_id,
@@ -3478,50 +3509,49 @@
 
   // src/chart.js
   var SVG = "http://www.w3.org/2000/svg";
-  var WIDTH = 560;
-  var LABEL = 120;
-  var ROW = 44;
+  var MIDDLE = 14;
   function make(name, fields, words) {
     const element = document.createElementNS(SVG, name);
-    for (const [key2, value] of Object.entries(fields)) element.setAttribute(key2, value);
+    for (const [key, value] of Object.entries(fields)) element.setAttribute(key, value);
     if (words !== void 0) element.textContent = words;
     return element;
   }
   function chart(rows) {
     const left = Math.min(...rows.map((r) => Math.min(r.low, r.value - r.error)));
     const right = Math.max(...rows.map((r) => Math.max(r.high, r.value + r.error)));
-    const x = (value) => LABEL + (value - left) / (right - left) * (WIDTH - LABEL - 10);
-    const height = ROW * rows.length + 24;
-    const svg = make("svg", { viewBox: `0 0 ${WIDTH} ${height}`, "aria-hidden": "true" });
-    rows.forEach((row, i) => {
-      const middle = ROW * i + ROW / 2;
-      const ends = [x(Math.min(row.low, row.value)), x(Math.max(row.low, row.value))];
-      svg.append(
-        make("text", { x: LABEL - 8, y: middle + 5, class: "label" }, short(row.label)),
-        make("rect", {
-          x: ends[0],
-          y: middle - 10,
-          width: Math.max(1, ends[1] - ends[0]),
-          height: 20,
-          class: "bar"
-        })
+    const share = (value) => 100 * (value - left) / (right - left);
+    const x = (value) => `${share(value)}%`;
+    const line = (a, b, top, bottom) => make("line", { x1: x(a), x2: x(b), y1: top, y2: bottom });
+    const picture = document.createElement("div");
+    picture.setAttribute("aria-hidden", "true");
+    for (const row of rows) {
+      const label = document.createElement("div");
+      label.className = "label";
+      label.textContent = row.label;
+      const [from, to] = [Math.min(row.low, row.value), Math.max(row.low, row.value)];
+      const [a, b] = [row.value - row.error, row.value + row.error];
+      const whisker = make("g", { class: "whisker" });
+      whisker.append(
+        line(a, b, MIDDLE, MIDDLE),
+        line(a, a, MIDDLE - 8, MIDDLE + 8),
+        line(b, b, MIDDLE - 8, MIDDLE + 8)
       );
-      const [a, b] = [x(row.value - row.error), x(row.value + row.error)];
-      svg.append(
-        make("path", {
-          class: "whisker",
-          d: `M${a} ${middle}H${b}M${a} ${middle - 8}v16M${b} ${middle - 8}v16`
-        })
-      );
-    });
-    const base = height - 22;
-    svg.append(make("path", { class: "axis", d: `M${x(left)} ${base}H${x(right)}` }));
-    for (const [at, anchor] of [[rows[0].low, "middle"], [rows[0].high, "end"]]) {
-      svg.append(make("text", { x: x(at), y: height - 5, "text-anchor": anchor, class: "tick" }, String(at)));
+      const svg = make("svg", { height: 2 * MIDDLE });
+      const width = `max(1px, ${share(to) - share(from)}%)`;
+      const bar = make("rect", { x: x(from), y: MIDDLE - 10, height: 20, class: "bar" });
+      bar.style.width = width;
+      svg.append(bar, whisker);
+      picture.append(label, svg);
     }
-    return svg;
+    const axis = make("svg", { height: 26 });
+    axis.append(make("line", { x1: 0, x2: "100%", y1: 1, y2: 1, class: "axis" }));
+    for (const at of [rows[0].low, rows[0].high]) {
+      const anchor = share(at) < 10 ? "start" : share(at) > 90 ? "end" : "middle";
+      axis.append(make("text", { x: x(at), y: 20, "text-anchor": anchor }, String(at)));
+    }
+    picture.append(axis);
+    return picture;
   }
-  var short = (label) => label.length > 15 ? `${label.slice(0, 14)}…` : label;
 
   // src/results.js
   function rounded(value, error) {
@@ -3555,6 +3585,7 @@
     if (result.counts) return `${caption}, for all choices together. A choice that nobody made shows 0.`;
     return `${caption}. An estimate may lie below 0 or above everybody: it is not corrected, so that it is right on average.`;
   }
+  var termsOf = (task) => `In the guarantee, "shuffler" is the first service and "analyser" the second; a "user" is whoever may answer once (here: ${task.unit}), and a "row" what one user sent; "epsilon" measures how much the result can tell about it: chances change by at most a factor e^epsilon, where e is about 2.718.`;
   function guaranteeOf(result) {
     const found = result.epsilon_of_this_batch;
     const exact2 = found === null ? "" : ` For this batch, epsilon was ${up(found)}.`;
@@ -3614,9 +3645,11 @@
     $("status").className = kind;
   }
   async function start() {
-    const problem = obstacle();
-    if (problem) return tell(problem, "problem");
+    addEventListener("hashchange", () => location.reload());
+    tell("Loading …");
     try {
+      const problem = obstacle();
+      if (problem) return tell(problem, "problem");
       await prepare();
     } catch (error) {
       tell(error.message, "problem");
@@ -3630,6 +3663,7 @@
     const about = await (await fetch(`/poll/${taskId}/about`)).json();
     $("question").textContent = about.question;
     document.title = about.question;
+    $("one-host").hidden = !about.one_host;
     $("legend").textContent = "Your answer";
     for (const [title, words] of privacyWords(task)) {
       const dt = document.createElement("dt");
@@ -3646,12 +3680,13 @@
       event.preventDefault();
       send(poll);
     });
+    const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
+    tell(
+      earlier ? "An answer was randomised here for this link already; sending again sends the same report." : "Nothing has been sent yet."
+    );
+    await update(poll);
     $("poll").hidden = false;
-    tell("Nothing has been sent yet.");
-    if (await find(taskId, windowAt(task, Date.now() / 1e3))) {
-      tell("You have answered already; sending again sends the same report.");
-    }
-    look(poll);
+    setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
   }
   function showChoices(task) {
     const choices = $("choices");
@@ -3679,13 +3714,15 @@
     return task.protocol === "histogram" && task.domain.length ? task.domain[place] : place;
   }
   async function send(poll) {
-    const token = $("token").value.trim();
     $("send").disabled = true;
+    await update(poll);
+    if ($("form").hidden) return;
+    const token = $("token").value.trim();
     tell("Randomising and locking your answer, then sending it …");
     try {
-      const window = windowAt(poll.task, Date.now() / 1e3);
+      const window = windowNow(poll.task);
       await submit({ ...poll, token, datum: datumOf(poll.task), window });
-      tell("Your randomised answer has arrived. The result appears here when the poll is closed.", "done");
+      tell("Your randomised answer has arrived. The result appears here when it is published.", "done");
       $("form").hidden = true;
     } catch (error) {
       tell(error.message, "problem");
@@ -3693,13 +3730,28 @@
     }
   }
   async function look(poll) {
+    await update(poll);
+    setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
+  }
+  async function update(poll) {
     try {
       const answer = await fetch(`/poll/${poll.taskId}/results`, { cache: "no-store" });
       const results = answer.ok ? await answer.json() : [];
-      if (results.length) show(poll, results.at(-1));
+      if (!results.length) return;
+      const result = results.at(-1);
+      if (isClosed(poll.task, results)) {
+        close("This poll is closed; this is its result.");
+      } else if (result.window >= windowNow(poll.task)) {
+        const next = dayOf(poll.task, result.window + 1);
+        close(`This is the result so far. The poll goes on at ${next}: load this page again then.`);
+      }
+      show(poll, result);
     } catch {
     }
-    setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
+  }
+  function close(words) {
+    $("form").hidden = true;
+    if ($("status").textContent !== words) tell(words, "done");
   }
   function show(poll, result) {
     if (poll.shown === result.window) return;
@@ -3721,14 +3773,13 @@
     );
     $("caption").textContent = captionOf(result);
     $("chart").replaceChildren(chart(rows));
+    $("terms").textContent = termsOf(task);
     $("guarantee").textContent = guaranteeOf(result);
     $("warning").textContent = result.warning ?? "";
     $("result").hidden = false;
     $("when").textContent = dayOf(task, result.window);
-    if (result.window < windowAt(task, Date.now() / 1e3)) return;
-    $("form").hidden = true;
-    tell("The poll is closed; this is its result.", "done");
   }
+  var windowNow = (task) => windowAt(task, Date.now() / 1e3);
   var dayOf = (task, window) => new Date(1e3 * window * task.window_seconds).toISOString().slice(0, 16).replace("T", " ") + " UTC";
 
   // src/poll.js
