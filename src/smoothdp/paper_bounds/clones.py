@@ -93,6 +93,10 @@ def blanket_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Pa
     )
 
 
+_LEAST_USERS = 1e-290
+"""Where a search ends: it is as good as none."""
+
+
 def clones_random_users(
     *, n_users: int, epsilon: Parameter, delta: Parameter, year: int = 2023
 ) -> float:
@@ -114,14 +118,16 @@ def clones_random_users(
     goal = log_bounds(part).lower
 
     def holds(users: float) -> bool:
-        if users >= n or users == 0:
-            return users >= n
+        if users >= n:
+            return True
         flip = Fraction(users) / (2 * n)
         clone = 2 * flip if year == 2023 else flip / (1 - flip)
         return _log_delta(n, flip, clone, target).upper <= goal
 
     # Coarse steps, from below because few clones are fast: a lambda to compare designs.
-    low, high = 0.0, 1.0
+    low, high = _LEAST_USERS, 1.0
+    if holds(low):
+        return low
     while not holds(high):
         low, high = high, 2 * high
     return narrowed(holds, low, min(high, float(n)), relative=1e-4)[1]

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from smoothdp.exact.balls import log_bounds
+from smoothdp.privacy.guarantee import float_up
+from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
 from smoothdp.services.task import Task
 from smoothdp.shuffle import Histogram
@@ -37,7 +40,7 @@ def describe_batch(
         "invalid_slots": invalid,
         "repeated_slots": repeated,
         "promised": {"epsilon": task.epsilon, "delta": task.delta, "unit": task.unit},
-        "epsilon_of_this_batch": _finite(profile.epsilon(task.delta)),
+        "epsilon_of_this_batch": _finite(_epsilon(profile, task)),
         "epsilon_by_dishonest_share": _curve(task, users),
         "epsilon_if_shuffler_and_analyzer_collude": _finite(
             protocol.local_profile().epsilon(task.delta)
@@ -104,8 +107,19 @@ def _curve(task: Task, users: int) -> dict[str, float | None]:
     protocol, curve = task.collect(users), {}
     for share in CURVE_SHARES:
         honest = max(1, math.floor(users * (1 - Fraction(share))))
-        curve[share] = _finite(protocol.profile(n_honest=honest).epsilon(task.delta))
+        curve[share] = _finite(_epsilon(protocol.profile(n_honest=honest), task))
     return curve
+
+
+def _epsilon(profile: PrivacyProfile, task: Task) -> float:
+    """Return the epsilon of a profile at the task's delta: the promised one where it is kept.
+
+    The search for epsilon may end a little above it, where delta at the promised one is proved.
+    """
+    found, promised = profile.epsilon(task.delta), Fraction(task.epsilon)
+    if found > promised and profile.log_delta(promised) <= log_bounds(Fraction(task.delta)).lower:
+        return float_up(promised)
+    return found
 
 
 def _finite(epsilon: float) -> float | None:
