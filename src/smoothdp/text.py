@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from itertools import count
 
 _SMALLEST, _LARGEST = -7, 15
 """Decimal exponents outside which zeros say nothing to a reader."""
@@ -90,3 +91,16 @@ def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
         return str(value)
     short = number.normalize()
     return f"{short:f}" if _SMALLEST <= short.adjusted() <= _LARGEST else f"{short:e}"
+
+
+def rate_text(n_draws: int, n_records: int) -> str:
+    """Return the shortest decimal that, given as a rate, draws so many and no more.
+
+    >>> rate_text(336616, 336776)
+    '0.9995249'
+    """
+    for digits in count(1):
+        places = n_draws * 10**digits // n_records
+        if -(-places * n_records // 10**digits) == n_draws:
+            return f"{Decimal(places).scaleb(-digits):f}"
+    raise AssertionError

@@ -13,9 +13,8 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.cli.measure_design import rate_text
 from smoothdp.shuffle.flip_error import exact_deviation, tilted_deviation
-from smoothdp.text import upper_text
+from smoothdp.text import rate_text, upper_text
 
 Captured = pytest.CaptureFixture[str]
 

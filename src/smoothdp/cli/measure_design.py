@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from itertools import count
 from pathlib import Path
 
 import click
@@ -12,7 +10,7 @@ import smoothdp as sd
 from smoothdp.cli.measure_input import read_mechanism
 from smoothdp.cli.measure_model import describe_exact, describe_interval
 from smoothdp.cli.model_file import read_model
-from smoothdp.text import upper_text
+from smoothdp.text import rate_text, upper_text
 
 
 def describe_model(
@@ -52,19 +50,6 @@ def describe_model(
     if databases is not None:
         return describe_interval(chosen, distributions, epsilon, databases)
     return describe_exact(chosen, distributions, epsilon, sharpen=sharpen)
-
-
-def rate_text(n_draws: int, n_records: int) -> str:
-    """Return the shortest decimal that, given as a rate, draws so many and no more.
-
-    >>> rate_text(336616, 336776)
-    '0.9995249'
-    """
-    for digits in count(1):
-        places = n_draws * 10**digits // n_records
-        if -(-places * n_records // 10**digits) == n_draws:
-            return f"{Decimal(places).scaleb(-digits):f}"
-    raise AssertionError
 
 
 def describe_design(
