@@ -97,7 +97,7 @@ def rate_text(n_draws: int, n_records: int) -> str:
     """Return the shortest decimal that, given as a rate, draws so many and no more.
 
     >>> rate_text(336616, 336776)
-    '0.9995249'
+    '0.999524'
     """
     for digits in count(1):
         places = n_draws * 10**digits // n_records

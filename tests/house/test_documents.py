@@ -52,6 +52,10 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         if re.search(words, page.read_text(encoding="utf-8")):
             pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
+    if page.name == "spark.md":
+        from tests.house.received_batch import write_received_batch
+
+        write_received_batch(tmp_path / "tea", 20778)
     names: dict[str, Any] = {"__name__": "__main__"}
     every = blocks(page)
     for place, (language, text, line) in enumerate(every):
