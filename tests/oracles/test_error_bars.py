@@ -335,7 +335,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"confidence": math.nan}, "nan"),
     ({"confidence": "0.9999999999"}, "1e-9"),
     ({"confidence": True}, "True"),
-    ({"confidence": 0.95, "smoothing": 0.3}, "n epsilon >= 300"),
+    ({"confidence": 0.95, "smoothing": 0.3}, "n times epsilon"),
     ({"confidence": 0.95, "covers": "everything"}, "everything"),
     ({"covers": "population"}, "confidence=None"),
     ({"sd_bound": 3}, "confidence=None"),
@@ -358,7 +358,7 @@ def test_what_is_refused(change: dict[str, Any], words: str) -> None:
 
 
 def test_too_few_records_for_pure_bars() -> None:
-    with pytest.raises(InvalidParameter, match="n epsilon=101"):
+    with pytest.raises(InvalidParameter, match="n times epsilon of 101"):
         release(DATA[:101], Median(BOUNDS), guarantee=PureDP(1), confidence=0.95)
     found = release(DATA[:101], Median(BOUNDS), guarantee=ZCDP("1/2"), confidence=0.95)
     assert isinstance(found, IntervalRelease)
