@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    localcontext,
+)
 from fractions import Fraction
 from itertools import count
 
@@ -104,3 +112,25 @@ def rate_text(n_draws: int, n_records: int) -> str:
         if -(-places * n_records // 10**digits) == n_draws:
             return f"{Decimal(places).scaleb(-digits):f}"
     raise AssertionError
+
+
+def log10_up(log_value: float) -> str:
+    """Return log10 of e^log_value with three decimals, rounded up.
+
+    >>> log10_up(-1.0), log10_up(-20000.0), log10_up(-math.inf)
+    ('-0.434', '-8685.889', '-inf')
+    """
+    if not math.isfinite(log_value):
+        return str(log_value)
+    with localcontext(prec=40):
+        exact = Decimal(log_value) / Decimal(10).ln()
+        return f"{exact.quantize(Decimal('0.001'), rounding=ROUND_CEILING)}"
+
+
+def percent_text(share: float | Fraction) -> str:
+    """Return a probability in percent, all its digits: 0.9999999 is not 100%.
+
+    >>> percent_text(0.95), percent_text(0.999999999)
+    ('95%', '99.9999999%')
+    """
+    return f"{100 * float(share):.15g}%"

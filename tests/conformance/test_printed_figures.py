@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from fractions import Fraction
@@ -14,7 +15,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.shuffle.flip_error import exact_deviation, tilted_deviation
-from smoothdp.text import rate_text, upper_text
+from smoothdp.text import log10_up, rate_text, upper_text
 
 Captured = pytest.CaptureFixture[str]
 
@@ -91,3 +92,61 @@ def test_a_confidence_is_not_rounded_to_certainty(tmp_path: Path, capsys: Captur
         *("--epsilon", "1", "--confidence", "0.999999"),
     )
     assert "(0.999999, covers" in text
+
+
+@pytest.mark.parametrize("log_value", [-1.0, -17.9253, -1e-9, -0.001, -2302.585, -1e7 - 0.3])
+def test_a_logarithm_is_rounded_up(log_value: float) -> None:
+    with mpmath.workdps(60):
+        shown, truth = mpmath.mpf(log10_up(log_value)), mpmath.mpf(log_value) / mpmath.log(10)
+        assert truth <= shown < truth + mpmath.mpf("0.001")
+
+
+def test_a_printed_interval_contains_the_interval(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "m.csv"
+    model.write_text("label,yes,no\na,30,70\nb,40,60\n")
+    found = sd.smoothed_delta_interval(
+        sd.SamplingHistogram(100, sampling_rate="0.9"),
+        sd.DataModel.from_counts([(30, 70), (40, 60)]),
+        epsilon=1,
+        n_databases=50,
+    )
+    ends = dataclasses.replace(found, log_lower=math.log(0.123456), log_upper=math.log(0.654321))
+    monkeypatch.setattr(sd, "smoothed_delta_interval", lambda *_, **__: ends)
+    options = ("--model", str(model), "--n", "100", "--epsilon", "1", "--sampling-rate", "0.9")
+    text = run(capsys, "measure", *options, "--databases", "50")
+    assert "between 0.1234 and 0.6544 with" in text
+
+
+def test_a_half_width_is_rounded_up() -> None:
+    goal = sd.ApproxDP(1, delta="1e-6")
+    for n in (501, 777, 1234):
+        found = sd.collect_share(np.arange(n) % 2, guarantee=goal)
+        shown = found.text().partition("+- ")[2].split()[0]
+        assert (
+            Fraction(found.error) <= Fraction(shown) <= Fraction(found.error) * Fraction(1001, 1000)
+        )
+
+
+@pytest.mark.parametrize("protocol", ["boolean_sum", "real_sum"])
+@pytest.mark.parametrize("n", [500, 5000])
+def test_a_batch_that_keeps_its_promise_shows_no_larger_epsilon(protocol: str, n: int) -> None:
+    from smoothdp.services import PrivateKey, create_task
+    from smoothdp.services.result import describe_batch
+
+    more = {"bounds": ("0", "200000")} if protocol == "real_sum" else {}
+    key = PrivateKey.generate().public
+    task = create_task(
+        protocol,
+        epsilon="1",
+        delta="1e-6",
+        min_batch=n,
+        analyzer_key=key,
+        **more,  # type: ignore[arg-type]
+    )
+    found = describe_batch(task, window=1, users=n, tally={0: n, 1: n})
+    assert 0 < found["epsilon_of_this_batch"] <= 1
+    assert found["epsilon_by_dishonest_share"]["0.1"] <= 1
+    honest = task.collect(n).profile(n_honest=task.honest(n))
+    assert honest.delta(Fraction(found["epsilon_of_this_batch"])) <= 1e-6 * (1 + 1e-9)

@@ -9,7 +9,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.collect_bins import Bins
-from smoothdp.text import number_up
+from smoothdp.text import number_up, percent_text
 
 What = Literal["share", "mean", "counts"]
 
@@ -47,7 +47,7 @@ def show_collection(
         click.echo(json.dumps(found.to_dict() | more, indent=2))
         return
     click.echo(found.text())
-    click.echo(f"\n{100 * found.confidence:g}% error: {covers}")
+    click.echo(f"\n{percent_text(found.confidence)} error: {covers}")
     if bins is not None:
         by_size = sorted(found.estimates.items(), key=lambda item: -item[1])
         click.echo("\n" + bins.text([name for name, _ in by_size]))

@@ -6,7 +6,7 @@ import math
 
 import smoothdp as sd
 from smoothdp.cli.progress import progress_bar
-from smoothdp.text import number_up, upper_text
+from smoothdp.text import number_down, number_up, percent_text, upper_text
 
 Mechanism = sd.SamplingHistogram | sd.BernoulliHistogram
 
@@ -52,11 +52,10 @@ def describe_interval(
         result = sd.smoothed_delta_interval(
             mechanism, model, epsilon=epsilon, n_databases=n_databases, progress=progress
         )
-    level = float(100 * result.confidence)
     text = (
         f"mechanism       {mechanism.describe()}\n"
-        f"smoothed delta  about {result.estimate:.4g}, between {result.lower:.4g} and "
-        f"{result.upper:.4g} with {level:g}% confidence\n"
+        f"smoothed delta  about {result.estimate:.4g}, between {number_down(result.lower)} "
+        f"and {number_up(result.upper)} with {percent_text(result.confidence)} confidence\n"
         f"databases       {result.n_databases} for each of {result.n_compositions} "
         f"compositions, each all from one distribution ({result.method})\n"
         f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n"

@@ -16,9 +16,7 @@ from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
 from smoothdp.plots.canvas import save
 from smoothdp.plots.elections import plot_elections
-from smoothdp.text import table, upper_text
-
-_LN10 = math.log(10)
+from smoothdp.text import log10_up, table, upper_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +103,9 @@ class ElectionFigure:
                 str(row.n_votes),
                 str(row.n_lost),
                 upper_text(row.log_delta),
-                f"{row.log_delta / _LN10:.3f}",
+                log10_up(row.log_delta),
                 upper_text(row.log_utility),
-                f"{row.log_utility / _LN10:.3f}",
+                log10_up(row.log_utility),
                 f"{1 / row.n_votes:.2e}",
                 "yes" if row.below_one_over_n else "NO",
                 f"{row.ordinary_dp:.6f}",

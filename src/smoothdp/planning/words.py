@@ -105,7 +105,7 @@ def plan_text(plan: Plan) -> str:
     lines += [f"  {name:<10}{value:.4g}: {words}" for name, value, words in error_rows(plan)]
     if plan.confidence is not None and plan.half_width is not None:
         lines.append(
-            f"Error bars  {float(plan.confidence):.6g} confidence, "
+            f"Error bars  {float(plan.confidence):.15g} confidence, "
             f"+- {plan.half_width:.4g} on average; a share of the promise pays for them, and "
             "the plan chose for them and the error together"
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.text import number_up, table, upper_text
+from smoothdp.text import number_up, percent_text, table, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.privacy.profile import PrivacyProfile
@@ -72,9 +72,10 @@ class Collection:
         more = len(self.estimates) - len(rows)
         rest = f"\n... and {more} more" if more > 0 else ""
         private = "" if self.release.is_private else "NOT PRIVATE: a seeded generator was used.\n"
+        header = ("", "estimate", f"{percent_text(self.confidence)} error")
         return (
             f"{self.title}\n\n"
-            f"{table(rows, header=('', 'estimate', f'{100 * self.confidence:g}% error'))}{rest}\n\n"
+            f"{table(rows, header=header)}{rest}\n\n"
             f"{table(about)}\n\n{private}{self.release.guarantee.sentence()} It holds against an "
             "analyser who does not collude with the shuffler."
         )

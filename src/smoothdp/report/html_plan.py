@@ -21,6 +21,7 @@ from smoothdp.report.html_parts import (
     reproduce_section,
 )
 from smoothdp.report.html_plan_figures import comparison_section, errors_section
+from smoothdp.text import percent_text
 
 _SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 """Of the largest epsilon: where the profile of the noise is asked. Beyond it gets costly."""
@@ -106,7 +107,7 @@ def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
     share = "nothing: its sensitivity is public" if rest == plan.guarantee else f"{rest!r}"
     cost = share if rest == plan.guarantee else f"a share; the noise of the value keeps {share}"
     return [
-        ("error bars", f"{100 * float(plan.confidence):g}% confidence, {_half_width(plan)}"),
+        ("error bars", f"{percent_text(plan.confidence)} confidence, {_half_width(plan)}"),
         ("the bars take of the guarantee", cost),
     ]
 

@@ -13,6 +13,7 @@ from smoothdp.planning.words import error_rows
 from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, TruncatedCDP
 from smoothdp.report.html_page import Section
 from smoothdp.report.noise_comparison import least_deviation
+from smoothdp.text import percent_text
 
 
 def errors_section(plan: Plan) -> Section:
@@ -20,7 +21,7 @@ def errors_section(plan: Plan) -> Section:
     part = Section("Error to expect")
     rows = [(name, f"{value:.4g}", words) for name, value, words in error_rows(plan)]
     if plan.confidence is not None and plan.half_width is not None:
-        level = f"{100 * float(plan.confidence):g}%"
+        level = percent_text(plan.confidence)
         words = f"half-width of the {level} error bars, on average; no root mean square"
         rows.append(("error bars", f"{plan.half_width:.4g}", words))
     part.table(

@@ -17,7 +17,7 @@ from smoothdp.report.html_parts import (
 )
 from smoothdp.report.html_plan import reach_of
 from smoothdp.sources import Source
-from smoothdp.text import number_up, upper_text
+from smoothdp.text import number_up, percent_text, upper_text
 
 _NEEDED = ("value", "guarantee", "mechanism", "n_records")
 _KNOWN = {*_NEEDED, "claim", "interval", "confidence", "covers", "missing", "version"}
@@ -48,7 +48,7 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
     rows = [("value", _number(fields["value"]))]
     if "interval" in fields:
         low, high = (_number(end) for end in fields["interval"])
-        words = f"{100 * float(fields['confidence']):.15g}%, covers {fields['covers']}"
+        words = f"{percent_text(float(fields['confidence']))}, covers {fields['covers']}"
         rows.append(("error bars", f"{low} to {high} ({words})"))
     rows += [
         ("records", f"{fields['n_records']}, public"),

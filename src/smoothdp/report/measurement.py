@@ -18,7 +18,7 @@ from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.profile import read_epsilon
 from smoothdp.privacy.strength import factor_text
 from smoothdp.privacy.utility_bounds import utility_upper
-from smoothdp.text import number_up, table, upper_text
+from smoothdp.text import log10_up, number_up, table, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
@@ -86,8 +86,7 @@ class Measurement:
             ("epsilon", _real_text(self.epsilon)),
             (
                 "delta(x)",
-                f"{self._delta_text()}  (exact, rounded up; log10 "
-                f"{self.log_delta.upper / _LN10:.3f})"
+                f"{self._delta_text()}  (exact, rounded up; log10 {log10_up(self.log_delta.upper)})"
                 if self.log_delta.upper > -math.inf
                 else "0  (exact)",
             ),
@@ -136,7 +135,7 @@ class Measurement:
             "delta_lower": self.delta[0],
             # JSON has no infinity: the logarithm of 0 is null.
             "log_delta": _finite(self.log_delta.upper),
-            "log10_delta": _finite(self.log_delta.upper / _LN10),
+            "log10_delta": _finite(self.log_delta.upper / _LN10 * (1 - 4e-16)),
             "worst_case_delta": self.worst_case_delta,
             "adversary_utility": self.log_utility.linear()[1] if self.log_utility else None,
             "adversary_utility_limit": self.utility_limit,

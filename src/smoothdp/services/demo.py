@@ -24,7 +24,7 @@ from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens
 from smoothdp.services.running import on_loopback
 from smoothdp.services.sealing import seal_window
 from smoothdp.services.task import Task
-from smoothdp.text import table
+from smoothdp.text import number_up, percent_text, table
 
 ONE_HOST = (
     "Shuffler and analyser run on one host here: whoever controls it sees both, so the promise "
@@ -201,10 +201,11 @@ def compare(found: Demonstration, data: Sequence[Any]) -> str:
         rows = [("sum", document["sum"], float(sum(int(datum) for datum in data)))]
         error, covers = document["error_of_sum"], "the sum"
     lines = [
-        (name, f"{value:.6g}", f"+- {error:.4g}", f"{truth:.6g}") for name, value, truth in rows
+        (name, f"{value:.6g}", f"+- {number_up(error)}", f"{truth:.6g}")
+        for name, value, truth in rows
     ]
     return (
-        f"{table(lines, header=('', 'estimate', f'{100 * float(sure):g}% error', 'truth'))}\n"
+        f"{table(lines, header=('', 'estimate', f'{percent_text(float(sure))} error', 'truth'))}\n"
         f"The error covers {covers}, of these users: the noise alone. The truth is shown because "
         "the data are on this machine; in earnest nobody knows it."
     )

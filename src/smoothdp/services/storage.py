@@ -96,6 +96,17 @@ class _SqliteTransaction:
         self._connection.executemany(statement, rows)
 
 
+def make_private(path: Path) -> str:
+    """Make a file that its owner alone reads, if it is not there; return why not, or ""."""
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        os.fchmod(handle, 0o600)
+    except OSError as error:
+        return "a link" if path.is_symlink() else f"{error.strerror}"
+    os.close(handle)
+    return ""
+
+
 class SqliteStorage:
     """One SQLite file, readable by its owner alone.
 
@@ -124,15 +135,11 @@ class SqliteStorage:
 
     def __init__(self, path: Path | str, schema: str, *, busy_seconds: float = 30.0) -> None:
         self.path = Path(path)
-        try:
-            handle = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-            os.fchmod(handle, 0o600)
-        except OSError as error:
-            why = "a link" if self.path.is_symlink() else f"{error.strerror}"
+        obstacle = make_private(self.path)
+        if obstacle:
             raise InvalidData(
-                explain(f"a file of this service at {self.path}", why, "Give another path")
-            ) from None
-        os.close(handle)
+                explain(f"a file of this service at {self.path}", obstacle, "Give another path")
+            )
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from smoothdp import ApproxDP, Ledger
 from smoothdp.errors import LedgerError, explain
 from smoothdp.ledger import Entry
+from smoothdp.services.storage import make_private
 from smoothdp.services.task import Task
 
 
@@ -42,13 +42,11 @@ class TaskLedger:
     def __init__(self, directory: Path, task: Task) -> None:
         self.path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
         # SQLite would make it readable by others; its journals take the same rights.
-        try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
-        except OSError as error:
-            why = "a link" if self.path.is_symlink() else f"{error.strerror}"
+        obstacle = make_private(self.path)
+        if obstacle:
             raise LedgerError(
-                explain(f"a ledger of its own at {self.path}", why, "Give another directory")
-            ) from None
+                explain(f"a ledger of its own at {self.path}", obstacle, "Give another directory")
+            )
         self._task = task
         self._ledger = Ledger(
             self.path, budget=ApproxDP(task.budget_epsilon, delta=task.budget_delta)

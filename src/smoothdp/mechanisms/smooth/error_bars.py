@@ -147,7 +147,7 @@ class ErrorBars:
     def describe(self) -> str:
         """Return the bars in words; all of it is public."""
         share = "at no cost" if self.cost == 0 else f"for {exact_text(self.cost)} of the budget"
-        return f"a {float(self.coverage.confidence):.6g} interval {share}"
+        return f"a {float(self.coverage.confidence):.15g} interval {share}"
 
 
 def is_public(query: Query, n_records: int) -> bool:
