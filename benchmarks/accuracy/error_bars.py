@@ -98,12 +98,12 @@ def _coverage(setting: Setting, count: int, draws: int, targets: Targets) -> flo
     rng = SeededRandom(SEED + zlib.crc32(repr(setting).encode()))
     hits, widths, wanted = 0, [], []
     for data in setting.columns(count):
-        value = float(made.query.value(data))
+        value = float(made.windowed.value(data))
         for _ in range(draws):
             low, high = made.release(data, rng=rng).interval  # type: ignore[attr-defined]
             hits += low <= value <= high
             widths.append(high - low)
-        wanted.append(known * plain.query.smooth_sensitivity(data, smoothing=plain.smoothing))
+        wanted.append(known * plain.windowed.smooth_sensitivity(data, smoothing=plain.smoothing))
     runs = count * draws
     score = (hits / runs - _LEVEL) / math.sqrt(_LEVEL * (1 - _LEVEL) / runs)
     wide = float(np.mean(widths) / np.mean(wanted))

@@ -49,7 +49,7 @@ def show_paper_setting(full: bool, targets: Targets) -> None:
             excess = _N * ((values - np.array([x.mean() for x in columns])) ** 2 + noise)
             error = float(excess.std()) / math.sqrt(len(columns))
             found = float(excess.mean())
-            trimmed = made.query.drops(_N)[0]
+            trimmed = made.windowed.drops(_N)[0]
             print(
                 f"  {kind:<6}{what:<12}m = {trimmed:<5}t = {float(made.smoothing):<7.3g}"
                 f"{found:.4f} +- {error:.4f}"

@@ -26,8 +26,7 @@ def clamped_squares(
     z, chance = np.asarray(law.tail_quantile(nodes)), weights * np.exp(nodes)
     found = []
     for data, target in zip(columns, targets, strict=True):
-        summary = mechanism.query.summary(data, smoothing=mechanism.smoothing)
-        value, noise = float(summary.value), summary.smooth_sensitivity() / shift * z
+        value, noise = mechanism.windowed.value(data), _sensitivity(mechanism, data) / shift * z
         both = (np.clip(value + side * noise, lower, upper) - target for side in (1, -1))
         found.append(sum(float(chance @ side**2) for side in both))
     return np.array(found)
@@ -38,7 +37,14 @@ def parts(mechanism: SmoothNoise, columns: list[FloatArray]) -> tuple[FloatArray
     deviation = mechanism.calibration.standard_deviation
     values, noises = [], []
     for data in columns:
-        summary = mechanism.query.summary(data, smoothing=mechanism.smoothing)
-        values.append(float(summary.value))
-        noises.append((summary.smooth_sensitivity() * deviation) ** 2)
+        values.append(mechanism.windowed.value(data))
+        noises.append((_sensitivity(mechanism, data) * deviation) ** 2)
     return np.array(values), np.array(noises)
+
+
+def _sensitivity(mechanism: SmoothNoise, data: FloatArray) -> float:
+    """Return S at public data."""
+    fixed = mechanism.query.fixed_sensitivity(len(data))
+    if fixed is not None:
+        return float(fixed)
+    return mechanism.windowed.smooth_sensitivity(data, smoothing=mechanism.smoothing)

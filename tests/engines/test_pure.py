@@ -102,7 +102,7 @@ def test_a_release_from_a_summary_is_the_same_release() -> None:
     mechanism = SmoothNoise.calibrate(Median((0, 500)), guarantee=PureDP(1), n_records=len(data))
     source = np.random.default_rng(2)
     summary = summarize_column(
-        run_here(split(source, data, parts=9)), mechanism.query, smoothing=mechanism.smoothing
+        run_here(split(source, data, parts=9)), mechanism.windowed, smoothing=mechanism.smoothing
     )
     for seed in range(20):
         here = mechanism.release(data, rng=SeededRandom(seed))

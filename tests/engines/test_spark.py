@@ -117,10 +117,12 @@ def test_counts_of_categories(session: Any, folder: Path, columns: dict[str, Any
 def test_releases(session: Any, folder: Path, columns: dict[str, Any], query: Any) -> None:
     mechanism = SmoothNoise.calibrate(query, guarantee=PureDP("0.5"), n_records=ROWS)
     frame = failing(session, folder)
-    summary = spark.summarize_column(frame, "delay", mechanism.query, smoothing=mechanism.smoothing)
+    summary = spark.summarize_column(
+        frame, "delay", mechanism.windowed, smoothing=mechanism.smoothing
+    )
     smoothing = mechanism.smoothing
-    expected = mechanism.query.summary(columns["delay"], smoothing=smoothing)
-    assert mechanism.query.summary(summary, smoothing=smoothing) == expected
+    expected = mechanism.windowed.summary(columns["delay"], smoothing=smoothing)
+    assert mechanism.windowed.summary(summary, smoothing=smoothing) == expected
     assert mechanism.release(summary, rng=SeededRandom(5)) == mechanism.release(
         columns["delay"], rng=SeededRandom(5)
     )

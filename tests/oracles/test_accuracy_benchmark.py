@@ -101,7 +101,7 @@ def test_squares_are_those_of_releases(kind: str, bounds: tuple[float, float]) -
     squares = np.array([(made.release(column, rng=rng).value - truth) ** 2 for _ in range(3000)])
     assert abs(squares.mean() - expected) < 5 * squares.std() / math.sqrt(len(squares))
     values, noises = parts(made, [column])
-    assert values[0] == pytest.approx(made.query.value(column))
+    assert values[0] == pytest.approx(made.windowed.value(column))
     assert noises[0] > 0
 
 

@@ -219,7 +219,7 @@ def test_the_interval_by_hand(query: Query, guarantee: Guarantee) -> None:
         assert rng.asked[0][0] == noise_bits * 96 + 1
         law = LazyLaplace() if isinstance(guarantee, PureDP) else LazyNormal()
         b = literal_draw(law, asked) * exact(bars.spread)
-        log_s = mpf(mechanism.query.log_smooth_sensitivity(DATA, smoothing=mechanism.smoothing))
+        log_s = mpf(mechanism.windowed.log_smooth_sensitivity(DATA, smoothing=mechanism.smoothing))
         step = mpf(LOG_STEP.numerator) / LOG_STEP.denominator
         rounded = mp.floor((log_s + b) / step + mpf(1) / 2) * step
         half = bars.factor * mp.exp(rounded + step / 2) / mechanism.calibration.shift

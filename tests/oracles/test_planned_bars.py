@@ -39,7 +39,7 @@ def half_widths(mechanism: SmoothNoise, law: Any, runs: int, seed: int) -> Any:
         assert isinstance(result, IntervalRelease)
         low, high = result.interval
         halves.append((high - low) / 2)
-        covered.append(low <= mechanism.query.value(data) <= high)
+        covered.append(low <= mechanism.windowed.value(data) <= high)
     return np.array(halves), np.array(covered)
 
 

@@ -100,7 +100,7 @@ def test_release_is_the_definition_rounded(
     mechanism = make(query, guarantee, noise, smoothing, len(data))
     step = mechanism.grid.step
     with mp.workdps(DIGITS):
-        f, s = literal_smooth_sensitivity(data, mechanism.query, mechanism.smoothing)
+        f, s = literal_smooth_sensitivity(data, mechanism.windowed, mechanism.smoothing)
         scale = s / exact(mechanism.calibration.exact_shift)
         for seed in range(25):
             rng = Recorded(seed)
@@ -123,7 +123,7 @@ def test_round_to_and_clamp_are_functions_of_the_ideal_value() -> None:
             clamp=clamp,
         )
         with mp.workdps(DIGITS):
-            f, s = literal_smooth_sensitivity(DATA, mechanism.query, mechanism.smoothing)
+            f, s = literal_smooth_sensitivity(DATA, mechanism.windowed, mechanism.smoothing)
             scale = s / exact(mechanism.calibration.exact_shift)
             seen = set()
             for seed in range(60):

@@ -22,6 +22,7 @@ from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.opening import opened
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean, WindowMean
 
 SEED = 20261121
@@ -74,12 +75,14 @@ def pivots(
     )
     bars = mechanism.bars
     assert bars is not None
-    summary = mechanism.query.summary(data, smoothing=mechanism.smoothing)
+    summary = mechanism.query.private_summary(data, smoothing=mechanism.smoothing)
+    fixed = mechanism.query.fixed_sensitivity(len(data))
+    truth = opened(summary.value)
     noise, rng = mechanism._draws(summary), SeededRandom(seed)
     ratios, covered = [], []
     for _ in range(draws):
         value = noise.draw(rng) * mechanism.grid.step
-        log_s = bars.log_sensitivity(summary, rng)
+        log_s = bars.log_sensitivity(summary, fixed, rng)
         low, high = bars.interval(
             value,
             log_s,
@@ -89,9 +92,9 @@ def pivots(
             n_records=len(data),
         )
         # An empty intersection is a single end point; it covers f only by being f.
-        covered.append(low <= float(summary.value) <= high and low < high)
+        covered.append(low <= float(truth) <= high and low < high)
         half = bars.factor * math.exp(min(log_s - math.log(mechanism.calibration.shift), 600))
-        ratios.append(float(abs(value - summary.value)) / half if half > 0 else 0.0)
+        ratios.append(float(abs(value - truth)) / half if half > 0 else 0.0)
     return np.array(ratios), np.array(covered)
 
 

@@ -45,7 +45,7 @@ def summarize_column(run: Run, query: Query, *, smoothing: Parameter) -> ColumnS
 
     Args:
         run: over the one column.
-        query: the statistic with its window, such as ``mechanism.query``.
+        query: the statistic with its window, such as ``mechanism.windowed``.
         smoothing: t, such as ``mechanism.smoothing``: longer tails are taken for a smaller t.
 
     Raises:

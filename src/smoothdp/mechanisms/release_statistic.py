@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
@@ -11,13 +12,12 @@ from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
-from smoothdp.queries import Query
-from smoothdp.queries.reading import read_values
+from smoothdp.queries.statistic import Statistic
 
 
 def release(
     data: object,
-    query: Query,
+    query: Statistic,
     *,
     guarantee: Guarantee,
     noise: NoiseDistribution | type[NoiseDistribution] | None = None,
@@ -83,18 +83,23 @@ def release(
     """
     coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
     check_budget(ledger, guarantee)
-    values = read_values(data)
+    if not isinstance(query, Statistic):
+        raise InvalidParameter(
+            explain("a statistic such as Median((0, 100))", f"query={query!r}", "Give a query")
+        )
+    values = query.read(data)
+    n_records = query.size(values)
     mechanism = SmoothNoise.calibrate(
         query,
         guarantee=guarantee,
-        n_records=len(values),
+        n_records=n_records,
         noise=noise,
         smoothing=smoothing,
         round_to=round_to,
         clamp=clamp,
         coverage=coverage,
     )
-    warn_if_useless(query, guarantee, len(values))
+    warn_if_useless(query, guarantee, n_records)
     if ledger is not None:
         ledger.charge(mechanism)
     return mechanism.release(values, rng=rng)

@@ -6,25 +6,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.lazy.rounded import RoundedDraws
-from smoothdp.exact.parameters import Parameter, exact_int, exact_text
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.mechanisms.smooth.arguments import check_kinds, check_statistic, resolve_smoothing
 from smoothdp.mechanisms.smooth.budget import bars_budget
 from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.defaults import default_family, default_smoothing, resolve_window
-from smoothdp.mechanisms.smooth.error_bars import ErrorBars, is_public, rest_of
+from smoothdp.mechanisms.smooth.defaults import default_family, resolve_window
+from smoothdp.mechanisms.smooth.draws import value_draws
+from smoothdp.mechanisms.smooth.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.smooth.grid import OutputGrid, default_step, read_step
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth.laws import lazy_law
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.release import Release, library_version
-from smoothdp.queries import Query, SensitivitySummary
-from smoothdp.queries.reading import read_smoothing
+from smoothdp.queries import Query
+from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.statistic import Statistic
 from smoothdp.sources import Source
 
 
@@ -33,7 +35,8 @@ class SmoothNoise:
     """The mechanism f(x) + (S(x) / s) Z, rounded to a grid; all of it is fixed without data.
 
     S is the smooth sensitivity of f at x for the smoothing t, Z a law at unit scale, and s its
-    calibrated shift. The number released is the ideal real number correctly rounded: the random
+    calibrated shift. Where f leaves no value out, S is (b - a) / n at all data, and t is 0. The
+    number released is the ideal real number correctly rounded: the random
     bits behind Z are drawn until the nearest point of the grid is certain. So it has exactly the
     law of a function of the ideal output, and its guarantee.
 
@@ -42,13 +45,14 @@ class SmoothNoise:
     Attributes:
         query: the statistic f, window and all.
         calibration: the law of Z, t, s, and the guarantee they keep.
-        n_records: n, public; the guarantee is about replacing one record.
+        n_records: n, public; None for a `Custom`, whose data may be of any kind.
         grid: the values that can come out.
         bars: how ln S is released beside the value, for a confidence interval; None: not.
 
     Raises:
-        InvalidParameter: a law that cannot be sampled, a guarantee about adding or removing
-            records.
+        InvalidParameter: a law that cannot be sampled; a subclass of a query that replaces what
+            a release does not use.
+        IncompatibleClaims: a guarantee about other neighbours than the statistic's.
         InvalidData: fewer records than the statistic needs.
 
     >>> from smoothdp.exact.entropy import SeededRandom
@@ -64,27 +68,28 @@ class SmoothNoise:
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "sections 1.1 and 3")
-    query: Query
+    query: Statistic
     calibration: Calibration
-    n_records: int
+    n_records: int | None
     grid: OutputGrid
     bars: ErrorBars | None = None
 
     def __post_init__(self) -> None:
-        exact_int(self.n_records, name="n_records", minimum=1)
+        if self.n_records is not None:
+            exact_int(self.n_records, name="n_records", minimum=1)
         lazy_law(self.noise)
-        _check_neighbours(self.guarantee)
-        _check_size(self.query, self.n_records)
+        check_statistic(self.query, self.guarantee)
+        self.query.check_size(self.n_records)
         if self.bars is not None:
             self.bars.check(self.calibration, self.query, self.n_records)
 
     @classmethod
     def calibrate(
         cls,
-        query: Query,
+        query: Statistic,
         *,
         guarantee: Guarantee,
-        n_records: int,
+        n_records: int | None,
         noise: NoiseDistribution | type[NoiseDistribution] | None = None,
         smoothing: Parameter | None = None,
         round_to: Parameter | None = None,
@@ -96,11 +101,13 @@ class SmoothNoise:
         Args:
             query: the statistic; a median or quantile with window=None gets a short window.
             guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
-            n_records: n >= 1, public.
+            n_records: n >= 1, public; None for a `Custom`.
             noise: a law, or a family whose shape is to be chosen. None: PolyPlace for pure and
                 approximate DP, arsinh-normal for zCDP (log1p-normal for t > epsilon / 2),
-                Gaussian for truncated CDP.
-            smoothing: t, above 0 and up to 20, fixed without the data; None: by rule.
+                Gaussian for truncated CDP; where nothing is left out, Laplace for pure and
+                approximate DP, else Gaussian.
+            smoothing: t, above 0 and up to 20, fixed without the data; None: by rule, 0 where
+                nothing is left out. A `Custom` needs it.
             round_to: a step for the output, such as 1 for whole numbers; None: about 2^-30 of
                 the least noise, and no finer than floats within the bounds.
             clamp: whether values outside the bounds are replaced by the nearest inside.
@@ -112,21 +119,21 @@ class SmoothNoise:
                 guarantee, or error bars would cost more than they give.
             InvalidData: fewer records than the statistic needs.
         """
-        _check_kinds(query, guarantee, noise, clamp)
+        check_kinds(query, guarantee, noise, clamp)
         step = None if round_to is None else read_step(round_to)
-        rate = None if smoothing is None else read_smoothing(smoothing)
-        n_records = exact_int(n_records, name="n_records", minimum=1)
+        given = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
+        if n_records is not None:
+            n_records = exact_int(n_records, name="n_records", minimum=1)
         has_bars = coverage is not None
         query = resolve_window(query, guarantee, n_records, error_bars=has_bars)
-        _check_size(query, n_records)
-        if rate is None:
-            rate = default_smoothing(query, guarantee, n_records, error_bars=has_bars)
+        query.check_size(n_records)
+        rate = resolve_smoothing(query, guarantee, n_records, given, error_bars=has_bars)
         cost, spread = Fraction(0), Fraction(0)
         if coverage is not None:
             coverage.check(query, n_records, is_rounded=step is not None)
-            if not is_public(query, n_records):
+            if query.fixed_sensitivity(n_records) is None:
                 cost, spread = bars_budget(guarantee, rate, n_records)
-        rest = rest_of(guarantee, cost) if cost else guarantee
+        rest = rest_of(guarantee, cost)
         family = default_family(rest, rate) if noise is None else noise
         law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
         lazy_law(law)
@@ -152,6 +159,19 @@ class SmoothNoise:
     def guarantee(self) -> Guarantee:
         """What is promised, before any data are seen: for value and interval together."""
         return self.calibration.guarantee if self.bars is None else self.bars.guarantee
+
+    @property
+    def windowed(self) -> Query:
+        """The statistic as a mean of order statistics, with its methods for public data.
+
+        Raises:
+            InvalidParameter: it is a `Custom`.
+        """
+        if isinstance(self.query, Query):
+            return self.query
+        raise InvalidParameter(
+            explain("a mean of order statistics", self.query.describe(), "Use mechanism.query")
+        )
 
     @property
     def noise(self) -> NoiseDistribution:
@@ -181,7 +201,7 @@ class SmoothNoise:
         Raises:
             InvalidData: no column of n_records finite numbers. Nothing is released then.
         """
-        summary = self.query.summary(data, smoothing=self.smoothing)
+        summary = self.query.private_summary(data, smoothing=self.smoothing)
         self.check_size(summary.n_records)
         source = SystemRandom() if rng is None else rng
         index = self._draws(summary).draw(source)
@@ -193,7 +213,9 @@ class SmoothNoise:
             return Release(value, *common)
         interval = self.bars.interval(
             index * self.grid.step,
-            self.bars.log_sensitivity(summary, source),
+            self.bars.log_sensitivity(
+                summary, self.query.fixed_sensitivity(self.n_records), source
+            ),
             calibration=self.calibration,
             query=self.query,
             step=self.grid.step,
@@ -204,7 +226,7 @@ class SmoothNoise:
             value, *common, interval, coverage.confidence, coverage.words(self.query)
         )
 
-    def check_size(self, n_records: int) -> None:
+    def check_size(self, n_records: int | None) -> None:
         """Raise InvalidData unless data of this size can be released."""
         if n_records != self.n_records:
             raise InvalidData(
@@ -217,68 +239,23 @@ class SmoothNoise:
 
     def describe(self) -> str:
         """Return the mechanism and its public parameters in words."""
+        t = exact_text(self.smoothing)
+        fixed = self.query.fixed_sensitivity(self.n_records) is not None
+        scale = "the sensitivity at all data" if fixed else f"smooth sensitivity with t = {t}"
         return (
-            f"{self.query.describe()}; plus {self.noise!r} noise scaled to smooth sensitivity "
-            f"with t = {exact_text(self.smoothing)} (divided by {self.calibration.shift:.6g}); "
+            f"{self.query.describe()}; plus {self.noise!r} noise scaled to {scale} "
+            f"(divided by {self.calibration.shift:.6g}); "
             f"{self.grid.describe()}" + ("" if self.bars is None else f"; {self.bars.describe()}")
         )
 
-    def _draws(self, summary: SensitivitySummary) -> RoundedDraws:
+    def _draws(self, summary: PrivateSummary) -> RoundedDraws:
         """Return the draws at one database, in steps of the grid: as private as the data."""
-        # The candidate is unique and its difference positive: bounds differ, so S > 0.
-        ((distance, difference),) = summary.candidates
-        step = self.grid.step
         # The interval is about the value before it is clamped.
-        limits = self.grid if self.bars is None else OutputGrid(step)
-        lowest, highest = limits.limits()
-        return RoundedDraws(
+        limits = self.grid if self.bars is None else OutputGrid(self.grid.step)
+        return value_draws(
+            summary,
             lazy_law(self.noise),
-            centre=summary.value / step,
-            factor=difference / (self.calibration.exact_shift * step),
-            decay=distance * self.smoothing,
-            lowest=lowest,
-            highest=highest,
-        )
-
-
-def _check_kinds(query: object, guarantee: object, noise: object, clamp: object) -> None:
-    if not isinstance(query, Query):
-        raise InvalidParameter(
-            explain("a statistic such as Median((0, 100))", f"query={query!r}", "Give a query")
-        )
-    if not isinstance(guarantee, Guarantee):
-        raise InvalidParameter(
-            explain("a guarantee such as PureDP(1)", f"guarantee={guarantee!r}", "Give one")
-        )
-    is_family = isinstance(noise, type) and issubclass(noise, NoiseDistribution)
-    if noise is not None and not is_family and not isinstance(noise, NoiseDistribution):
-        raise InvalidParameter(
-            explain("a noise law such as PolyPlace(5)", f"noise={noise!r}", "Give one, or None")
-        )
-    if not isinstance(clamp, bool):
-        raise InvalidParameter(
-            explain("clamp as True or False", f"clamp={clamp!r}", "Give one of the two")
-        )
-    _check_neighbours(guarantee)
-
-
-def _check_neighbours(guarantee: Guarantee) -> None:
-    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
-        raise IncompatibleClaims(
-            explain(
-                "a guarantee about replacing one record, as n is public",
-                f"{guarantee!r}",
-                'Give neighbours="replace_one"',
-            )
-        )
-
-
-def _check_size(query: Query, n_records: int) -> None:
-    if sum(query.drops(n_records)) >= n_records:
-        raise InvalidData(
-            explain(
-                f"more than {sum(query.drops(n_records))} values for the {query.describe()}",
-                f"{n_records}",
-                "Leave out fewer, or take more records",
-            )
+            shift=self.calibration.exact_shift,
+            step=self.grid.step,
+            limits=limits.limits(),
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.defaults import Rule, default_smoothing
+from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
@@ -21,7 +21,7 @@ from smoothdp.privacy.concentrated import TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.standard import ApproxDP, PureDP
-from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 
 _SAMPLES = 800
 _MOST_RECORDS = 10**15
@@ -103,8 +103,8 @@ def plan(
     assumption = read_assumption(assuming, query.bounds)
     queries = candidate_queries(query, n_records, keep_trim=keep_trim)
     price = Price(guarantee, n_records, level)
-    rates = _rates(query, price, assumption)
-    costs = {public: price.log_costs(rates, is_public=public) for public in (False, True)}
+    rates = _rates(price, assumption)
+    costs = price.log_costs(rates)
     reference = plain(query)
     bounds = float(query.bounds[0]), float(query.bounds[1])
     drops = {found.drops(n_records) for found in (*queries, reference)}
@@ -114,19 +114,22 @@ def plan(
     for candidate in queries:
         window = candidate.drops(n_records)
         without = error.criterion(window)
-        squares = samples.log_squared_sensitivities(window, rates)
-        if level is not None and sum(window) == 0:
-            # The bars are for the public S, (b - a) / n.
-            squares = [2 * math.log((bounds[1] - bounds[0]) / n_records)] * len(rates)
+        if sum(window) == 0:
+            # Nothing is left out: S is (b - a) / n at all data, and t is 0.
+            least = 2 * math.log((bounds[1] - bounds[0]) / n_records)
+            tried = [(0.0, least, price.log_cost_without_smoothing())]
+        else:
+            squares = samples.log_squared_sensitivities(window, rates)
+            tried = list(zip(rates, squares, costs, strict=True))
         choices += [
             _Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
-            for rate, square, cost in zip(rates, squares, costs[sum(window) == 0], strict=True)
+            for rate, square, cost in tried
             if math.isfinite(cost)
         ]
     if not choices:
         if level is not None:
             # At the least smoothing tried: says what is needed.
-            price.split(short(rates[0]), is_public=False)
+            price.split(short(rates[0]))
         raise InvalidParameter(
             explain("a guarantee that some noise can keep", f"{guarantee!r}", "Weaken it")
         )
@@ -148,7 +151,7 @@ def _made(
     rate = short(best.rate)
     window = best.query.drops(price.n_records)
     chosen, *same = _weighed(best, price, error)
-    rest, _ = price.split(rate, is_public=sum(window) == 0)
+    rest, _ = price.split(rate)
     deviation = chosen.noise.calibrate(rest, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
     runners = same + [_weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
@@ -186,10 +189,9 @@ def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[Altern
     """
     window, rate = choice.query.drops(price.n_records), short(choice.rate)
     total, moved = error.total(window), error.moved(window)
-    is_public = sum(window) == 0
-    least = math.exp(choice.log_square / 2 + price.log_least(rate, is_public=is_public))
+    least = math.exp(choice.log_square / 2 + price.log_least(rate))
     ranked = []
-    for place, quote in enumerate(price.quotes(rate, is_public=is_public)):
+    for place, quote in enumerate(price.quotes(rate)):
         # An estimate may lie a little below what is proved.
         noise = max(math.exp(choice.log_square / 2 + quote.log_deviation), least)
         half = math.exp(choice.log_square / 2 + quote.log_half_width)
@@ -207,12 +209,9 @@ def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[Altern
     return [found for _, _, found in sorted(ranked, key=lambda row: row[:2])]
 
 
-def _rates(query: Query, price: Price, assumption: Assumption) -> list[float]:
+def _rates(price: Price, assumption: Assumption) -> list[float]:
     """Return the smoothings to try."""
     guarantee, e = price.guarantee, Rule.of(price.guarantee).epsilon
-    if isinstance(query, Mean):
-        # The sensitivity is the same at all data, whatever t is.
-        return [float(default_smoothing(query, guarantee, price.n_records))]
     most = _MOST_CONCENTRATED
     if isinstance(guarantee, PureDP | ApproxDP):
         most = _MOST_UNKNOWN if assumption.is_default else _MOST

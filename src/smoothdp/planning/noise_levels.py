@@ -69,7 +69,7 @@ def estimated(
 def families(guarantee: Guarantee, rate: Fraction) -> tuple[type[NoiseDistribution], ...]:
     """Return the families of laws that a plan compares at a smoothing, the default one first."""
     default = default_family(guarantee, rate)
-    return (default, StudentT) if isinstance(guarantee, PureDP) else (default,)
+    return (default, StudentT) if isinstance(guarantee, PureDP) and rate else (default,)
 
 
 def log_least_deviation(guarantee: Guarantee, rate: Fraction) -> float:

@@ -52,24 +52,24 @@ class Price:
             return None
         return NormalDist().inv_cdf((1 + float(self.confidence)) / 2)
 
-    def split(self, rate: Fraction, *, is_public: bool) -> tuple[Guarantee, Fraction]:
+    def split(self, rate: Fraction) -> tuple[Guarantee, Fraction]:
         """Return what is left for the value, and the spread of the noise on ln S.
 
         Args:
-            rate: the smoothing. is_public: whether S is the same at all data.
+            rate: the smoothing; 0 where S is the same at all data, and needs no noise.
 
         Raises:
             InvalidParameter: error bars are refused at this smoothing.
         """
-        if self.confidence is None or is_public:
+        if self.confidence is None or rate == 0:
             return self.guarantee, Fraction(0)
         cost, spread = bars_budget(self.guarantee, rate, self.n_records)
         return rest_of(self.guarantee, cost), spread
 
-    def quotes(self, rate: Fraction, *, is_public: bool) -> list[Quote]:
+    def quotes(self, rate: Fraction) -> list[Quote]:
         """Return the laws to compare at a smoothing, the default family first; [] if none serve."""
         try:
-            rest, spread = self.split(rate, is_public=is_public)
+            rest, spread = self.split(rate)
         except InvalidParameter:
             return []
         found = []
@@ -79,26 +79,25 @@ class Price:
                 found.append(quote)
         return found
 
-    def log_costs(self, rates: Sequence[float], *, is_public: bool) -> list[float]:
-        """Return ln of what is kept small, by the default family, for each smoothing."""
+    def log_costs(self, rates: Sequence[float]) -> list[float]:
+        """Return ln of what is kept small, by the default family, for each smoothing > 0."""
+        return over_rates(self.guarantee, rates, self._log_cost)
 
-        def level(rate: Fraction) -> float:
-            try:
-                rest, spread = self.split(rate, is_public=is_public)
-            except InvalidParameter:
-                return math.inf
-            quote = self._quote(default_family(rest, rate), rest, rate, spread)
-            return math.inf if quote is None else quote.log_cost(self.per_deviation)
+    def log_cost_without_smoothing(self) -> float:
+        """Return the same for t = 0."""
+        return self._log_cost(Fraction(0))
 
-        return over_rates(self.guarantee, rates, level)
+    def log_least(self, rate: Fraction) -> float:
+        """Return ln of a deviation that no noise can beat for the value."""
+        return log_least_deviation(self.split(rate)[0], rate)
 
-    def log_least(self, rate: Fraction, *, is_public: bool) -> float:
-        """Return ln of a deviation that no noise can beat for the value.
-
-        Where S is the same at all data noise needs no smoothing, so the bound is that of t = 0.
-        """
-        rest = self.split(rate, is_public=is_public)[0]
-        return log_least_deviation(rest, Fraction(0) if is_public else rate)
+    def _log_cost(self, rate: Fraction) -> float:
+        try:
+            rest, spread = self.split(rate)
+        except InvalidParameter:
+            return math.inf
+        quote = self._quote(default_family(rest, rate), rest, rate, spread)
+        return math.inf if quote is None else quote.log_cost(self.per_deviation)
 
     def _quote(
         self, family: type[NoiseDistribution], rest: Guarantee, rate: Fraction, spread: Fraction

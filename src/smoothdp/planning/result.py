@@ -33,7 +33,7 @@ class Plan:
     Attributes:
         query: the statistic with window or trimming resolved.
         guarantee: what the release will promise. n_records: n, public.
-        noise: the law of the noise. smoothing: t.
+        noise: the law of the noise. smoothing: t, 0 where nothing is left out.
         rmse: root of the expected squared error of the release, for the population's quantile
             or mean (clamped to the bounds).
         privacy_rmse: the same against the statistic of the records without noise: for a

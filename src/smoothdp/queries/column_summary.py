@@ -19,18 +19,20 @@ class MoreNeeded(OutOfReach):
         self.reach = reach
         super().__init__(
             explain(
-                f"tails of {reach} values beyond the window", "shorter ones", "Take longer ones"
+                "tails in which the smooth sensitivity is decided",
+                "shorter ones",
+                "Take longer ones, as smoothdp.engines does",
             )
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ColumnSummary:
     """A column as a windowed statistic sees it: n, the exact window sum, and the tails.
 
     It takes the place of the data in `Query.summary` and in `SmoothNoise.release`, and gives
-    the same exact numbers, so a release from it has the same law. As private as the data. It
-    is for one window and one pair of bounds.
+    the same exact numbers, so a release from it has the same law. As private as the data: its
+    text shows none of them. It is for one window and one pair of bounds.
 
     Attributes:
         n_records: n.
@@ -58,6 +60,10 @@ class ColumnSummary:
     low: Values
     high: Values
 
+    def __repr__(self) -> str:
+        # The sum and the tails are the data themselves.
+        return f"ColumnSummary(n_records={self.n_records}, drops={self.drops}, private)"
+
     @property
     def width(self) -> int:
         """How many values the window has."""
@@ -70,7 +76,7 @@ class ColumnSummary:
                 explain(
                     f"a summary for the window without {drops} values and these bounds",
                     f"one without {self.drops}",
-                    "Summarise the column with mechanism.query",
+                    "Summarise the column with mechanism.windowed",
                 )
             )
 

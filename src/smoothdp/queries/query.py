@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_int, float_bounds
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.parameters import Parameter, exact_int, float_bounds, float_of
+from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.sealed import Sealed
 from smoothdp.queries.clamped_inputs import ClampedInputs
 from smoothdp.queries.clamped_output import ClampedOutput
 from smoothdp.queries.column_summary import ColumnSummary
 from smoothdp.queries.curve import SensitivityCurve, hull
+from smoothdp.queries.private_summary import PrivateSummary
 from smoothdp.queries.reading import Bounds, Values, read_smoothing, read_values
 from smoothdp.queries.selected import first_true
+from smoothdp.queries.statistic import Statistic
 from smoothdp.queries.summary import SensitivitySummary
 from smoothdp.sources import Source
 
@@ -22,7 +28,7 @@ Truncate = Literal["inputs", "output"]
 
 
 @dataclass(frozen=True)
-class Query(ABC):
+class Query(Statistic):
     """A statistic: the mean of a window x_(lo+1), ..., x_(n-hi) of order statistics.
 
     Inputs are clamped to the bounds [a, b] (or, for a trimmed mean on request, the output is).
@@ -97,25 +103,116 @@ class Query(ABC):
         )
         return SensitivityCurve(prepared.n_records, prepared.value(), vertices)
 
+    # ---- what a release asks for ---------------------------------------------------------
+
+    def relation(self) -> Neighbours:
+        """Return replace-one: n is public."""
+        return Neighbours.REPLACE_ONE
+
+    def record(self) -> str:
+        """Return "one record"."""
+        return "one record"
+
+    def read(self, data: object) -> Values | ColumnSummary:
+        """Return the column of numbers; a summary of one stays as it is."""
+        return data if isinstance(data, ColumnSummary) else read_values(data)
+
+    def size(self, data: object) -> int:
+        """Return n, which is public."""
+        return data.n_records if isinstance(data, ColumnSummary) else len(read_values(data))
+
+    def check_size(self, n_records: int | None) -> None:
+        """Raise InvalidData unless some value is left of n records."""
+        assert n_records is not None  # n is public
+        out = sum(self.drops(n_records))
+        if out >= n_records:
+            raise InvalidData(
+                explain(
+                    f"more than {out} values, as many as the {self.describe()} leaves out",
+                    f"{n_records}",
+                    "Leave out fewer, or take more records",
+                )
+            )
+
+    def fixed_sensitivity(self, n_records: int | None) -> Fraction | None:
+        """Return (b - a) / n if no value is left out; None where S depends on the data."""
+        assert n_records is not None  # n is public
+        if self.truncate != "inputs" or self.drops(n_records) != (0, 0):
+            return None
+        lower, upper = self.bounds
+        return (upper - lower) / n_records
+
+    def log_least_sensitivity(self, smoothing: Fraction, n_records: int | None) -> float | None:
+        """Return ln of a number that the smooth sensitivity exceeds at all data, or is.
+
+        Inputs clamped, w values in the window: replacing hi + 1 or lo + 1 records moves it by
+        more than (b - a) / 2w for one of the two, and lo + hi + 1 records by (b - a) / w. Output
+        clamped: A_k >= (b - a) / 2 from k = min(lo, hi) on, and b - a beyond.
+        """
+        assert n_records is not None  # n is public
+        low, high = self.drops(n_records)
+        if self.truncate == "inputs":
+            near, far, width = max(low, high), low + high, n_records - low - high
+        else:
+            near, far, width = min(low, high), min(low, high) + 1, 1
+        t = float_of(smoothing)
+        log_range = log_bounds((self.bounds[1] - self.bounds[0]) / width).lower
+        return log_range - min(t * near + math.log(2), t * far)
+
+    def private_summary(self, data: object, *, smoothing: Fraction) -> PrivateSummary:
+        """Return value and smooth sensitivity at private data: sealed, for a sampler.
+
+        Where nothing is left out the sensitivity is (b - a) / n, and no record is asked.
+        """
+        prepared = self._prepared(data)
+        n_records = prepared.n_records
+        fixed = self.fixed_sensitivity(n_records)
+        if fixed is not None:
+            sensitivity = fixed, Fraction(0)
+        else:
+            distance, difference = prepared.largest(read_smoothing(smoothing))
+            sensitivity = difference, distance * smoothing
+        return PrivateSummary(n_records, Sealed(prepared.value()), Sealed(sensitivity))
+
     def _prepared(self, data: object) -> ClampedInputs | ClampedOutput:
         if isinstance(data, ColumnSummary) and self.truncate == "inputs":
             return ClampedInputs(data, self.drops(data.n_records), self.bounds)
         values = read_values(data)
-        drops = self._checked_drops(values)
+        self.check_size(len(values))
         kind = ClampedInputs if self.truncate == "inputs" else ClampedOutput
-        return kind(values, drops, self.bounds)
+        return kind(values, self.drops(len(values)), self.bounds)
 
-    def _checked_drops(self, values: Values) -> tuple[int, int]:
-        drops = self.drops(len(values))
-        if sum(drops) >= len(values):
-            raise InvalidData(
-                explain(
-                    f"more than {sum(drops)} values, as many as the {self.describe()} leaves out",
-                    f"{len(values)}",
-                    "Leave out fewer",
-                )
+
+_NOT_USED = (
+    "value",
+    "local_sensitivity",
+    "smooth_sensitivity",
+    "log_smooth_sensitivity",
+    "summary",
+    "sensitivity_curve",
+)
+_OURS = ("private_summary", "fixed_sensitivity", "log_least_sensitivity", "_prepared")
+
+
+def check_overrides(query: Query) -> None:
+    """Refuse a query with a value or sensitivity of its own, which no release would use.
+
+    Raises:
+        InvalidParameter: a method that follows from the window is replaced.
+    """
+    replaced = [
+        name
+        for name in (*_NOT_USED, *_OURS)
+        if getattr(type(query), name) is not getattr(Query, name) or name in vars(query)
+    ]
+    if replaced:
+        raise InvalidParameter(
+            explain(
+                "a query whose value and sensitivities follow from its window",
+                f"{type(query).__name__} with its own {replaced[0]}, which a release does not use",
+                "Give the functions to smoothdp.queries.Custom, which releases what they return",
             )
-        return drops
+        )
 
 
 def read_truncate(truncate: str) -> Truncate:

@@ -22,7 +22,7 @@ _USEFUL = 300
 
 
 def bars_budget(
-    guarantee: Guarantee, smoothing: Fraction, n_records: int
+    guarantee: Guarantee, smoothing: Fraction, n_records: int | None
 ) -> tuple[Fraction, Fraction]:
     """Return what ln S costs (epsilon, or rho) and the spread of its noise that costs no more.
 
@@ -48,13 +48,13 @@ def bars_budget(
     return cost, spread
 
 
-def _too_dear(e: float, smoothing: Fraction, n_records: int) -> InvalidParameter:
+def _too_dear(e: float, smoothing: Fraction, n_records: int | None) -> InvalidParameter:
+    size = "" if n_records is None else f", n times epsilon of {n_records * e:.4g}"
     return InvalidParameter(
         explain(
             f"smoothing <= epsilon / 5 for error bars under pure or approximate DP (n times "
             f"epsilon of {_USEFUL} is enough for a median, seldom for a tail)",
-            f"smoothing={exact_text(smoothing)}, epsilon={e:.4g}, n times epsilon of "
-            f"{n_records * e:.4g}",
+            f"smoothing={exact_text(smoothing)}, epsilon={e:.4g}{size}",
             "Take more records or a larger epsilon, use ZCDP, or leave confidence out",
         )
     )

@@ -24,6 +24,7 @@ from typing import Literal, cast, get_args
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_positive
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean, WindowMean
+from smoothdp.queries.statistic import Statistic
 
 Target = Literal["statistic", "population", "mean"]
 
@@ -74,7 +75,7 @@ class Coverage:
         bound = None if sd_bound is None else exact_positive(sd_bound, name="sd_bound")
         return cls(level, target, bound)
 
-    def check(self, query: Query, n_records: int, *, is_rounded: bool) -> None:
+    def check(self, query: Statistic, n_records: int | None, *, is_rounded: bool) -> None:
         """Refuse what the statements do not hold for; asks for no data.
 
         Args:
@@ -82,6 +83,15 @@ class Coverage:
         """
         if self.target == "statistic":
             return
+        if not isinstance(query, Query):
+            raise InvalidParameter(
+                explain(
+                    f"a window of order statistics for covers={self.target!r}",
+                    query.describe(),
+                    'Use covers="statistic"',
+                )
+            )
+        assert n_records is not None  # n is public
         if is_rounded:
             raise InvalidParameter(
                 explain(
@@ -104,20 +114,22 @@ class Coverage:
                 explain('a mean for covers="mean"', query.describe(), 'Use covers="population"')
             )
 
-    def sampling(self, query: Query, n_records: int) -> float:
+    def sampling(self, query: Statistic, n_records: int | None) -> float:
         """Return c sqrt(n): the deviation of the statistic over samples, in units of S."""
-        if self.target == "statistic":
+        if self.target == "statistic" or not isinstance(query, Query) or n_records is None:
             return 0.0
         low, high = query.drops(n_records)
         p = min(max(0.5, low / n_records), 1 - high / n_records)
         return math.sqrt(p * (1 - p) * n_records)
 
     def widened(
-        self, lower: Fraction, upper: Fraction, query: Query, n_records: int
+        self, lower: Fraction, upper: Fraction, query: Statistic, n_records: int | None
     ) -> tuple[Fraction, Fraction]:
         """Return an interval for the target, from one for what the window estimates."""
+        if self.target != "mean" or not isinstance(query, Query) or n_records is None:
+            return lower, upper
         share = Fraction(sum(query.drops(n_records)), n_records)
-        if self.target != "mean" or share == 0:
+        if share == 0:
             return lower, upper
         least, greatest = query.bounds
         shift = share * max(greatest - lower, upper - least)
@@ -126,7 +138,7 @@ class Coverage:
             shift = min(shift, self.sd_bound * Fraction(root))
         return max(least, lower - shift), min(greatest, upper + shift)
 
-    def words(self, query: Query) -> str:
+    def words(self, query: Statistic) -> str:
         """Return what is covered, in words."""
         if self.target == "statistic":
             return "the statistic of these records"

@@ -27,12 +27,20 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
-from smoothdp.noise import ArsinhNormal, Gaussian, Log1pNormal, NoiseDistribution, PolyPlace
+from smoothdp.noise import (
+    ArsinhNormal,
+    Gaussian,
+    Laplace,
+    Log1pNormal,
+    NoiseDistribution,
+    PolyPlace,
+)
 from smoothdp.noise.calibration.table import shipped_shape
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
+from smoothdp.queries.statistic import Statistic
 
 _BOUNDS_IN_SPREADS = 1e5
 _RANGE_IN_SPREADS = 2
@@ -104,8 +112,8 @@ def _dearest(omega: float, e: float) -> float:
 
 
 def resolve_window(
-    query: Query, guarantee: Guarantee, n_records: int, *, error_bars: bool = False
-) -> Query:
+    query: Statistic, guarantee: Guarantee, n_records: int | None, *, error_bars: bool = False
+) -> Statistic:
     """Return a median or quantile without a window with the default one; others as they are.
 
     >>> resolve_window(Median((0, 1)), PureDP(1), 1001)
@@ -113,6 +121,7 @@ def resolve_window(
     """
     if not isinstance(query, Median | Quantile) or query.window is not None:
         return query
+    assert n_records is not None  # n is public
     rule = Rule.of(guarantee, error_bars=error_bars)
     side = _side(query, n_records)
     window = _odd(min(rule.window / rule.epsilon, 0.3 * side))
@@ -151,7 +160,7 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
 def default_smoothing(
     query: Query, guarantee: Guarantee, n_records: int, *, error_bars: bool = False
 ) -> Fraction:
-    """Return t for a query whose window is resolved, as a short decimal.
+    """Return t for a query whose window is resolved and leaves something out, as a short decimal.
 
     >>> default_smoothing(Median((0, 1), window=13), PureDP(1), 1001)
     Fraction(2, 25)
@@ -160,15 +169,11 @@ def default_smoothing(
     low, high = query.drops(n_records)
     is_quantile = isinstance(query, Median | Quantile)
     least = rule.least if is_quantile else rule.least_trimmed
-    if low == high == 0:
-        # Nothing is left out: the sensitivity is the same at all data, whatever t is.
-        share = min(0.001, rule.most)
-    else:
-        side = min(low, high)
-        # In spreads: a gap of a window, or the range of the values that a mean keeps.
-        kept = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
-        jump = math.log(_BOUNDS_IN_SPREADS / kept) / side if side else math.inf
-        share = min(max(least, jump / rule.epsilon), rule.most)
+    side = min(low, high)
+    # In spreads: a gap of a window, or the range of the values that a mean keeps.
+    kept = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
+    jump = math.log(_BOUNDS_IN_SPREADS / kept) / side if side else math.inf
+    share = min(max(least, jump / rule.epsilon), rule.most)
     t = min(share * rule.epsilon, _LARGEST_SMOOTHING)
     if not t > 0:
         raise InvalidParameter(
@@ -178,8 +183,14 @@ def default_smoothing(
 
 
 def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistribution]:
-    """Return the family of noise laws for a guarantee and a smoothing."""
+    """Return the family of noise laws for a guarantee and a smoothing.
+
+    Without smoothing: Laplace, which needs the least noise of the laws with a closed form under
+    pure DP, and for concentrated claims Gaussian.
+    """
     rule = Rule.of(guarantee)
+    if smoothing == 0:
+        return Laplace if isinstance(guarantee, PureDP | ApproxDP) else Gaussian
     if isinstance(guarantee, TruncatedCDP):
         return Gaussian
     if isinstance(guarantee, ZCDP):
@@ -193,7 +204,7 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
     return PolyPlace
 
 
-def warn_if_useless(query: Query, guarantee: Guarantee, n_records: int) -> None:
+def warn_if_useless(query: Statistic, guarantee: Guarantee, n_records: int | None) -> None:
     """Warn where n min(q, 1 - q) epsilon < 15: noise of the order of the bounds is likely."""
     if isinstance(query, Median):
         q = Fraction(1, 2)
@@ -203,6 +214,7 @@ def warn_if_useless(query: Query, guarantee: Guarantee, n_records: int) -> None:
         q = Fraction(isinstance(query, Maximum))
     else:
         return
+    assert n_records is not None  # n is public
     strength = float(n_records * min(q, 1 - q)) * Rule.of(guarantee).epsilon
     if strength < _USEFUL:
         warnings.warn(

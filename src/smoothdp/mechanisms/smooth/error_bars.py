@@ -5,7 +5,8 @@ t^2 / (2 sigma^2) of zCDP with normal noise. s |y - f| e^-L = |Z| e^-B has a law
 y +- q e^L / s covers f(x) with the probability asked for, at every database, ties and all.
 L is rounded to a grid of 2^-20 and y to its own grid; half a step of each is added.
 
-Where nothing is left out, S = (b - a) / n is public, and nothing is spent on it.
+Where nothing is left out, the value is released with S = (b - a) / n whatever the records are:
+that is public, nothing is spent on it, and the half-width comes from public parameters alone.
 
 Source: the notes on accuracy, sections 4 and 5.
 """
@@ -21,14 +22,15 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.lazy.laws import LazyLaplace, LazyNormal
-from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
 from smoothdp.exact.parameters import exact_text, float_bounds
 from smoothdp.mechanisms.smooth.coverage import Coverage
+from smoothdp.mechanisms.smooth.draws import log_sensitivity_draws
 from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import Calibration
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
-from smoothdp.queries import Query, SensitivitySummary
+from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.statistic import Statistic
 from smoothdp.sources import Source
 
 LOG_STEP = Fraction(1, 1 << 20)
@@ -65,12 +67,12 @@ class ErrorBars:
         cls,
         coverage: Coverage,
         calibration: Calibration,
-        query: Query,
+        query: Statistic,
         *,
         guarantee: Guarantee,
         cost: Fraction,
         spread: Fraction,
-        n_records: int,
+        n_records: int | None,
     ) -> ErrorBars:
         """Return the bars beside a value whose noise is calibrated to the rest of the budget."""
         factor = pivot_quantile(
@@ -82,11 +84,11 @@ class ErrorBars:
         )
         return cls(guarantee, coverage, cost, spread, factor)
 
-    def check(self, calibration: Calibration, query: Query, n_records: int) -> None:
+    def check(self, calibration: Calibration, query: Statistic, n_records: int | None) -> None:
         """Refuse bars that cost more than they say, or more than the guarantee leaves."""
         t, pure = calibration.smoothing, _is_pure(self.guarantee)
         if self.spread == 0:
-            honest = is_public(query, n_records)
+            honest = query.fixed_sensitivity(n_records) is not None
         else:
             honest = (
                 self.spread * self.cost >= t if pure else 2 * self.cost * self.spread**2 >= t * t
@@ -101,19 +103,22 @@ class ErrorBars:
                 )
             )
 
-    def log_sensitivity(self, summary: SensitivitySummary, rng: Entropy) -> float:
-        """Return L, rounded: the released one. Where S is public, ln S rounded up."""
-        ((distance, difference),) = summary.candidates
-        if self.spread == 0:
-            return log_bounds(difference).upper
-        draws = LogRoundedDraws(
+    def log_sensitivity(
+        self, summary: PrivateSummary, fixed: Fraction | None, rng: Entropy
+    ) -> float:
+        """Return L, drawn; where S is the same at all data, ln S rounded up, from it alone.
+
+        Args:
+            summary: of the private data. fixed: `Statistic.fixed_sensitivity`, of n.
+        """
+        if fixed is not None:
+            return log_bounds(fixed).upper
+        draws = log_sensitivity_draws(
+            summary,
             LazyLaplace() if _is_pure(self.guarantee) else LazyNormal(),
-            ratio=difference,
-            decay=distance * summary.smoothing,
-            slope=1 / LOG_STEP,
-            factor=self.spread / LOG_STEP,
-            lowest=-_FAR,
-            highest=_FAR,
+            spread=self.spread,
+            step=LOG_STEP,
+            limits=(-_FAR, _FAR),
         )
         return float(draws.draw(rng) * LOG_STEP)
 
@@ -123,9 +128,9 @@ class ErrorBars:
         log_sensitivity: float,
         *,
         calibration: Calibration,
-        query: Query,
+        query: Statistic,
         step: Fraction,
-        n_records: int,
+        n_records: int | None,
     ) -> tuple[float, float]:
         """Return the interval around a value before clamping: a function of what is released.
 
@@ -150,13 +155,10 @@ class ErrorBars:
         return f"a {float(self.coverage.confidence):.15g} interval {share}"
 
 
-def is_public(query: Query, n_records: int) -> bool:
-    """Whether the smooth sensitivity is (b - a) / n at all data."""
-    return query.truncate == "inputs" and sum(query.drops(n_records)) == 0
-
-
 def rest_of(guarantee: Guarantee, cost: Fraction) -> Guarantee:
     """Return what is left of a guarantee; the two compose to no more than it."""
+    if cost == 0:
+        return guarantee
     parameters = guarantee.parameters()
     name = "epsilon" if _is_pure(guarantee) else "rho"
     whole = parameters.pop(name)

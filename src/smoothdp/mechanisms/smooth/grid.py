@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_of
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import Query
 from smoothdp.queries.reading import Bounds
+from smoothdp.queries.statistic import Statistic
 
 _FINER = 30
 """The default step is 2^-30 of the least standard deviation, if doubles allow it."""
@@ -83,47 +83,26 @@ def read_step(round_to: Parameter) -> Fraction:
     return step
 
 
-def default_step(query: Query, calibration: Calibration, n_records: int) -> Fraction:
+def default_step(query: Statistic, calibration: Calibration, n_records: int | None) -> Fraction:
     """Return a power of two: about 2^-30 of the least noise that any data lead to.
 
     It is coarser where the grid within the bounds would not consist of floats. It depends on
     the query, the noise and n alone.
     """
-    least = _log_least_sensitivity(query, calibration.smoothing, n_records)
+    lower, upper = query.bounds
+    finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
+    least = query.log_least_sensitivity(calibration.smoothing, n_records)
+    if least is None:
+        return Fraction(2) ** finest
     spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
     wanted = math.floor((least + spread) / math.log(2)) - _FINER
-    lower, upper = query.bounds
-    return Fraction(2) ** max(
-        wanted, _exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT
-    )
-
-
-def _log_least_sensitivity(query: Query, smoothing: Fraction, n_records: int) -> float:
-    """Return ln of a number that the smooth sensitivity exceeds at all data.
-
-    Inputs clamped, w values in the window: replacing hi + 1 or lo + 1 records moves it by more
-    than (b - a) / 2w for one of the two, and lo + hi + 1 records by (b - a) / w. Output clamped:
-    A_k >= (b - a) / 2 from k = min(lo, hi) on, and b - a beyond.
-    """
-    low, high = query.drops(n_records)
-    lower, upper = query.bounds
-    if query.truncate == "inputs":
-        near, far, width = max(low, high), low + high, n_records - low - high
-    else:
-        near, far, width = min(low, high), min(low, high) + 1, 1
-    t = float_of(smoothing)
-    log_range = _log(upper - lower) - math.log(width)
-    return log_range - min(t * near + math.log(2), t * far)
+    return Fraction(2) ** max(wanted, finest)
 
 
 def _spread(law: NoiseDistribution) -> float:
     """Return the standard deviation of a law, or where it is infinite the 84% quantile."""
     variance = law.variance
     return math.sqrt(variance) if math.isfinite(variance) else law.quantile(0.84)
-
-
-def _log(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def _exponent_above(value: Fraction) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import Enum
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -39,6 +40,7 @@ class ScaleNoise(Enum):
     NORMAL = "normal"
 
 
+@lru_cache(maxsize=1024)
 def pivot_quantile(
     law: NoiseDistribution,
     *,

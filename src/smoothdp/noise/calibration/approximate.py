@@ -6,18 +6,21 @@ import math
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, OutOfReach, SmoothdpError, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import float_of
+from smoothdp.exact.ball_fractions import positive_ends
+from smoothdp.exact.balls import ball, log_bounds
+from smoothdp.exact.parameters import LogRatio, float_of
 from smoothdp.exact.shown import shown
 from smoothdp.noise.calibration.delta_cover import covered, ends_keep
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth
+from smoothdp.noise.laplace import Laplace
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.sources import Source
 
 _SOURCE = Source("hladik-tetek", "section 5, calibrated exactly")
+_LAPLACE = Source("dwork-roth", "Theorem 3.6, its delta(epsilon) in closed form")
 _STEP = 1e-4
 _MOST_STEPS = 12
 _PRECISION = 1e-5
@@ -36,6 +39,8 @@ def approximate_shift(
         raise InvalidParameter(
             explain("delta < 1", "delta=1, which promises nothing", "Lower delta")
         )
+    if isinstance(law, Laplace) and smoothing == 0:
+        return _laplace_mechanism(guarantee)
     search = _Search(law, guarantee, smoothing)
     start = search.largest_shift()
     for k in range(_MOST_STEPS):
@@ -52,6 +57,19 @@ def approximate_shift(
             "Use another law, a larger delta, or method='paper'",
         )
     )
+
+
+def _laplace_mechanism(guarantee: ApproxDP) -> ShiftClaim:
+    """delta = 1 - e^((epsilon - s) / 2): the shift is epsilon - 2 ln(1 - delta)."""
+    rest = LogRatio(1 - guarantee.exact_delta)
+    ends = positive_ends(lambda: ball(guarantee.exact_epsilon) - 2 * ball(rest))
+    if ends is None:
+        raise OutOfReach(
+            explain(
+                "epsilon or delta that can be told from 0", f"{guarantee!r}", "Raise one of them"
+            )
+        )
+    return ShiftClaim(*ends, "proved", _LAPLACE, "closed form")
 
 
 def _larger(

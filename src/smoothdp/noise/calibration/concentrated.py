@@ -73,6 +73,8 @@ def concentrated_estimate(
     omega = guarantee.exact_omega if isinstance(guarantee, TruncatedCDP) else None
     promise = Promise(guarantee.exact_rho, omega, smoothing)
     _refuse(law, promise)
+    if isinstance(law, Gaussian) and smoothing == 0:
+        return float(_gaussian_mechanism(promise.rho).exact_shift)
     problem = _problem(law, promise)
     found = problem.largest_shift()
     if found is None:

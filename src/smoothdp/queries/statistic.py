@@ -1,0 +1,61 @@
+"""What a release needs to know of any statistic, whoever proved its sensitivity."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.reading import Bounds
+from smoothdp.sources import Source
+
+
+class Statistic(ABC):
+    """A function of private data whose value lies in [a, b], with a smooth sensitivity.
+
+    `Query` is the family whose sensitivities are exact here, `Custom` any other function.
+
+    Attributes:
+        bounds: (a, b), a < b.
+    """
+
+    source: ClassVar[Source]
+    bounds: Bounds
+
+    @abstractmethod
+    def relation(self) -> Neighbours:
+        """Return which databases its sensitivities are about."""
+
+    @abstractmethod
+    def record(self) -> str:
+        """Return by what two neighbours differ, such as "one record"."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the statistic in words."""
+
+    @abstractmethod
+    def read(self, data: object) -> object:
+        """Return the data as the other methods take them, checked; asks for no sensitivity."""
+
+    @abstractmethod
+    def size(self, data: object) -> int | None:
+        """Return n of what `read` returned where it is public, else None."""
+
+    @abstractmethod
+    def check_size(self, n_records: int | None) -> None:
+        """Raise InvalidData unless there is a value for n records."""
+
+    @abstractmethod
+    def fixed_sensitivity(self, n_records: int | None) -> Fraction | None:
+        """Return the sensitivity where it is the same at all data, else None."""
+
+    @abstractmethod
+    def log_least_sensitivity(self, smoothing: Fraction, n_records: int | None) -> float | None:
+        """Return ln of a number that S exceeds at all data, or is; None where none is known."""
+
+    @abstractmethod
+    def private_summary(self, data: object, *, smoothing: Fraction) -> PrivateSummary:
+        """Return value and sensitivity at private data: sealed, for a sampler."""
