@@ -28,6 +28,7 @@ from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.sealed import Sealed
 from smoothdp.queries.query import Query
+from smoothdp.queries.statistic import Statistic
 
 BOUNDS = (0, 10)
 
@@ -125,7 +126,7 @@ def everything(act: Callable[[], object]) -> list[str]:
 
 
 def check(
-    query: Query,
+    query: Statistic,
     guarantee: Guarantee,
     pairs: Iterable[tuple[list[float], list[float]]],
     options: dict[str, Any],
@@ -159,6 +160,19 @@ def test_nor_under_other_guarantees(query: Query, guarantee: Guarantee, drawn: l
     assert check(query, guarantee, LARGE, options, drawn) == len(LARGE)
     if query.drops(60) == (0, 0):
         assert check(query, guarantee, PAIRS, options, drawn) == len(PAIRS)
+
+
+@pytest.mark.parametrize("options", OPTIONS[:4], ids=str)
+def test_nor_of_a_statistic_of_ones_own(options: dict[str, Any], drawn: list[str]) -> None:
+    """Its functions tell value and S at the data; nothing of both leaves."""
+    spread = sd.queries.Custom(
+        value=lambda x: max(x) - min(x),
+        log_smooth_sensitivity=lambda x, smoothing: smoothing * min(sum(x), 40),
+        bounds=BOUNDS,
+        proof="none: what leaves is looked at, not what is promised",
+    )
+    options = {"smoothing": "0.1", **options}
+    assert check(spread, sd.PureDP(1), PAIRS, options, drawn) == len(PAIRS)
 
 
 def test_the_guard_hears_a_half_width_made_of_the_data(

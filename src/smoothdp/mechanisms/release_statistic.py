@@ -100,6 +100,7 @@ def release(
         coverage=coverage,
     )
     warn_if_useless(query, guarantee, n_records)
+    summary = mechanism.summary(values)
     if ledger is not None:
         ledger.charge(mechanism)
-    return mechanism.release(values, rng=rng)
+    return mechanism.draw(summary, rng=rng)

@@ -201,8 +201,20 @@ class SmoothNoise:
         Raises:
             InvalidData: no column of n_records finite numbers. Nothing is released then.
         """
+        return self.draw(self.summary(data), rng=rng)
+
+    def summary(self, data: object) -> PrivateSummary:
+        """Return what a release needs of the data, sealed: all that can fail has not failed.
+
+        Raises:
+            InvalidData: no column of n_records finite numbers.
+        """
         summary = self.query.private_summary(data, smoothing=self.smoothing)
         self.check_size(summary.n_records)
+        return summary
+
+    def draw(self, summary: PrivateSummary, *, rng: Entropy | None = None) -> Release[float | int]:
+        """Return a release from what `summary` sealed; see `release`."""
         source = SystemRandom() if rng is None else rng
         index = self._draws(summary).draw(source)
         lowest, highest = self.grid.limits()

@@ -141,9 +141,10 @@ class Plan:
         )
         values = read_values(data)
         self.check_size(len(values))
+        summary = mechanism.summary(values)
         if ledger is not None:
             ledger.charge(mechanism)
-        return mechanism.release(values, rng=rng)
+        return mechanism.draw(summary, rng=rng)
 
     def check_size(self, n_records: int) -> None:
         """Raise InvalidData unless data of this size can be released by the plan."""

@@ -1,11 +1,12 @@
 """Statistics with their local and smooth sensitivity, one file for each.
 
-All are means of a window of order statistics; `query.py` has what they share, and
+All but `Custom` are means of a window of order statistics; `query.py` has what they share, and
 `clamped_inputs.py` and `clamped_output.py` the sensitivities.
 """
 
 from smoothdp.queries.column_summary import ColumnSummary
 from smoothdp.queries.curve import SensitivityCurve
+from smoothdp.queries.custom import Custom
 from smoothdp.queries.maximum import Maximum
 from smoothdp.queries.mean import Mean
 from smoothdp.queries.median import Median
@@ -18,6 +19,7 @@ from smoothdp.queries.window_mean import WindowMean
 
 __all__ = [
     "ColumnSummary",
+    "Custom",
     "Maximum",
     "Mean",
     "Median",

@@ -1,0 +1,233 @@
+"""Any statistic of any data, given its smooth sensitivity: papers 2 and 4 ask for no more."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_bounds
+from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.sealed import Sealed
+from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.reading import read_bounds
+from smoothdp.queries.statistic import Statistic
+from smoothdp.sources import Source
+
+_MOST_ROUNDING = Fraction(1, 100)
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Custom(Statistic):
+    """A statistic f with a smooth upper bound S of its sensitivity, both given as functions.
+
+    The caller, or whoever ``proof`` names, vouches for two facts about ``log_smooth_sensitivity``
+    at every database x and every smoothing t, which no program can check:
+
+        |f(x) - f(y)| <= S(x)  and  |ln S(x) - ln S(y)| <= t  for all neighbours y of x.
+
+    Then f(x) + (S(x) / s) Z keeps the guarantee for which s is calibrated, and is released by
+    the same exact sampler as every other statistic. A sum of smooth bounds is a smooth bound,
+    and so is their maximum; max over k of e^(-kt) LS_k is the least one.
+
+    Rounding is taken care of in S: if what ``log_smooth_sensitivity`` returns is within r =
+    ``rounding`` of such a function, then asking it at t - 2r and adding r leaves both facts true
+    at t. In f it is not: the differences of what ``value`` returns count, so return whole numbers
+    or fractions, or let S have room for the rounding.
+
+    What the functions return is sealed before anything is done with it; the errors that they
+    raise are replaced by one that says nothing of the data.
+
+    Source: paper 2, Definition 14; paper 4, section 2.
+
+    Args:
+        value: called with the data, returns a whole number, a fraction or a float (which means
+            its exact binary value). It is clamped to the bounds, which widens no difference.
+        log_smooth_sensitivity: called with the data and the smoothing, a float below that of the
+            release (by keyword if its parameter ``smoothing`` takes nothing else); returns ln S,
+            finite.
+        bounds: (a, b), a < b, fixed without looking at the data.
+        neighbours: "replace_one" or "add_remove": which databases the two facts are about.
+        unit: what is replaced, added or removed: "one record", "one edge".
+        proof: who vouches for the two facts: an article, a page, a person. It is said in the
+            release.
+        name: what the statistic is called in words; None: the name of the function.
+        rounding: r, from 0 to 1/100: how far ln S may be off.
+
+    Raises:
+        InvalidParameter: an argument outside these domains.
+
+    >>> import math
+    >>> count = Custom(
+    ...     value=len, log_smooth_sensitivity=lambda rows, smoothing: 0.0, bounds=(0, 10**6),
+    ...     neighbours="add_remove", proof="a count moves by one", name="number of rows",
+    ... )
+    >>> count.describe()  # doctest: +ELLIPSIS
+    'number of rows, clamped to [0, 1e+06] (sensitivity of one record vouched for: a count ...)'
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
+    value: Callable[[Any], Any]
+    log_smooth_sensitivity: Callable[..., Any]
+    neighbours: Neighbours
+    unit: str
+    proof: str
+    name: str
+    rounding: Fraction
+
+    def __init__(
+        self,
+        *,
+        value: Callable[[Any], Any],
+        log_smooth_sensitivity: Callable[..., Any],
+        bounds: object,
+        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+        unit: str = "one record",
+        proof: str,
+        name: str | None = None,
+        rounding: Parameter = "1e-9",
+    ) -> None:
+        for label, function in (
+            ("value", value),
+            ("log_smooth_sensitivity", log_smooth_sensitivity),
+        ):
+            if not callable(function):
+                raise InvalidParameter(
+                    explain(f"{label} as a function", f"{label}={function!r}", "Give a function")
+                )
+        slack = exact_fraction(rounding, name="rounding")
+        if not 0 <= slack <= _MOST_ROUNDING:
+            raise InvalidParameter(
+                explain("rounding between 0 and 0.01", f"rounding={rounding}", "Give 1e-9")
+            )
+        said = getattr(value, "__name__", "<lambda>") if name is None else name
+        fields = {
+            "value": value,
+            "log_smooth_sensitivity": log_smooth_sensitivity,
+            "bounds": read_bounds(bounds),
+            "neighbours": read_neighbours(neighbours),
+            "unit": _words("unit", unit, "one edge"),
+            "proof": _words("proof", proof, "Nissim et al. 2007, Claim 3.13"),
+            "name": _words("name", "statistic" if said == "<lambda>" else said, "triangles"),
+            "rounding": slack,
+        }
+        for field, content in fields.items():
+            object.__setattr__(self, field, content)
+
+    def describe(self) -> str:
+        low, high = (f"{float(bound):.6g}" for bound in self.bounds)
+        return (
+            f"{self.name}, clamped to [{low}, {high}] (sensitivity of {self.unit} vouched for: "
+            f"{self.proof})"
+        )
+
+    def relation(self) -> Neighbours:
+        return self.neighbours
+
+    def record(self) -> str:
+        return self.unit
+
+    def read(self, data: object) -> object:
+        return data
+
+    def size(self, data: object) -> None:
+        """Return None: what the data are, and how many, is the functions' business."""
+        del data
+
+    def check_size(self, n_records: int | None) -> None:
+        if n_records is not None:
+            raise InvalidParameter(
+                explain(
+                    f"no number of records for the {self.name}, which may not be public",
+                    f"n_records={n_records}",
+                    "Give n_records=None",
+                )
+            )
+
+    def fixed_sensitivity(self, n_records: int | None) -> None:
+        """Return None: S may depend on the data."""
+        del n_records
+
+    def log_least_sensitivity(self, smoothing: Fraction, n_records: int | None) -> None:
+        """Return None: none is known."""
+        del smoothing, n_records
+
+    def private_summary(self, data: object, *, smoothing: Fraction) -> PrivateSummary:
+        """Return what the functions say of private data: sealed, for a sampler.
+
+        Raises:
+            InvalidParameter: a smoothing that leaves no room for the rounding.
+            InvalidData: a function fails or returns no finite number; nothing more is said.
+        """
+        below = smoothing - 2 * self.rounding
+        if below <= 0:
+            raise InvalidParameter(
+                explain(
+                    f"smoothing above twice rounding={exact_text(self.rounding)}",
+                    f"smoothing={exact_text(smoothing)}",
+                    "Raise smoothing, or lower rounding",
+                )
+            )
+        lower, upper = self.bounds
+        value = _number(self.value, data)
+        rate = float_bounds(below)[0]
+        if _takes_keyword_alone(self.log_smooth_sensitivity):
+            log_s = _number(self.log_smooth_sensitivity, data, smoothing=rate)
+        else:
+            log_s = _number(self.log_smooth_sensitivity, data, rate)
+        if value is None or log_s is None:
+            raise InvalidData(
+                explain(
+                    f"the functions of the {self.name} to return one finite number each",
+                    "something else, or an error",
+                    "Try them on public data: what they say of private data is not shown",
+                )
+            )
+        clamped = min(max(value, lower), upper)
+        # S = 1 e^-u with u = -(ln S + r).
+        return PrivateSummary(
+            None, Sealed(clamped), Sealed((Fraction(1), -(log_s + self.rounding)))
+        )
+
+
+def _number(function: Callable[..., Any], *given: object, **named: object) -> Fraction | None:
+    """Return what a function says, exactly; None if that is no finite number, or an error.
+
+    An error is dropped here, with its text and its frames, so that nothing carries it on.
+    """
+    try:
+        found = function(*given, **named)
+        if isinstance(found, np.generic):
+            found = found.item()
+        if isinstance(found, bool) or not isinstance(found, int | float | Rational):
+            return None
+        if isinstance(found, float) and not math.isfinite(found):
+            return None
+        return Fraction(found)
+    except Exception:
+        return None
+
+
+def _takes_keyword_alone(function: Callable[..., Any]) -> bool:
+    """Whether a function takes ``smoothing`` by keyword only, as the queries' own methods do."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    found = parameters.get("smoothing")
+    return found is not None and found.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def _words(label: str, given: object, example: str) -> str:
+    if isinstance(given, str) and given.strip() and len(given) <= 500:
+        return given.strip()
+    raise InvalidParameter(
+        explain(f"{label} in words", f"{label}={given!r}", f'Give something such as "{example}"')
+    )
