@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.defaults import Rule, default_smoothing
+from smoothdp.mechanisms.smooth.defaults import Rule, default_smoothing, warn_if_useless
 from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
+from smoothdp.planning.expected import ExpectedErrors, expected_errors
 from smoothdp.planning.noise_levels import short
 from smoothdp.planning.price import Price
 from smoothdp.planning.result import Plan
+from smoothdp.planning.rivals import rivals
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples
 from smoothdp.privacy.concentrated import TruncatedCDP
@@ -67,7 +69,11 @@ def plan(
     With a confidence the mean half-width of the error bars, in deviations of a normal law, takes
     the place of the noise: window and smoothing suit the interval, at some cost to the value.
 
-    A plan sees no private data. A wrong assumption costs accuracy, never privacy.
+    A plan sees no private data. A wrong assumption costs accuracy, never privacy. Without one the
+    choice is that for data spread as Student's T(3), and no error is told: `Plan.rmse` and the
+    like are None, as they would come from the width of the bounds and nothing else.
+
+    The choice is by errors before clamping; those told are of the value clamped to the bounds.
 
     Args:
         query: the statistic with its bounds. A window that is given is kept, None is chosen; the
@@ -75,11 +81,15 @@ def plan(
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
         n_records: n, public.
         assuming: a frozen distribution of scipy, or a public sample of at least 10 numbers.
-            None: Student's T(3) with bounds 6,000 of its scale apart, and t at most .32 epsilon
-            (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for bounds
-            1e5 spreads wide: a rule cannot search.
+            None: chosen as for Student's T(3) with bounds 6,000 of its scale apart, with t at most
+            .32 epsilon (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for
+            bounds 1e5 spreads wide: a rule cannot search.
         keep_trim: whether the trimming given is kept.
         confidence: that of the error bars which the release is to have; None: none.
+
+    Warns:
+        PrivacyWarning: n min(q, 1 - q) epsilon < 15, as `release` does: the noise may be of the
+            order of the bounds. `Plan.caution` has the words.
 
     Raises:
         InvalidParameter: an argument outside its domain, or error bars that no smoothing allows.
@@ -95,6 +105,28 @@ def plan(
     >>> found.query.window > 5, found.rmse < 1.2 * found.rmse_without_privacy
     (True, True)
     """
+    made = plan_quietly(
+        query,
+        guarantee=guarantee,
+        n_records=n_records,
+        assuming=assuming,
+        keep_trim=keep_trim,
+        confidence=confidence,
+    )
+    warn_if_useless(query, guarantee, made.n_records)
+    return made
+
+
+def plan_quietly(
+    query: Query,
+    *,
+    guarantee: Guarantee,
+    n_records: int,
+    assuming: object = None,
+    keep_trim: bool = False,
+    confidence: Parameter | None = None,
+) -> Plan:
+    """Return `plan` without a warning: for curves, which go where noise is large."""
     n_records = exact_int(n_records, name="n_records", minimum=1)
     if n_records > _MOST_RECORDS:
         raise OutOfReach(explain("n_records <= 10^15", f"{n_records}", "Plan for fewer records"))
@@ -149,61 +181,91 @@ def _made(
     window = best.query.drops(price.n_records)
     chosen, *same = _weighed(best, price, error)
     rest, _ = price.split(rate, is_public=sum(window) == 0)
-    deviation = chosen.noise.calibrate(rest, smoothing=rate).standard_deviation
+    law = chosen.choice.noise
+    deviation = law.calibrate(rest, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
     runners = same + [_weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
     if price.confidence is None:
-        runners.sort(key=lambda a: a.privacy_rmse if error.is_quantile else a.rmse)
-    noise = math.exp(best.log_square / 2) * deviation
+        runners.sort(key=lambda a: a.errors.privacy if error.is_quantile else a.errors.release)
+    errors = expected_errors(
+        error,
+        window,
+        rate,
+        law,
+        noise=math.exp(best.log_square / 2) * deviation,
+        least=chosen.least,
+    )
     replaced = None
     if isinstance(query, TrimmedMean) and query.drops(price.n_records) != window:
         asked = best_of.get(query.drops(price.n_records))
         weighed = [] if asked is None else _weighed(asked, price, error)
-        replaced = Replaced(query, weighed[0].rmse if weighed else None)
-    return Plan(
+        replaced = Replaced(query, weighed[0].errors.release if weighed else None, bool(weighed))
+    made = Plan(
         query=best.query,
         guarantee=price.guarantee,
         n_records=price.n_records,
-        noise=chosen.noise,
+        noise=law,
         smoothing=rate,
-        rmse=math.hypot(error.total(window), noise),
-        privacy_rmse=math.hypot(error.moved(window), noise),
+        rmse=errors.release,
+        privacy_rmse=errors.privacy,
         rmse_without_noise=error.total(window),
         rmse_without_privacy=error.plain(),
-        rmse_lower_bound=chosen.rmse_lower_bound,
+        rmse_lower_bound=errors.least,
         assumption=assumption.text,
-        runners_up=tuple(runners[:_RUNNERS_UP]),
+        runners_up=tuple(runner.choice for runner in runners[:_RUNNERS_UP]),
         confidence=price.confidence,
-        half_width=chosen.half_width,
+        half_width=chosen.choice.half_width,
         replaced=replaced,
+        noise_deviation=deviation,
     )
+    if assumption.is_default:
+        return made.without_errors()
+    beside = rivals(
+        best.query,
+        guarantee=price.guarantee,
+        n_records=price.n_records,
+        assumption=assumption,
+        error=error,
+    )
+    return replace(made, rivals=beside)
 
 
-def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[Alternative]:
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    choice: Alternative
+    errors: ExpectedErrors
+    least: float
+    """The deviation that no noise can beat."""
+
+
+def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[_Weighed]:
     """Return a choice with laws of some families, by estimated scales; the best law first.
 
     An earlier family counts as better up to 2%: its certificates are quicker.
     """
     window, rate = choice.query.drops(price.n_records), short(choice.rate)
-    total, moved = error.total(window), error.moved(window)
     is_public = sum(window) == 0
     least = math.exp(choice.log_square / 2 + price.log_least(rate, is_public=is_public))
+    width = float(choice.query.bounds[1] - choice.query.bounds[0])
     ranked = []
     for place, quote in enumerate(price.quotes(rate, is_public=is_public)):
         # An estimate may lie a little below what is proved.
         noise = max(math.exp(choice.log_square / 2 + quote.log_deviation), least)
-        half = math.exp(choice.log_square / 2 + quote.log_half_width)
+        errors = expected_errors(error, window, rate, quote.law, noise=noise, least=least)
+        half = math.exp(min(choice.log_square / 2 + quote.log_half_width, 700.0))
         found = Alternative(
             choice.query,
             quote.law,
             rate,
-            math.hypot(total, noise),
-            math.hypot(moved, noise),
-            total,
-            math.hypot(total, least),
-            None if price.confidence is None else half,
+            errors.release,
+            errors.privacy,
+            error.total(window),
+            errors.least,
+            # Bars end at the bounds.
+            None if price.confidence is None else min(half, width / 2),
         )
-        ranked.append((quote.log_cost(price.per_deviation) + place * _TIE, place, found))
+        cost = quote.log_cost(price.per_deviation) + place * _TIE
+        ranked.append((cost, place, _Weighed(found, errors, least)))
     return [found for _, _, found in sorted(ranked, key=lambda row: row[:2])]
 
 
