@@ -53,7 +53,7 @@ def test_what_clamped_noise_adds(law: NoiseDistribution, scale: float) -> None:
 
 SIZES: list[tuple[int, Guarantee]] = [
     (2, PureDP("0.01")),
-    (3, ZCDP("0.00005")),
+    (3, ZCDP("0.005")),
     (12, PureDP("0.1")),
     (60, PureDP("0.3")),
     (60, TruncatedCDP("0.005", omega=10)),
