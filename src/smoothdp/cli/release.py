@@ -14,7 +14,6 @@ from smoothdp.cli.missing import missing_note, missing_option
 from smoothdp.cli.plan_file import check_size, read_plan
 from smoothdp.cli.release_output import show_release
 from smoothdp.cli.statistics import read_query, statistic_options
-from smoothdp.report.released import released_words
 
 
 @click.command()
@@ -31,8 +30,7 @@ from smoothdp.report.released import released_words
     type=click.Choice(("statistic", "population", "mean")),
     default="statistic",
     show_default=True,
-    help="What error bars cover: the statistic released, of these records (for a median the mean "
-    "of a window of middle values), or what they were drawn from.",
+    help="What error bars cover: what is released, of these records, or of their population.",
 )
 @click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
@@ -92,24 +90,11 @@ def release(
         planned = read_plan(plan)
         values = sd.read_column(file, column, missing=missing)
         check_size(planned, len(values))
-        query, guarantee = planned.query, planned.guarantee
+        query = planned.query
         found = planned.release(values, **options)
     else:
         query = read_query(statistic, bounds, trim, quantile)
         guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
         values = sd.read_column(file, column, missing=missing)
         found = sd.release(values, query, guarantee=guarantee, **options)
-    statistic_released = released_words(
-        query,
-        guarantee=guarantee,
-        n_records=len(values),
-        error_bars=isinstance(found, sd.IntervalRelease),
-    )
-    show_release(
-        found,
-        statistic=statistic_released,
-        is_nominal=covers != "statistic",
-        n_records=len(values),
-        note=missing_note(missing),
-        as_json=as_json,
-    )
+    show_release(found, query, n_records=len(values), note=missing_note(missing), as_json=as_json)

@@ -8,14 +8,14 @@ import math
 import click
 
 import smoothdp as sd
+from smoothdp.report.released import released_words
 from smoothdp.text import number_down, number_up
 
 
 def show_release(
     found: sd.Release[float | int],
+    query: sd.queries.Query,
     *,
-    statistic: str,
-    is_nominal: bool,
     n_records: int,
     note: str,
     as_json: bool,
@@ -23,11 +23,15 @@ def show_release(
     """Print a release, with its interval if it has one.
 
     Args:
-        statistic: which statistic the value is, in words.
-        is_nominal: whether the interval covers its target with about its confidence alone.
-        note: about missing values.
+        query: as it was given to the release. note: about missing values.
     """
     interval = found if isinstance(found, sd.IntervalRelease) else None
+    statistic = released_words(
+        query,
+        guarantee=found.guarantee,
+        n_records=n_records,
+        error_bars=interval is not None,
+    )
     if as_json:
         result: dict[str, object] = {"value": found.value, "statistic": statistic}
         if interval is not None:
@@ -48,7 +52,7 @@ def show_release(
         return
     click.echo(f"value      {found.value:.10g}: {statistic}; with noise")
     if interval is not None:
-        sure = "nominally" if is_nominal else "at least"
+        sure = "nominally" if "(nominal)" in interval.covers else "at least"
         click.echo(
             f"interval   {_interval_text(*interval.interval)}: covers, with probability {sure} "
             f"{float(interval.confidence):.15g}, {interval.covers}"

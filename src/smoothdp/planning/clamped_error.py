@@ -50,13 +50,15 @@ class Samples:
     def added(self, law: NoiseDistribution, scale: float) -> tuple[float, float]:
         """Return the mean square that noise of S scale Z adds, with and without clamping."""
         places, weights = _nodes(law)
-        noise = self.sensitivities[:, None] * scale * np.concatenate([places, -places])
-        value, target = self.values[:, None], self.targets[:, None]
-        clamped = np.clip(value + noise, *self.bounds)
         both = np.concatenate([weights, weights])
+        value, target = self.values[:, None], self.targets[:, None]
+        with np.errstate(over="ignore"):
+            noise = self.sensitivities[:, None] * scale * np.concatenate([places, -places])
+            outside = float((noise**2 @ both).mean())
+        clamped = np.clip(value + noise, *self.bounds)
         # g(z) - g(0) as a product: far below g(0) it keeps its digits.
         inside = ((clamped - value) * (clamped + value - 2 * target)) @ both
-        return float(inside.mean()), float((noise**2 @ both).mean())
+        return float(inside.mean()), outside
 
 
 def clamped_error(

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import Rule, default_smoothing, warn_if_useless
-from smoothdp.planning.alternatives import Alternative, Replaced
+from smoothdp.planning.alternatives import Replaced
 from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
-from smoothdp.planning.expected import ExpectedErrors, expected_errors
+from smoothdp.planning.expected import expected_errors
 from smoothdp.planning.noise_levels import short
 from smoothdp.planning.price import Price
 from smoothdp.planning.result import Plan
 from smoothdp.planning.rivals import rivals
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples
+from smoothdp.planning.weighed import Choice, weighed
 from smoothdp.privacy.concentrated import TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
@@ -27,22 +28,11 @@ from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 _SAMPLES = 800
 _MOST_RECORDS = 10**15
-_TIE = math.log(1.02)
 _RATES = 18
 _LEAST, _LEAST_FOR_BARS = 0.015, 0.006
 _MOST, _MOST_UNKNOWN = 0.45, 0.32
 _MOST_CONCENTRATED = 0.6
 _RUNNERS_UP = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    query: Query
-    rate: float
-    log_square: float
-    """ln E S^2."""
-    criterion: float
-    """The expected squared error that is minimised."""
 
 
 def plan(
@@ -151,7 +141,7 @@ def plan_quietly(
             # The bars are for the public S, (b - a) / n.
             squares = [2 * math.log((bounds[1] - bounds[0]) / n_records)] * len(rates)
         choices += [
-            _Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
+            Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
             for rate, square, cost in zip(rates, squares, costs[sum(window) == 0], strict=True)
             if math.isfinite(cost)
         ]
@@ -167,24 +157,24 @@ def plan_quietly(
 
 def _made(
     query: Query,
-    choices: list[_Choice],
+    choices: list[Choice],
     price: Price,
     error: SamplingError,
     assumption: Assumption,
 ) -> Plan:
     """Return the plan of the best choice, its noise certified."""
-    best_of: dict[tuple[int, int], _Choice] = {}
+    best_of: dict[tuple[int, int], Choice] = {}
     for choice in sorted(choices, key=lambda c: c.criterion):
         best_of.setdefault(choice.query.drops(price.n_records), choice)
     best, *others = best_of.values()
     rate = short(best.rate)
     window = best.query.drops(price.n_records)
-    chosen, *same = _weighed(best, price, error)
+    chosen, *same = weighed(best, price, error)
     rest, _ = price.split(rate, is_public=sum(window) == 0)
     law = chosen.choice.noise
     deviation = law.calibrate(rest, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
-    runners = same + [_weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
+    runners = same + [weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
     if price.confidence is None:
         runners.sort(key=lambda a: a.errors.privacy if error.is_quantile else a.errors.release)
     errors = expected_errors(
@@ -198,8 +188,8 @@ def _made(
     replaced = None
     if isinstance(query, TrimmedMean) and query.drops(price.n_records) != window:
         asked = best_of.get(query.drops(price.n_records))
-        weighed = [] if asked is None else _weighed(asked, price, error)
-        replaced = Replaced(query, weighed[0].errors.release if weighed else None, bool(weighed))
+        wish = [] if asked is None else weighed(asked, price, error)
+        replaced = Replaced(query, wish[0].errors.release if wish else None, bool(wish))
     made = Plan(
         query=best.query,
         guarantee=price.guarantee,
@@ -228,45 +218,6 @@ def _made(
         error=error,
     )
     return replace(made, rivals=beside)
-
-
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    choice: Alternative
-    errors: ExpectedErrors
-    least: float
-    """The deviation that no noise can beat."""
-
-
-def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[_Weighed]:
-    """Return a choice with laws of some families, by estimated scales; the best law first.
-
-    An earlier family counts as better up to 2%: its certificates are quicker.
-    """
-    window, rate = choice.query.drops(price.n_records), short(choice.rate)
-    is_public = sum(window) == 0
-    least = math.exp(choice.log_square / 2 + price.log_least(rate, is_public=is_public))
-    width = float(choice.query.bounds[1] - choice.query.bounds[0])
-    ranked = []
-    for place, quote in enumerate(price.quotes(rate, is_public=is_public)):
-        # An estimate may lie a little below what is proved.
-        noise = max(math.exp(choice.log_square / 2 + quote.log_deviation), least)
-        errors = expected_errors(error, window, rate, quote.law, noise=noise, least=least)
-        half = math.exp(min(choice.log_square / 2 + quote.log_half_width, 700.0))
-        found = Alternative(
-            choice.query,
-            quote.law,
-            rate,
-            errors.release,
-            errors.privacy,
-            error.total(window),
-            errors.least,
-            # Bars end at the bounds.
-            None if price.confidence is None else min(half, width / 2),
-        )
-        cost = quote.log_cost(price.per_deviation) + place * _TIE
-        ranked.append((cost, place, _Weighed(found, errors, least)))
-    return [found for _, _, found in sorted(ranked, key=lambda row: row[:2])]
 
 
 def _rates(query: Query, price: Price, assumption: Assumption) -> list[float]:
