@@ -11,7 +11,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
 from smoothdp.cli.missing import missing_option
-from smoothdp.cli.plan_file import read_law, write_plan
+from smoothdp.cli.plan_file import check_assumption, read_law, write_plan
 from smoothdp.cli.statistics import read_query, statistic_options
 from smoothdp.report.plan_picture import draw_plan
 
@@ -62,20 +62,9 @@ def plan(
       smoothdp plan --statistic median --bounds -60 1440 --epsilon 1 --n 10000 \\
         --assume "lognorm(s=1, scale=20)"
     """
-    if (public_sample is None) != (column is None) or None not in (assume, public_sample):
-        raise click.UsageError(
-            "Expected --assume, or --public-sample with its --column, or none; got another mix. "
-            "Give one."
-        )
-    if missing is not None and public_sample is None:
-        raise click.UsageError("Expected --missing with --public-sample; got none. Leave it out.")
+    check_assumption(assume, public_sample, column, missing, plot)
     if keep_trim and statistic != "trimmed-mean":
         raise click.UsageError(f"Expected --keep-trim with trimmed-mean; got {statistic}. Mend it.")
-    if plot is not None and assume is None and public_sample is None:
-        raise click.UsageError(
-            "Expected --assume or --public-sample with --plot, as errors depend on the data; got "
-            "none. Give one."
-        )
     query = read_query(statistic, bounds, trim, quantile)
     guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
     assuming = None if assume is None else read_law(assume)
