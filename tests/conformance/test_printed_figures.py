@@ -91,7 +91,7 @@ def test_a_confidence_is_not_rounded_to_certainty(tmp_path: Path, capsys: Captur
         *("release", str(data), "--column", "x", "--statistic", "median", "--bounds", "0", "100"),
         *("--epsilon", "1", "--confidence", "0.999999"),
     )
-    assert "(0.999999, covers" in text
+    assert "with probability at least 0.999999, " in text
 
 
 @pytest.mark.parametrize("log_value", [-1.0, -17.9253, -1e-9, -0.001, -2302.585, -1e7 - 0.3])

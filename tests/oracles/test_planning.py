@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.noise import ArsinhNormal, Gaussian, PolyPlace
@@ -23,6 +23,7 @@ from smoothdp.planning.simulated import SimulatedSamples, steps
 from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean, WindowMean
+from tests.checkers.known import known
 from tests.checkers.labels import label
 
 BOUNDS = (-60, 1440)
@@ -123,9 +124,10 @@ def test_the_setting_of_paper_2() -> None:
             n_records=1001,
             assuming=stats.norm(),
         )
-        assert 0.025 < 1001 * found.rmse**2 - 1 < reach
+        assert 0.025 < 1001 * known(found.rmse) ** 2 - 1 < reach
         assert found.rmse_without_privacy == pytest.approx(1001**-0.5, rel=1e-3)
-        assert found.rmse_without_privacy < found.rmse_lower_bound < found.rmse
+        least = known(found.rmse_lower_bound)
+        assert known(found.rmse_without_privacy) < least < known(found.rmse)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_a_window_beats_one_order_statistic() -> None:
         Median(BOUNDS, window=1), guarantee=PureDP(HALF), n_records=1001, assuming=LOGNORMAL
     )
     assert single.query == Median(BOUNDS, window=1)
-    assert 4 < single.privacy_rmse / wide.privacy_rmse < 8
+    assert 4 < known(single.privacy_rmse) / known(wide.privacy_rmse) < 8
 
 
 def test_without_an_assumption_the_smoothing_is_capped() -> None:
@@ -223,7 +225,9 @@ def test_what_is_given_is_kept() -> None:
     assert plan(fixed, guarantee=PureDP(1), n_records=301).query == fixed
     mean = plan(Mean(BOUNDS), guarantee=PureDP(1), n_records=301)
     assert mean.query == Mean(BOUNDS)
-    assert plan(Maximum(BOUNDS), guarantee=PureDP(1), n_records=301).rmse > 100
+    with pytest.warns(PrivacyWarning):
+        most = plan(Maximum(BOUNDS), guarantee=PureDP(1), n_records=301, assuming=LOGNORMAL)
+    assert known(most.rmse) > 100
 
 
 @pytest.mark.parametrize(
@@ -237,12 +241,17 @@ def test_what_is_given_is_kept() -> None:
     ids=label,
 )
 def test_guarantees(guarantee: Guarantee, law: type[Any]) -> None:
-    found = plan(TrimmedMean(1, bounds=BOUNDS), guarantee=guarantee, n_records=2001)
+    found = plan(
+        TrimmedMean(1, bounds=BOUNDS),
+        guarantee=guarantee,
+        n_records=2001,
+        assuming=stats.t(3, loc=690, scale=0.25),
+    )
     assert type(found.noise) is law
     assert found.mechanism().guarantee == guarantee
     assert found.runners_up
     for other in found.runners_up:
-        assert other.rmse >= found.rmse * 0.98
+        assert known(other.rmse) >= known(found.rmse) * 0.98
     text = found.text()
     assert repr(guarantee) in text
     assert "Runner-up" in text
@@ -283,12 +292,17 @@ def test_a_plan_is_the_same_every_time() -> None:
 
 
 def test_error_curves_fall() -> None:
-    by_size = errors_by_size(Median(BOUNDS), [101, 401, 1601], guarantee=PureDP(1))
+    by_size = errors_by_size(
+        Median(BOUNDS), [101, 401, 1601], guarantee=PureDP(1), assuming=LOGNORMAL
+    )
     assert [point.x for point in by_size] == [101, 401, 1601]
     errors = [point.rmse for point in by_size]
     assert errors == sorted(errors, reverse=True)
     by_epsilon = errors_by_epsilon(
-        Median(BOUNDS), [(e, PureDP(e)) for e in ("1/10", "1", "4")], n_records=401
+        Median(BOUNDS),
+        [(e, PureDP(e)) for e in ("1/10", "1", "4")],
+        n_records=401,
+        assuming=LOGNORMAL,
     )
     errors = [point.rmse for point in by_epsilon]
     assert errors == sorted(errors, reverse=True)

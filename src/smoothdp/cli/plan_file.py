@@ -41,6 +41,28 @@ def write_plan(plan: sd.Plan, path: Path) -> None:
         partial.write_text(plan.to_json() + "\n", encoding="utf-8")
 
 
+def check_assumption(
+    assume: str | None,
+    public_sample: Path | None,
+    column: str | None,
+    missing: str | None,
+    plot: Path | None,
+) -> None:
+    """Refuse options about the assumption of a plan that do not go together."""
+    if (public_sample is None) != (column is None) or None not in (assume, public_sample):
+        raise click.UsageError(
+            "Expected --assume, or --public-sample with its --column, or none; got another mix. "
+            "Give one."
+        )
+    if missing is not None and public_sample is None:
+        raise click.UsageError("Expected --missing with --public-sample; got none. Leave it out.")
+    if plot is not None and assume is None and public_sample is None:
+        raise click.UsageError(
+            "Expected --assume or --public-sample with --plot, as errors depend on the data; got "
+            "none. Give one."
+        )
+
+
 def read_law(text: str) -> Any:
     """Return the scipy distribution of a text such as ``lognorm(s=1, scale=20)``."""
     from scipy import stats

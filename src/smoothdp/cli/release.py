@@ -22,13 +22,15 @@ from smoothdp.cli.statistics import read_query, statistic_options
 @statistic_options
 @guarantee_options
 @click.option("--plan", "plan", type=click.Path(path_type=Path), help="A file of smoothdp plan.")
-@click.option("--confidence", help="Also release error bars that cover with this probability.")
+@click.option(
+    "--confidence", help="Also release error bars that cover with this probability at least."
+)
 @click.option(
     "--covers",
     type=click.Choice(("statistic", "population", "mean")),
     default="statistic",
     show_default=True,
-    help="What error bars cover: the statistic of these records, or what they were drawn from.",
+    help="What error bars cover: what is released, of these records, or of their population.",
 )
 @click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
@@ -61,6 +63,9 @@ def release(
     Nothing but the noisy value depends on the data. The number of rows and the bounds are
     public: choose the bounds without looking at the data. The value is clamped to them.
 
+    For a median or quantile the mean of a window of values around it is released, and named beside
+    the value; error bars are about that mean.
+
     \b
     Examples:
       smoothdp release flights.csv --column delay --statistic median --bounds -60 1440 --epsilon 1
@@ -85,10 +90,11 @@ def release(
         planned = read_plan(plan)
         values = sd.read_column(file, column, missing=missing)
         check_size(planned, len(values))
+        query = planned.query
         found = planned.release(values, **options)
     else:
         query = read_query(statistic, bounds, trim, quantile)
         guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
         values = sd.read_column(file, column, missing=missing)
         found = sd.release(values, query, guarantee=guarantee, **options)
-    show_release(found, n_records=len(values), note=missing_note(missing), as_json=as_json)
+    show_release(found, query, n_records=len(values), note=missing_note(missing), as_json=as_json)

@@ -8,16 +8,32 @@ import math
 import click
 
 import smoothdp as sd
+from smoothdp.report.released import released_words
 from smoothdp.text import number_down, number_up
 
 
 def show_release(
-    found: sd.Release[float | int], *, n_records: int, note: str, as_json: bool
+    found: sd.Release[float | int],
+    query: sd.queries.Query,
+    *,
+    n_records: int,
+    note: str,
+    as_json: bool,
 ) -> None:
-    """Print a release, with its interval if it has one."""
+    """Print a release, with its interval if it has one.
+
+    Args:
+        query: as it was given to the release. note: about missing values.
+    """
     interval = found if isinstance(found, sd.IntervalRelease) else None
+    statistic = released_words(
+        query,
+        guarantee=found.guarantee,
+        n_records=n_records,
+        error_bars=interval is not None,
+    )
     if as_json:
-        result: dict[str, object] = {"value": found.value}
+        result: dict[str, object] = {"value": found.value, "statistic": statistic}
         if interval is not None:
             result |= {
                 "interval": list(interval.interval),
@@ -34,11 +50,12 @@ def show_release(
         }
         click.echo(json.dumps(result, indent=2))
         return
-    click.echo(f"value      {found.value:.10g}")
+    click.echo(f"value      {found.value:.10g}: {statistic}; with noise")
     if interval is not None:
+        sure = "nominally" if "(nominal)" in interval.covers else "at least"
         click.echo(
-            f"interval   {_interval_text(*interval.interval)} ({float(interval.confidence):.15g}, "
-            f"covers {interval.covers})"
+            f"interval   {_interval_text(*interval.interval)}: covers, with probability {sure} "
+            f"{float(interval.confidence):.15g}, {interval.covers}"
         )
     click.echo(f"mechanism  {found.mechanism}")
     click.echo(f"\n{found.guarantee.sentence(n_records=n_records)}{' ' + note if note else ''}")

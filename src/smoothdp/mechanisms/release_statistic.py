@@ -6,7 +6,7 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
-from smoothdp.mechanisms.smooth.defaults import warn_if_useless
+from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.budget import Budget, check_budget
@@ -52,9 +52,11 @@ def release(
         confidence: the probability, such as 0.95, with which an interval is to cover; the result
             is then an `IntervalRelease`. A stated share of the guarantee pays for it, and the
             window is wider.
-        covers: "statistic" (of these records: exact, whatever they are); for records drawn
-            independently "population" (nominal; needs a continuous density at the quantile:
-            ties break it, and no check of the private data can tell) or "mean".
+        covers: "statistic": of these records the mean of the values in the window, with at least
+            that probability whatever they are (not the plain quantile in whose place it
+            stands: `covers` of the result says which values); for records drawn independently
+            "population" (nominal; needs a continuous density at the quantile: ties break it,
+            and no check of the private data can tell) or "mean".
         sd_bound: with covers="mean", a bound on the deviation of a record that is known
             beforehand.
         ledger: a `Ledger`, asked before the data are touched and charged before they are used.

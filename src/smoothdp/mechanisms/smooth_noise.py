@@ -235,7 +235,11 @@ class SmoothNoise:
         )
         coverage = self.bars.coverage
         return IntervalRelease(
-            value, *common, interval, coverage.confidence, coverage.words(self.query)
+            value,
+            *common,
+            interval,
+            coverage.confidence,
+            coverage.words(self.query, self.n_records),
         )
 
     def check_size(self, n_records: int | None) -> None:

@@ -17,6 +17,9 @@ FloatArray = NDArray[np.float64]
 
 _SPREADS = 6000
 _DEGREES = 3
+STAND_IN = f"Student's T({_DEGREES}) in the middle of bounds {_SPREADS} of its scale apart"
+"""What a choice has to suit where nothing is assumed. Nothing is said of errors then."""
+NOTHING = f"nothing; the choice suits {STAND_IN}"
 # Log odds of the table of a law: to 1e-19 on both sides.
 _FAR, _ROWS = 44.0, 8001
 _GRID = 4000
@@ -79,7 +82,7 @@ def read_assumption(assuming: object, bounds: Bounds) -> Assumption:
     if assuming is None:
         middle, scale = (lower + upper) / 2, (upper - lower) / _SPREADS
         law: Any = stats.t(_DEGREES, loc=middle, scale=scale)
-        text = f"Student's T({_DEGREES}) in the middle of bounds {_SPREADS} of its scale apart"
+        text = NOTHING
     elif hasattr(assuming, "ppf"):
         law, text = assuming, _words(assuming)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,9 +12,12 @@ from smoothdp import noise
 from smoothdp.errors import InvalidData, SmoothdpError, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
 from smoothdp.mechanisms.smooth.coverage import Coverage
+from smoothdp.mechanisms.smooth.statistic_words import value_words
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.planning.alternatives import Alternative, Replaced
+from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
+from smoothdp.planning.assumption import NOTHING, STAND_IN
 from smoothdp.planning.result import Plan
+from smoothdp.planning.rivals import Rival
 from smoothdp.privacy.codec import guarantee_from_json
 from smoothdp.queries import (
     Maximum,
@@ -27,11 +31,6 @@ from smoothdp.queries import (
 )
 
 _VERSION = 1
-_ERRORS = (
-    *("rmse", "privacy_rmse", "rmse_without_noise", "rmse_without_privacy"),
-    "rmse_lower_bound",
-)
-_ERRORS_OF_OTHERS = ("rmse", "privacy_rmse", "rmse_without_noise", "rmse_lower_bound")
 _QUERIES: dict[str, Callable[..., Query]] = {
     kind.__name__: kind
     for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
@@ -52,13 +51,15 @@ def to_json(plan: Plan) -> str:
         "version": _VERSION,
         "guarantee": json.loads(plan.guarantee.to_json()),
         "n_records": plan.n_records,
+        "statistic": value_words(plan.query, plan.n_records),
+        "caution": plan.caution(),
         **_choice(plan),
-        **{name: getattr(plan, name) for name in _ERRORS},
+        **{name: getattr(plan, name) for name in ERRORS},
         "assumption": plan.assumption,
         "runners_up": [
             {
                 **_choice(other),
-                **{name: getattr(other, name) for name in _ERRORS_OF_OTHERS},
+                **{name: getattr(other, name) for name in ERRORS_OF_OTHERS},
                 "half_width": other.half_width,
             }
             for other in plan.runners_up
@@ -67,7 +68,13 @@ def to_json(plan: Plan) -> str:
         "half_width": plan.half_width,
         "replaced": None
         if plan.replaced is None
-        else {"query": _query(plan.replaced.query), "rmse": plan.replaced.rmse},
+        else {
+            "query": _query(plan.replaced.query),
+            "rmse": plan.replaced.rmse,
+            "is_served": plan.replaced.is_served,
+        },
+        "noise_deviation": plan.noise_deviation,
+        "rivals": [{"name": rival.name, "error": rival.error} for rival in plan.rivals],
     }
     return json.dumps(fields, indent=1)
 
@@ -98,23 +105,33 @@ def plan_from_json(text: str) -> Plan:
         raise _refused(f"version {fields.get('version')!r}")
     try:
         query, law, smoothing = _read_choice(fields)
-        return Plan(
+        plan = Plan(
             query=query,
             guarantee=guarantee_from_json(json.dumps(fields["guarantee"])),
             n_records=exact_int(fields["n_records"], name="n_records", minimum=1),
             noise=law,
             smoothing=smoothing,
-            **{name: float(fields[name]) for name in _ERRORS},
+            **{name: _read_number(fields[name]) for name in ERRORS},
             assumption=str(fields["assumption"]),
             runners_up=tuple(_read_alternative(other) for other in fields["runners_up"]),
             confidence=_read_confidence(fields.get("confidence")),
             half_width=_read_number(fields.get("half_width")),
             replaced=_read_replaced(fields.get("replaced")),
+            noise_deviation=_read_number(fields.get("noise_deviation")),
+            rivals=tuple(
+                Rival(str(rival["name"]), float(rival["error"]))
+                for rival in fields.get("rivals", [])
+            ),
         )
     except KeyError as error:
         raise _refused(f"no field {error}") from None
     except (SmoothdpError, TypeError, ValueError, AttributeError) as error:
         raise _refused(f"fields that make none ({str(error).rstrip('.')})") from None
+    if plan.assumption == STAND_IN:
+        # An older version told errors where nothing was assumed.
+        plan = replace(plan, assumption=NOTHING)
+    is_told = plan.assumption != NOTHING and None not in [getattr(plan, e) for e in ERRORS]
+    return plan if is_told else plan.without_errors()
 
 
 def _query(query: Query) -> dict[str, Any]:
@@ -145,7 +162,7 @@ def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]
 
 def _read_alternative(fields: dict[str, Any]) -> Alternative:
     query, law, smoothing = _read_choice(fields)
-    release, privacy, without, least = (float(fields[name]) for name in _ERRORS_OF_OTHERS)
+    release, privacy, without, least = (_read_number(fields[name]) for name in ERRORS_OF_OTHERS)
     half_width = _read_number(fields.get("half_width"))
     return Alternative(query, law, smoothing, release, privacy, without, least, half_width)
 
@@ -163,7 +180,8 @@ def _read_replaced(fields: dict[str, Any] | None) -> Replaced | None:
     query = _read_query(fields["query"])
     if not isinstance(query, TrimmedMean):
         raise TypeError("a replaced statistic that is no trimmed mean")
-    return Replaced(query, _read_number(fields["rmse"]))
+    error = _read_number(fields["rmse"])
+    return Replaced(query, error, bool(fields.get("is_served", error is not None)))
 
 
 def _read_number(value: Any) -> float | None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_real, float_of
-from smoothdp.planning.make import plan
+from smoothdp.planning.make import plan_quietly
 from smoothdp.planning.result import Plan
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Query
@@ -18,7 +18,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class ErrorPoint:
-    """The errors of the best plan at one n or one epsilon (x), as in `Plan`.
+    """The errors of the best plan at one n or one epsilon (x), as in `Plan` under an assumption.
 
     >>> ErrorPoint(1000, 0.12, 0.1, 0.11, 0.05).rmse
     0.12
@@ -37,16 +37,23 @@ def errors_by_size(
     """Return the errors of a new plan for each number of records.
 
     Raises:
-        InvalidParameter, IncompatibleClaims, InvalidData: as `plan`.
+        InvalidParameter, IncompatibleClaims, InvalidData: as `plan`, or nothing assumed of the
+            data, on which errors depend.
 
+    >>> from scipy import stats
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
-    >>> points = errors_by_size(Median((0, 100)), [100, 1000], guarantee=PureDP(1))
+    >>> points = errors_by_size(
+    ...     Median((0, 100)), [100, 1000], guarantee=PureDP(1), assuming=stats.norm(40, 9)
+    ... )
     >>> points[0].rmse > points[1].rmse
     True
     """
     numbers = _listed(sizes, "numbers of records, such as [100, 1000]")
-    plans = ((n, plan(query, guarantee=guarantee, n_records=n, assuming=assuming)) for n in numbers)
+    plans = (
+        (n, plan_quietly(query, guarantee=guarantee, n_records=n, assuming=assuming))
+        for n in numbers
+    )
     return [_point(n, made) for n, made in plans]
 
 
@@ -60,19 +67,22 @@ def errors_by_epsilon(
     """Return the errors of a new plan for each (x, guarantee), x being what a plot shows.
 
     Raises:
-        InvalidParameter, IncompatibleClaims, InvalidData: as `plan`, or no number for x.
+        InvalidParameter, IncompatibleClaims, InvalidData: as `errors_by_size`, or no number for x.
 
+    >>> from scipy import stats
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
     >>> targets = [(epsilon, PureDP(epsilon)) for epsilon in ("0.1", "1")]
-    >>> points = errors_by_epsilon(Median((0, 100)), targets, n_records=500)
+    >>> points = errors_by_epsilon(
+    ...     Median((0, 100)), targets, n_records=500, assuming=stats.norm(40, 9)
+    ... )
     >>> points[0].privacy_rmse > points[1].privacy_rmse
     True
     """
     return [
         _point(
             float_of(exact),
-            plan(query, guarantee=guarantee, n_records=n_records, assuming=assuming),
+            plan_quietly(query, guarantee=guarantee, n_records=n_records, assuming=assuming),
         )
         for x, guarantee in _listed(guarantees, 'pairs such as [("1", PureDP("1"))]')
         for exact in [exact_real(x, name="epsilon")]
@@ -89,6 +99,14 @@ def _listed(values: Iterable[_Item], expected: str) -> list[_Item]:
 
 
 def _point(x: float, made: Plan) -> ErrorPoint:
-    return ErrorPoint(
-        x, made.rmse, made.rmse_without_privacy, made.rmse_lower_bound, made.privacy_rmse
-    )
+    found = (made.rmse, made.rmse_without_privacy, made.rmse_lower_bound, made.privacy_rmse)
+    known = [error for error in found if error is not None]
+    if len(known) < len(found):
+        raise InvalidParameter(
+            explain(
+                "an assumption about the data, on which errors depend",
+                "assuming=None",
+                "Give a frozen distribution of scipy or a public sample",
+            )
+        )
+    return ErrorPoint(x, *known)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import Rule
-from smoothdp.planning.alternatives import Alternative, Replaced
+from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
+from smoothdp.planning.alternatives import Replaced
 from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
+from smoothdp.planning.expected import expected_errors
 from smoothdp.planning.noise_levels import short
 from smoothdp.planning.price import Price
 from smoothdp.planning.result import Plan
+from smoothdp.planning.rivals import rivals
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples
+from smoothdp.planning.weighed import Choice, weighed
 from smoothdp.privacy.concentrated import TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
@@ -25,22 +29,11 @@ from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 
 _SAMPLES = 800
 _MOST_RECORDS = 10**15
-_TIE = math.log(1.02)
 _RATES = 18
 _LEAST, _LEAST_FOR_BARS = 0.015, 0.006
 _MOST, _MOST_UNKNOWN = 0.45, 0.32
 _MOST_CONCENTRATED = 0.6
 _RUNNERS_UP = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    query: Query
-    rate: float
-    log_square: float
-    """ln E S^2."""
-    criterion: float
-    """The expected squared error that is minimised."""
 
 
 def plan(
@@ -67,7 +60,11 @@ def plan(
     With a confidence the mean half-width of the error bars, in deviations of a normal law, takes
     the place of the noise: window and smoothing suit the interval, at some cost to the value.
 
-    A plan sees no private data. A wrong assumption costs accuracy, never privacy.
+    A plan sees no private data. A wrong assumption costs accuracy, never privacy. Without one the
+    choice is that for data spread as Student's T(3), and no error is told: `Plan.rmse` and the
+    like are None, as they would come from the width of the bounds and nothing else.
+
+    The choice is by errors before clamping; those told are of the value clamped to the bounds.
 
     Args:
         query: the statistic with its bounds. A window that is given is kept, None is chosen; the
@@ -75,11 +72,15 @@ def plan(
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
         n_records: n, public.
         assuming: a frozen distribution of scipy, or a public sample of at least 10 numbers.
-            None: Student's T(3) with bounds 6,000 of its scale apart, and t at most .32 epsilon
-            (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for bounds
-            1e5 spreads wide: a rule cannot search.
+            None: chosen as for Student's T(3) with bounds 6,000 of its scale apart, with t at most
+            .32 epsilon (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for
+            bounds 1e5 spreads wide: a rule cannot search.
         keep_trim: whether the trimming given is kept.
         confidence: that of the error bars which the release is to have; None: none.
+
+    Warns:
+        PrivacyWarning: n min(q, 1 - q) epsilon < 15, as `release` does: the noise may be of the
+            order of the bounds. `Plan.caution` has the words.
 
     Raises:
         InvalidParameter: an argument outside its domain, or error bars that no smoothing allows.
@@ -95,6 +96,28 @@ def plan(
     >>> found.query.window > 5, found.rmse < 1.2 * found.rmse_without_privacy
     (True, True)
     """
+    made = plan_quietly(
+        query,
+        guarantee=guarantee,
+        n_records=n_records,
+        assuming=assuming,
+        keep_trim=keep_trim,
+        confidence=confidence,
+    )
+    warn_if_useless(query, guarantee, made.n_records)
+    return made
+
+
+def plan_quietly(
+    query: Query,
+    *,
+    guarantee: Guarantee,
+    n_records: int,
+    assuming: object = None,
+    keep_trim: bool = False,
+    confidence: Parameter | None = None,
+) -> Plan:
+    """Return `plan` without a warning: for curves, which go where noise is large."""
     n_records = exact_int(n_records, name="n_records", minimum=1)
     if n_records > _MOST_RECORDS:
         raise OutOfReach(explain("n_records <= 10^15", f"{n_records}", "Plan for fewer records"))
@@ -122,7 +145,7 @@ def plan(
             squares = samples.log_squared_sensitivities(window, rates)
             tried = list(zip(rates, squares, costs, strict=True))
         choices += [
-            _Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
+            Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
             for rate, square, cost in tried
             if math.isfinite(cost)
         ]
@@ -138,75 +161,67 @@ def plan(
 
 def _made(
     query: Query,
-    choices: list[_Choice],
+    choices: list[Choice],
     price: Price,
     error: SamplingError,
     assumption: Assumption,
 ) -> Plan:
     """Return the plan of the best choice, its noise certified."""
-    best_of: dict[tuple[int, int], _Choice] = {}
+    best_of: dict[tuple[int, int], Choice] = {}
     for choice in sorted(choices, key=lambda c: c.criterion):
         best_of.setdefault(choice.query.drops(price.n_records), choice)
     best, *others = best_of.values()
     rate = short(best.rate)
     window = best.query.drops(price.n_records)
-    chosen, *same = _weighed(best, price, error)
+    chosen, *same = weighed(best, price, error)
     rest, _ = price.split(rate)
-    deviation = chosen.noise.calibrate(rest, smoothing=rate).standard_deviation
+    law = chosen.choice.noise
+    deviation = law.calibrate(rest, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
-    runners = same + [_weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
+    runners = same + [weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
     if price.confidence is None:
-        runners.sort(key=lambda a: a.privacy_rmse if error.is_quantile else a.rmse)
-    noise = math.exp(best.log_square / 2) * deviation
+        runners.sort(key=lambda a: a.errors.privacy if error.is_quantile else a.errors.release)
+    errors = expected_errors(
+        error,
+        window,
+        rate,
+        law,
+        noise=math.exp(best.log_square / 2) * deviation,
+        least=chosen.least,
+    )
     replaced = None
     if isinstance(query, TrimmedMean) and query.drops(price.n_records) != window:
         asked = best_of.get(query.drops(price.n_records))
-        weighed = [] if asked is None else _weighed(asked, price, error)
-        replaced = Replaced(query, weighed[0].rmse if weighed else None)
-    return Plan(
+        wish = [] if asked is None else weighed(asked, price, error)
+        replaced = Replaced(query, wish[0].errors.release if wish else None, bool(wish))
+    made = Plan(
         query=best.query,
         guarantee=price.guarantee,
         n_records=price.n_records,
-        noise=chosen.noise,
+        noise=law,
         smoothing=rate,
-        rmse=math.hypot(error.total(window), noise),
-        privacy_rmse=math.hypot(error.moved(window), noise),
+        rmse=errors.release,
+        privacy_rmse=errors.privacy,
         rmse_without_noise=error.total(window),
         rmse_without_privacy=error.plain(),
-        rmse_lower_bound=chosen.rmse_lower_bound,
+        rmse_lower_bound=errors.least,
         assumption=assumption.text,
-        runners_up=tuple(runners[:_RUNNERS_UP]),
+        runners_up=tuple(runner.choice for runner in runners[:_RUNNERS_UP]),
         confidence=price.confidence,
-        half_width=chosen.half_width,
+        half_width=chosen.choice.half_width,
         replaced=replaced,
+        noise_deviation=deviation,
     )
-
-
-def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[Alternative]:
-    """Return a choice with laws of some families, by estimated scales; the best law first.
-
-    An earlier family counts as better up to 2%: its certificates are quicker.
-    """
-    window, rate = choice.query.drops(price.n_records), short(choice.rate)
-    total, moved = error.total(window), error.moved(window)
-    least = math.exp(choice.log_square / 2 + price.log_least(rate))
-    ranked = []
-    for place, quote in enumerate(price.quotes(rate)):
-        # An estimate may lie a little below what is proved.
-        noise = max(math.exp(choice.log_square / 2 + quote.log_deviation), least)
-        half = math.exp(choice.log_square / 2 + quote.log_half_width)
-        found = Alternative(
-            choice.query,
-            quote.law,
-            rate,
-            math.hypot(total, noise),
-            math.hypot(moved, noise),
-            total,
-            math.hypot(total, least),
-            None if price.confidence is None else half,
-        )
-        ranked.append((quote.log_cost(price.per_deviation) + place * _TIE, place, found))
-    return [found for _, _, found in sorted(ranked, key=lambda row: row[:2])]
+    if assumption.is_default:
+        return made.without_errors()
+    beside = rivals(
+        best.query,
+        guarantee=price.guarantee,
+        n_records=price.n_records,
+        assumption=assumption,
+        error=error,
+    )
+    return replace(made, rivals=beside)
 
 
 def _rates(price: Price, assumption: Assumption) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,9 +10,11 @@ from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
+from smoothdp.mechanisms.smooth.usefulness import useless_words, warn_if_useless
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import Alternative, Replaced
+from smoothdp.planning.rivals import Rival
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
@@ -27,6 +29,9 @@ class Plan:
 
     The errors are expectations under the assumption, from fixed simulated samples (a few per
     cent), and are no promise about the data; the guarantee is, and it does not depend on them.
+    They are those of the value clamped to the bounds, as the command releases it, so that none is
+    larger than the bounds allow. **Where nothing was assumed they are None**: the width of the
+    bounds alone says nothing about the data. `noise_deviation` is known all the same.
 
     Source: paper 2, section 1.1; the notes on accuracy, section 3.
 
@@ -35,26 +40,31 @@ class Plan:
         guarantee: what the release will promise. n_records: n, public.
         noise: the law of the noise. smoothing: t, 0 where nothing is left out.
         rmse: root of the expected squared error of the release, for the population's quantile
-            or mean (clamped to the bounds).
+            or mean (of values clamped to the bounds); None without an assumption, like the next.
         privacy_rmse: the same against the statistic of the records without noise: for a
             quantile the plain sample quantile, for a mean the (resolved) statistic itself.
         rmse_without_noise: that of the same statistic without noise, against the same.
         rmse_without_privacy: that of the plain sample quantile, or sample mean, against the same.
         rmse_lower_bound: what no noise could beat with this statistic and smoothing, against the
-            same; no bound on noise is known for approximate DP, where it is the error without
-            noise. Other statistics have their own: each of the runners-up carries it.
+            same, before clamping; where no such bound is known (approximate DP, or noise that
+            clamping cuts) it is the error without noise, or a smaller `rmse`. Other statistics
+            have their own: each of the runners-up carries it.
         assumption: what was assumed, in words.
         runners_up: the best of the other choices, best first.
         confidence: of the error bars that the choice was made for; None: for the value alone.
-        half_width: the mean half-width of those bars to expect, None without them.
+        half_width: the mean half-width of those bars to expect, at most half of the bounds; None
+            without them, or without an assumption.
         replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
+        noise_deviation: the standard deviation of the noise in units of the smooth sensitivity of
+            the data, which is private; None in files of older versions.
+        rivals: what other methods would err with the same guarantee; () without an assumption.
 
     >>> from smoothdp.planning.make import plan
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=100)
-    >>> made.rmse >= made.rmse_without_noise
-    True
+    >>> made.rmse is None, 1 < made.noise_deviation < 4         # nothing was assumed
+    (True, True)
     >>> 40 < made.release([45.0, 55.0] * 50, clamp=True).value < 60
     True
     """
@@ -65,16 +75,45 @@ class Plan:
     n_records: int
     noise: NoiseDistribution
     smoothing: Fraction
-    rmse: float
-    privacy_rmse: float
-    rmse_without_noise: float
-    rmse_without_privacy: float
-    rmse_lower_bound: float
+    rmse: float | None
+    privacy_rmse: float | None
+    rmse_without_noise: float | None
+    rmse_without_privacy: float | None
+    rmse_lower_bound: float | None
     assumption: str
     runners_up: tuple[Alternative, ...] = ()
     confidence: Fraction | None = None
     half_width: float | None = None
     replaced: Replaced | None = None
+    noise_deviation: float | None = None
+    rivals: tuple[Rival, ...] = ()
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether something was assumed of the data, so that errors can be told."""
+        return self.rmse is not None
+
+    @property
+    def has_lower_bound(self) -> bool:
+        """Whether a bound on all noise is known that says more than the error without noise."""
+        bound, without = self.rmse_lower_bound, self.rmse_without_noise
+        return bound is not None and without is not None and bound > without
+
+    def without_errors(self) -> Plan:
+        """Return the plan without any error: what can be told where nothing is assumed."""
+        asked = self.replaced
+        return replace(
+            self,
+            rmse=None,
+            privacy_rmse=None,
+            rmse_without_noise=None,
+            rmse_without_privacy=None,
+            rmse_lower_bound=None,
+            half_width=None,
+            runners_up=tuple(other.without_errors() for other in self.runners_up),
+            replaced=None if asked is None else replace(asked, rmse=None),
+            rivals=(),
+        )
 
     def mechanism(
         self,
@@ -126,6 +165,9 @@ class Plan:
     ) -> Release[float | int]:
         """Return the planned release of a column of n_records numbers; see `mechanism`.
 
+        Warns:
+            PrivacyWarning: as `sd.release`, where the noise may be of the order of the bounds.
+
         Raises:
             InvalidData: no column of n_records finite numbers.
             BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
@@ -142,6 +184,7 @@ class Plan:
         values = read_values(data)
         self.check_size(len(values))
         summary = mechanism.summary(values)
+        warn_if_useless(self.query, self.guarantee, self.n_records)
         if ledger is not None:
             ledger.charge(mechanism)
         return mechanism.draw(summary, rng=rng)
@@ -169,6 +212,10 @@ class Plan:
         from smoothdp.planning.words import replaced_words
 
         return replaced_words(self)
+
+    def caution(self) -> str:
+        """Return that the noise may be of the order of the bounds, as `release` warns; or ""."""
+        return useless_words(self.query, self.guarantee, self.n_records)
 
     def text(self) -> str:
         """Return the plan as a few lines for a reader; each error says against what it is."""

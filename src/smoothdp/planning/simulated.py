@@ -70,10 +70,7 @@ class SimulatedSamples:
         ranks = np.unique(np.concatenate(parts))
         ranks = ranks[(ranks >= 1) & (ranks <= n)]
         gaps = np.diff(ranks, prepend=0, append=n + 1)
-        draws = np.random.default_rng(_SEED).standard_gamma(gaps, size=(n_samples, len(gaps)))
-        below = np.cumsum(draws[:, :-1], axis=1)
-        above = np.cumsum(draws[:, :0:-1], axis=1)[:, ::-1]
-        values = assumption.at_log_odds(np.log(below) - np.log(above))
+        values = order_statistics(assumption, n, ranks, n_samples=n_samples)
         runs = gaps[1:-1] * values[:, :-1] + np.diff(values, axis=1) * (gaps[1:-1] + 1) / 2
         sums = np.concatenate([values[:, :1], values[:, :1] + np.cumsum(runs, axis=1)], axis=1)
         return cls(n, bounds, ranks, values, sums)
@@ -87,6 +84,14 @@ class SimulatedSamples:
 
     def log_squared_sensitivities(self, drops: Drops, rates: Sequence[float]) -> list[float]:
         """Return ln E S^2 of the window's mean for each smoothing; inputs clamped."""
+        found = []
+        for logs in self.log_sensitivities(drops, rates):
+            top = 2 * logs.max()
+            found.append(float(top + np.log(np.exp(2 * logs - top).mean())))
+        return found
+
+    def log_sensitivities(self, drops: Drops, rates: Sequence[float]) -> list[FloatArray]:
+        """Return ln S of the window's mean in the first samples, for each smoothing."""
         lo, hi = drops
         n, width = self.n_records, self.n_records - lo - hi
         low, high = steps(lo), steps(hi)
@@ -100,16 +105,25 @@ class SimulatedSamples:
             logs = np.log(up[:, None, :] - down[:, :, None])
         distance = (p[:, None] + q - 1).astype(np.float64)
         logs[:, distance < 0] = -np.inf
-        found = []
-        for rate in rates:
-            largest = (logs - rate * distance).max(axis=(1, 2))
-            squares = 2 * (largest - np.log(width))
-            top = squares.max()
-            found.append(float(top + np.log(np.exp(squares - top).mean())))
-        return found
+        return [(logs - rate * distance).max(axis=(1, 2)) - np.log(width) for rate in rates]
 
     def _place(self, rank: int) -> int:
         return int(np.searchsorted(self.ranks, rank))
 
     def _places(self, ranks: IntArray) -> IntArray:
         return np.searchsorted(self.ranks, ranks)
+
+
+def order_statistics(
+    assumption: Assumption, n_records: int, ranks: IntArray, *, n_samples: int
+) -> FloatArray:
+    """Return the order statistics at rising ranks from 1 to n, one row a sample; always the same.
+
+    Args:
+        assumption: the law of a record. n_records: n. n_samples: how many rows.
+    """
+    gaps = np.diff(ranks, prepend=0, append=n_records + 1)
+    draws = np.random.default_rng(_SEED).standard_gamma(gaps, size=(n_samples, len(gaps)))
+    below = np.cumsum(draws[:, :-1], axis=1)
+    above = np.cumsum(draws[:, :0:-1], axis=1)[:, ::-1]
+    return assumption.at_log_odds(np.log(below) - np.log(above))

@@ -48,5 +48,7 @@ class Median(Query):
         return (n_records - window) // 2, (n_records - window) // 2
 
     def describe(self) -> str:
-        around = f" (mean of the {self.window} middle values)" if (self.window or 1) > 1 else ""
+        width = self.window or 1
+        many = f"{width} middle values, {width + 1} if n is even"
+        around = f" (mean of the {many})" if width > 1 else ""
         return f"median{around}, values clamped to {bounds_text(self.bounds)}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.parameters import exact_text
 from smoothdp.mechanisms import SmoothNoise
+from smoothdp.mechanisms.smooth.statistic_words import value_words
 from smoothdp.noise import Laplace, NoiseDistribution, StudentT
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
-from smoothdp.planning.words import target_words
+from smoothdp.planning.words import plan_covers, target_words
 from smoothdp.plots import plot_densities, plot_tails
 from smoothdp.privacy import ApproxDP, Guarantee, PureDP
 from smoothdp.report.chord_profile import ChordProfile
@@ -47,16 +48,19 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
     """
     mechanism = plan.mechanism()
     calibration = mechanism.calibration
+    words = value_words(plan.query, plan.n_records)
+    assumed = ": about accuracy, the guarantee does not need it" if plan.is_assumed else ""
     inputs = Section("Inputs").table(
         [
-            ("statistic", plan.query.describe()),
+            ("statistic", words),
             *([("asked for", plan.note())] if plan.note() else []),
             ("records", f"{plan.n_records}, public"),
             ("guarantee", repr(plan.guarantee)),
             ("noise", f"{calibration.law!r}, scaled to the smooth sensitivity"),
+            *([("caution", plan.caution())] if plan.caution() else []),
             ("smoothing", smoothing_text(plan.smoothing)),
             *_bars_rows(plan, mechanism),
-            ("assumption", f"{plan.assumption}: about accuracy, the guarantee does not need it"),
+            ("assumption", f"{plan.assumption}{assumed}"),
         ],
         caption="What the plan fixes before any private data are read.",
     )
@@ -68,7 +72,7 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
     )
     return HtmlReport(
         title="What will be released, and what it will tell",
-        lead=f"{plan.query.describe()}, of {plan.n_records} records, with {plan.guarantee!r}.",
+        lead=f"{words}; of {plan.n_records} records, with {plan.guarantee!r}.",
         sections=(
             inputs,
             promise_section(plan.guarantee, n_records=plan.n_records),
@@ -79,13 +83,15 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
             citation_section([plan.query.source, plan.noise.source, plan.guarantee.source]),
         ),
         summary={
-            "statistic": plan.query.describe(),
+            "statistic": words,
             "n_records": plan.n_records,
             "guarantee": plan.guarantee.sentence(n_records=plan.n_records),
             "noise": repr(calibration.law),
             "smoothing": exact_text(plan.smoothing),
             "expected_error": plan.rmse,
             "measured_against": target_words(plan.query, plan.n_records),
+            "caution": plan.caution(),
+            "rivals": {rival.name: rival.error for rival in plan.rivals},
             "confidence": None if plan.confidence is None else float(plan.confidence),
             "half_width": plan.half_width,
         },
@@ -108,13 +114,15 @@ def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
     cost = share if rest == plan.guarantee else f"a share; the noise of the value keeps {share}"
     return [
         ("error bars", f"{percent_text(plan.confidence)} confidence, {_half_width(plan)}"),
+        ("they cover, at least so often", plan_covers(plan)),
         ("the bars take of the guarantee", cost),
     ]
 
 
 def _half_width(plan: Plan) -> str:
-    width = "unknown" if plan.half_width is None else f"{plan.half_width:.4g}"
-    return f"+- {width} on average, to expect under the assumption"
+    if plan.half_width is None:
+        return "their length depends on the data"
+    return f"+- {plan.half_width:.4g} on average, to expect under the assumption"
 
 
 def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:

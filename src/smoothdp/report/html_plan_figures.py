@@ -5,56 +5,72 @@ from __future__ import annotations
 import math
 
 from smoothdp.errors import SmoothdpError
-from smoothdp.exact.parameters import float_of
+from smoothdp.mechanisms.smooth.statistic_words import statistic_words
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
-from smoothdp.planning.words import error_rows
-from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, TruncatedCDP
+from smoothdp.planning.words import (
+    UNKNOWN,
+    compared_error,
+    error_rows,
+    rivals_words,
+    verdict_words,
+)
 from smoothdp.report.html_page import Section
 from smoothdp.report.noise_comparison import least_deviation
 from smoothdp.text import percent_text
 
 
 def errors_section(plan: Plan) -> Section:
-    """Return the errors to expect, each with what it is measured against."""
+    """Return the errors to expect, each with what it is measured against; none where unknown."""
     part = Section("Error to expect")
-    rows = [(name, f"{value:.4g}", words) for name, value, words in error_rows(plan)]
-    if plan.confidence is not None and plan.half_width is not None:
-        level = percent_text(plan.confidence)
-        words = f"half-width of the {level} error bars, on average; no root mean square"
-        rows.append(("error bars", f"{plan.half_width:.4g}", words))
-    part.table(
-        rows,
-        header=("root mean square error", "value", "what it is"),
-        caption=f"Expected under the assumption ({plan.assumption}); no promise about the data.",
-    )
-    has_bars = any(other.half_width is not None for other in plan.runners_up)
-    others = [
-        (
-            other.query.describe(),
-            f"{other.noise!r}, t = {smoothing_text(other.smoothing)}",
-            f"{other.rmse:.4g}",
-            f"{other.rmse_without_noise:.4g}",
-            f"{other.privacy_rmse:.4g}",
-            *_least_of(other.rmse_lower_bound, other.rmse_without_noise),
-            *([] if not has_bars else ["" if (w := other.half_width) is None else f"{w:.4g}"]),
-        )
-        for other in plan.runners_up
-    ]
-    if others:
-        header = ("statistic", "noise", "release", "sampling", "privacy", "its own least")
+    if plan.is_assumed:
+        rows = [(name, f"{value:.4g}", words) for name, value, words in error_rows(plan)]
+        if plan.confidence is not None and plan.half_width is not None:
+            level = percent_text(plan.confidence)
+            words = f"half-width of the {level} error bars, on average; no root mean square"
+            rows.append(("error bars", f"{plan.half_width:.4g}", words))
         part.table(
-            others,
-            header=(*header, "error bars") if has_bars else header,
-            caption="The best of the other choices that were weighed, by estimated scales of the "
-            "noise. Each has its own least: what no noise goes below with that statistic and t.",
+            rows,
+            header=("root mean square error", "value", "what it is"),
+            caption=f"Expected under the assumption ({plan.assumption}); no promise about the "
+            "data.",
         )
+    else:
+        part.text(f"The errors are {UNKNOWN}.")
+    if plan.caution():
+        part.text(plan.caution())
+    if plan.runners_up:
+        _add_runners(part, plan)
     return part
 
 
-def _least_of(bound: float, sampling: float) -> tuple[str]:
-    return (f"{bound:.4g}" if bound > sampling else "none known",)
+def _add_runners(part: Section, plan: Plan) -> None:
+    """Add the other choices, with their errors if something was assumed."""
+    has_bars = any(other.half_width is not None for other in plan.runners_up)
+    header = ["statistic", "noise"]
+    caption = "The best of the other choices that were weighed."
+    if plan.is_assumed:
+        header += ["release", "sampling", "privacy", "its own least"]
+        header += ["error bars"] if has_bars else []
+        caption = (
+            "The best of the other choices that were weighed, by estimated scales of the noise. "
+            "Each has its own least: what no noise goes below with that statistic and t."
+        )
+    rows = []
+    for other in plan.runners_up:
+        errors = [other.rmse, other.rmse_without_noise, other.privacy_rmse]
+        least = other.rmse_lower_bound if other.has_lower_bound else None
+        figures = [*map(_figure, errors), "none known" if least is None else _figure(least)]
+        figures += [_figure(other.half_width)] if has_bars else []
+        noise = f"{other.noise!r}, t = {smoothing_text(other.smoothing)}"
+        words = statistic_words(other.query, plan.n_records)
+        rows.append((words, noise, *(figures if plan.is_assumed else [])))
+    part.table(rows, header=tuple(header), caption=caption)
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
 
 
 def comparison_section(plan: Plan, calibration: Calibration) -> Section:
@@ -83,28 +99,17 @@ def comparison_section(plan: Plan, calibration: Calibration) -> Section:
         caption="Standard deviation of the noise at smooth sensitivity 1, all for "
         f"{budget!r}.{share}",
     )
-    low, high = plan.query.bounds
-    window = plan.n_records - sum(plan.query.drops(plan.n_records))
-    worst = float(high - low) / window
+    own = compared_error(plan)
+    if own is None or not plan.rivals:
+        return part.text(
+            "How much others would err with the same promise depends on the data, too: it is not "
+            "compared, as nothing is assumed of them."
+        )
     part.table(
-        [
-            ("this plan, under its assumption", f"{plan.privacy_rmse:.4g}"),
-            ("Laplace or Gaussian noise to global sensitivity", _global(budget, worst)),
-        ],
-        header=("error by privacy", "value"),
-        caption=f"Both for {budget!r}. Ordinary noise has to cover the worst data set: one record "
-        f"moves the statistic by up to {worst:.4g}. Smooth sensitivity pays for data sets near "
-        "the one at hand.",
+        [("this plan", f"{own:.4g}"), *((r.name, f"{r.error:.4g}") for r in plan.rivals)],
+        header=("what is released", "root mean square error"),
+        caption=f"{rivals_words(plan)}. Under the assumption. The others spend all of "
+        f"{plan.guarantee!r} on the value. Ordinary noise has to cover the worst data set; smooth "
+        "sensitivity and the exponential mechanism pay for data sets near the one at hand.",
     )
-    return part
-
-
-def _global(guarantee: Guarantee, sensitivity: float) -> str:
-    """Return the standard deviation of the standard mechanism at a global sensitivity."""
-    if isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon > 0:
-        return f"{math.sqrt(2) * sensitivity / guarantee.epsilon:.4g}"
-    if isinstance(guarantee, ZCDP | TruncatedCDP):
-        return f"{sensitivity / math.sqrt(2 * float_of(guarantee.exact_rho)):.4g}"
-    if isinstance(guarantee, GaussianDP):
-        return f"{sensitivity / float_of(guarantee.exact_mu):.4g}"
-    return "none"
+    return part.text(verdict_words(plan)) if verdict_words(plan) else part

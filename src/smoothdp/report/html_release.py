@@ -20,7 +20,9 @@ from smoothdp.sources import Source
 from smoothdp.text import number_up, percent_text, upper_text
 
 _NEEDED = ("value", "guarantee", "mechanism", "n_records")
-_KNOWN = {*_NEEDED, "claim", "interval", "confidence", "covers", "missing", "version"}
+_KNOWN = {
+    *(*_NEEDED, "statistic", "claim", "interval", "confidence", "covers", "missing", "version")
+}
 
 
 def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport:
@@ -46,10 +48,14 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
     fields = _read(text)
     claim = _claim(fields)
     rows = [("value", _number(fields["value"]))]
+    if "statistic" in fields:
+        rows.append(("which is, with noise", str(fields["statistic"])))
     if "interval" in fields:
         low, high = (_number(end) for end in fields["interval"])
-        words = f"{percent_text(float(fields['confidence']))}, covers {fields['covers']}"
-        rows.append(("error bars", f"{low} to {high} ({words})"))
+        sure = percent_text(float(fields["confidence"]))
+        sure = f"about {sure}" if "(nominal)" in str(fields["covers"]) else f"at least {sure}"
+        words = f"covers, with probability {sure}, {fields['covers']}"
+        rows.append(("error bars", f"{low} to {high}: {words}"))
     rows += [
         ("records", f"{fields['n_records']}, public"),
         ("mechanism", str(fields["mechanism"])),
@@ -85,7 +91,7 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
     )
     return HtmlReport(
         title="What this release tells, and what it does not",
-        lead=f"{rows[0][1]}: {fields['mechanism']}.",
+        lead=f"{rows[0][1]}: {fields.get('statistic', fields['mechanism'])}.",
         sections=tuple(sections),
         summary={"value": fields["value"], "guarantee": str(fields["guarantee"])},
     )

@@ -21,11 +21,10 @@ Source: the notes on accuracy, sections 3 and 4.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
 from smoothdp.noise import (
     ArsinhNormal,
@@ -39,14 +38,13 @@ from smoothdp.noise.calibration.table import shipped_shape
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
-from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
+from smoothdp.queries import Median, Quantile, Query
 from smoothdp.queries.statistic import Statistic
 
 _BOUNDS_IN_SPREADS = 1e5
 _RANGE_IN_SPREADS = 2
 _LEAST_TRIM, _MOST_TRIM = 0.05, 0.45
 _LARGEST_SMOOTHING = 20.0
-_USEFUL = 15
 _DEAREST = 4 / 3
 """Truncated CDP: the largest factor of the noise that smoothing may cost, as for zCDP at .6 e."""
 
@@ -202,32 +200,6 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
             return ArsinhNormal
         return ArsinhNormal if ratio <= 0.5 else Log1pNormal
     return PolyPlace
-
-
-def warn_if_useless(query: Statistic, guarantee: Guarantee, n_records: int | None) -> None:
-    """Warn where n min(q, 1 - q) epsilon < 15: noise of the order of the bounds is likely."""
-    if isinstance(query, Median):
-        q = Fraction(1, 2)
-    elif isinstance(query, Quantile):
-        q = query.q
-    elif isinstance(query, Minimum | Maximum):
-        q = Fraction(isinstance(query, Maximum))
-    else:
-        return
-    assert n_records is not None  # n is public
-    strength = float(n_records * min(q, 1 - q)) * Rule.of(guarantee).epsilon
-    if strength < _USEFUL:
-        warnings.warn(
-            explain(
-                f"n min(q, 1 - q) epsilon of at least {_USEFUL}, for noise far below the bounds",
-                f"{strength:.3g} with n={n_records}, q={float(q):g}, "
-                f"epsilon={Rule.of(guarantee).epsilon:.4g}",
-                "Expect noise of the order of the bounds, or take more records, a larger "
-                "epsilon, or a quantile nearer to the median",
-            ),
-            PrivacyWarning,
-            stacklevel=3,
-        )
 
 
 def _side(query: Median | Quantile, n_records: int) -> int:

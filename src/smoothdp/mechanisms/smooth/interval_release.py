@@ -19,9 +19,10 @@ class IntervalRelease(Release[float | int]):
 
     Attributes:
         interval: (lower, upper), within the bounds of the statistic.
-        confidence: the probability with which it covers, over the noise (and over the sample,
-            if it covers more than the statistic of the data).
-        covers: what it covers, in words.
+        confidence: the least probability with which it covers, over the noise; where it covers
+            more than a statistic of the data, over noise and sample, and nominally.
+        covers: what it covers, in words: for a median or quantile of these records the mean of
+            the window that stands in for it, not the plain quantile.
 
     >>> from smoothdp.mechanisms.release_statistic import release
     >>> from smoothdp.privacy import PureDP

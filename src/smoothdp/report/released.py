@@ -1,0 +1,27 @@
+"""What a released number is, in words that stand beside it."""
+
+from __future__ import annotations
+
+from smoothdp.mechanisms.smooth.defaults import resolve_window
+from smoothdp.mechanisms.smooth.statistic_words import value_words
+from smoothdp.privacy import Guarantee
+from smoothdp.queries import Query
+
+
+def released_words(
+    query: Query, *, guarantee: Guarantee, n_records: int, error_bars: bool = False
+) -> str:
+    """Return which statistic `sd.release` or a plan has released, its default window resolved.
+
+    Args:
+        query: as it was given to the release. guarantee: of the release. n_records: n, public.
+        error_bars: whether the release had a confidence, which makes the default window longer.
+
+    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
+    >>> released_words(Median((0, 9)), guarantee=PureDP(1), n_records=1001)
+    'the mean of the 13 middle values, in place of the median; each value clamped to [0, 9]'
+    """
+    return value_words(
+        resolve_window(query, guarantee, n_records, error_bars=error_bars), n_records
+    )
