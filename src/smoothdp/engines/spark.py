@@ -283,7 +283,7 @@ def opened_counts(
 
 
 def _split(batches: Iterator[Any]) -> Iterator[Any]:
-    from smoothdp.engines.opened_counts import split_slots
+    from smoothdp.services.envelope import split_slots
 
     for batch in batches:
         slots = [slot for part in batch.column(0).to_pylist() for slot in split_slots(part or b"")]
