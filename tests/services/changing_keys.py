@@ -1,7 +1,12 @@
-"""A shuffler that wants several ciphertexts of one report, and a user who sends again and again."""
+"""A shuffler that wants several ciphertexts of one report, and a user who sends again and again.
+
+Then the real analyser, on the batch that such a shuffler makes.
+"""
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -9,13 +14,17 @@ from typing import Any
 
 import httpx
 
+from smoothdp.services.analyzer_tables import INVALID, REPEATED
+from smoothdp.services.batch import BatchHeader
 from smoothdp.services.calls import ServiceError, submit
 from smoothdp.services.client import Client
+from smoothdp.services.create import create_task
 from smoothdp.services.envelope import Header, open_envelope
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.outcomes import OutcomeStore
+from smoothdp.services.release import read_result, release_counted
 from smoothdp.services.task import Task
-from tests.services.world import WINDOW
+from tests.services.world import KEY, WINDOW, World, hash_parts
 
 LOST = 0
 
@@ -69,3 +78,48 @@ def press(
             with suppress(ServiceError):
                 submit(client, datum, http=http, token="t", window=WINDOW, pause=lambda _: None)
             store.close()
+
+
+def polled() -> Task:
+    """Return a task of 200 users, of whom 20 may be dishonest."""
+    return create_task(
+        "boolean_sum", epsilon="1", delta="1e-6", min_batch=200, analyzer_key=KEY.public
+    )
+
+
+def check_copies_count_once(directory: Path, copies: list[bytes]) -> None:
+    """Let the analyser take a batch of 200 slots, some of which were got from one user."""
+    directory.mkdir(exist_ok=True)
+    others = ChangingKeys(refusals=0)
+    store = OutcomeStore(directory / "others.sqlite")
+    with others.http() as http:
+        for user in range(200 - len(copies)):
+            client = Client(polled(), store, name=f"{user}")
+            submit(client, user % 2, http=http, token="t", window=WINDOW)
+    store.close()
+    slots = [*copies, *(slots for _, slots in others.bundles)]
+    random.Random(0).shuffle(slots)
+    data, batch_id = b"".join(slots), b"b" * 16
+    header = BatchHeader(1, polled().task_id, batch_id, WINDOW, 200, 200, hash_parts([data]))
+    world = World(directory, polled())
+    assert world.analyzer.put_batch(batch_id, header.encode()) == 201
+    assert world.analyzer.put_part(batch_id, 0, data) == 201
+    world.analyzer.count_complete()
+    release_counted(world.analyzer)
+    status, body = read_result(world.analyzer, world.task.task_id, WINDOW)
+    tally, document = world.analyzer.tallies(batch_id), json.loads(body)
+    world.close()
+    assert tally[0] + tally[1] == 200 - len(copies) + 1
+    assert tally[REPEATED] == len(copies) - 1
+    assert tally.get(INVALID, 0) == 0
+    if len(copies) > 21:
+        assert status == 403
+        assert document["state"] == "QUARANTINED"
+        shown = len(copies) - 1
+        assert f"at least {shown} users sent slots that are not genuine" in document["reason"]
+    else:
+        # No more than the task takes for dishonest: counted once, and said.
+        assert status == 200
+        assert document["repeated_slots"] == len(copies) - 1
+        assert document["honest_users_assumed"] == 180
+        assert f"{len(copies) - 1} slots were not genuine" in document["warning"]
