@@ -20,7 +20,7 @@ export const WORDS = {
   429: "An answer was already sent with this link from another browser.",
 };
 
-const OVER =
+export const OVER =
   "An answer was given here before, for a time that this device took to be over: what was sent is " +
   "not kept any more, and is not made anew. Nothing was sent now.";
 

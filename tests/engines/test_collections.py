@@ -171,10 +171,11 @@ def test_a_retry_gives_the_same(protocol: Any, kinds: list[Any]) -> None:
         for parts in (1, 3):
             order = source.permutation(N)
             split = [[order[rows], data[order[rows]]] for rows in np.array_split(range(N), parts)]
-            counts = randomized_counts(
-                run_here(split), protocol, key=KEY, column="x", window=3
-            ).messages
-            found.add(tuple(counts.tolist()))
+            for users in ("check", "unique"):
+                counts = randomized_counts(
+                    run_here(split), protocol, key=KEY, column="x", window=3, users=users
+                ).messages
+                found.add(tuple(counts.tolist()))
     assert len(found) == 1
 
 
@@ -188,7 +189,7 @@ def test_nothing_that_tells_collections_apart_has_a_default() -> None:
 
 
 def test_names_of_jobs_are_apart() -> None:
-    protocols = [
+    protocols: list[Any] = [
         BooleanSum(9, expected_random_users=3),
         BooleanSum(9, expected_random_users="3.5"),
         BooleanSum(10, expected_random_users=3),
@@ -219,7 +220,7 @@ def test_all_small_data_have_marks_of_their_own() -> None:
     """All 3^4 data of four users, in any order: equal marks are equal data."""
     protocol = Histogram(4, n_bins=3, omission_probability="0.3")
     work = MarkRows(protocol, KEY, b"job", with_users=True)
-    marks = {}
+    marks: dict[tuple[int, ...], int] = {}
     for data in itertools.product(range(3), repeat=4):
         rows = list(enumerate(data))
         for order in itertools.permutations(rows):

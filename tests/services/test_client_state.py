@@ -16,6 +16,7 @@ import pytest
 
 from smoothdp.cli.main import main
 from smoothdp.errors import InvalidData
+from smoothdp.services.calls import submit
 from smoothdp.services.client import Client
 from smoothdp.services.envelope import Header, inner_info, open_envelope, open_slot
 from smoothdp.services.hybrid import PrivateKey
@@ -245,6 +246,30 @@ def test_the_command_in_another_folder_sends_the_same(
     assert len(set(seen)) == len(windows)
     assert party.shuffler.totals()["accepted"] == len(windows)
     party.shuffler.storage.close()
+
+
+def test_the_command_under_changing_keys_sends_one_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused from every folder, it still gives a dishonest shuffler one set of slots."""
+    written = write_parties(tmp_path / "t", small_task(min_batch=10), KEY)
+    (tmp_path / "token").write_text(issue_tokens(written.shuffler, 1)[0])
+    shuffler = ChangingKeys(refusals=100)
+    monkeypatch.setattr("smoothdp.services.connect", lambda _: shuffler.http())
+    monkeypatch.setattr(
+        submit, "__kwdefaults__", {**(submit.__kwdefaults__ or {}), "pause": lambda _: None}
+    )
+    monkeypatch.setattr(Client, "window_now", lambda _: 77)
+    for number in range(4):
+        place = tmp_path / f"{number}"
+        place.mkdir()
+        monkeypatch.chdir(place)
+        known = ["--task", "../t", "--shuffler", "https://x", "--token-file", "../token"]
+        with pytest.raises(SystemExit):
+            main(["submit", str(number % 2), *known])
+        assert capsys.readouterr().err.startswith("Error: Expected ")
+    assert len(set(shuffler.envelopes)) == 20
+    assert len(set(shuffler.bundles)) == 1
 
 
 def test_the_state_is_its_users_alone(state_home: Path) -> None:

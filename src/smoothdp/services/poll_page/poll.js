@@ -69,6 +69,7 @@
   // src/client.js
   var client_exports = {};
   __export(client_exports, {
+    OVER: () => OVER,
     WORDS: () => WORDS,
     envelopeFor: () => envelopeFor,
     isClosed: () => isClosed,
@@ -3700,9 +3701,8 @@
       send(poll);
     });
     const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
-    tell(
-      earlier ? "An answer was randomised here for this link already; sending again sends the same report." : "Nothing has been sent yet."
-    );
+    const same = "An answer was randomised here for this link already; sending again sends the same report.";
+    tell(!earlier ? "Nothing has been sent yet." : earlier.slots ? same : OVER);
     await update(poll);
     $("poll").hidden = false;
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
