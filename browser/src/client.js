@@ -1,7 +1,7 @@
-/** The client: checks the task, randomises once per window, and sends the same again. */
+/** The client: checks the task, randomises and seals once per window, and sends the same again. */
 
 import { fromHex, toHex } from "./bytes.js";
-import { REPORT_ID_BYTES, sealEnvelope } from "./envelope.js";
+import { REPORT_ID_BYTES, sealEnvelope, sealValues } from "./envelope.js";
 import { fraction, ratio } from "./fractions.js";
 import { SUITE } from "./hybrid.js";
 import * as outcomes from "./outcomes.js";
@@ -19,6 +19,10 @@ export const WORDS = {
   425: "This poll is not open yet, or the clock of this device is wrong.",
   429: "An answer was already sent with this link from another browser.",
 };
+
+export const OVER =
+  "An answer was given here before, for a time that this device took to be over: what was sent is " +
+  "not kept any more, and is not made anew. Nothing was sent now.";
 
 /** Why this browser cannot take part, or an empty string. */
 export function obstacle(scope = globalThis) {
@@ -64,23 +68,35 @@ export function paidWindows(task) {
 export const isClosed = (task, results) =>
   new Set(results.map((result) => result.window)).size >= paidWindows(task);
 
-/** The bytes to send for a window: the same until the shuffler's key changes. */
+/**
+ * The bytes to send for a window: the same until the shuffler's key changes.
+ *
+ * Under another key they hold the same slots, which are sealed once and stored before anything is
+ * sent: sealed anew, one answer would be several to whoever counts.
+ */
 export async function envelopeFor({ task, taskId, token, window, datum, keyId, outerKey }) {
   const place = { taskId, window, token };
   await outcomes.forgetBefore(taskId, window);
   let kept = await outcomes.find(place);
-  if (!kept) {
-    const fresh = { reportId: randomBytes(REPORT_ID_BYTES), values: randomize(task, datum) };
-    kept = await outcomes.keep(place, fresh);
-  }
-  if (kept.envelope && kept.keyId === keyId) return kept.envelope;
-  const innerKey = fromHex(task.analyzer_key);
+  if (!kept) kept = await outcomes.keep(place, await draw({ task, taskId, window, datum }));
+  if (!kept.slots) throw new Error(OVER);
+  const sealedTo = toHex(outerKey);
+  if (kept.envelope && kept.keyId === keyId && kept.sealedTo === sealedTo) return kept.envelope;
+  const { reportId, slots } = kept;
   const envelope = await sealEnvelope({
-    keyId, outerKey, innerKey, taskId: fromHex(taskId), window,
-    reportId: kept.reportId, values: kept.values,
+    keyId, outerKey, taskId: fromHex(taskId), window, reportId, slots,
   });
-  await outcomes.replace(place, { ...kept, keyId, envelope });
+  await outcomes.replace(place, { reportId, slots, keyId, sealedTo, envelope });
   return envelope;
+}
+
+/** A new report: the one place where answers are randomised and slots are sealed. */
+async function draw({ task, taskId, window, datum }) {
+  const values = randomize(task, datum);
+  const slots = await sealValues({
+    innerKey: fromHex(task.analyzer_key), taskId: fromHex(taskId), window, values,
+  });
+  return { reportId: randomBytes(REPORT_ID_BYTES), slots };
 }
 
 /** Send a datum once; throws an Error whose message is for the participant. */

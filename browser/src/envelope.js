@@ -16,15 +16,21 @@ export const envelopeBytes = (slots) =>
 
 const innerInfo = (taskId, window) => concat(INNER, taskId, number(window, 4));
 
-export async function sealEnvelope({ keyId, outerKey, innerKey, taskId, window, reportId, values }) {
-  const header = concat(
-    number(VERSION, 1), number(keyId, 1), number(values.length, 2), taskId, number(window, 4),
-  );
+/** The inner layer: one slot of 52 bytes per value or dummy, joined. */
+export async function sealValues({ innerKey, taskId, window, values }) {
   const info = innerInfo(taskId, window);
   const slots = [];
   for (const value of values) slots.push(await seal(innerKey, number(value, 4), info));
-  const bundle = concat(reportId, ...slots);
-  return concat(header, await seal(outerKey, bundle, concat(OUTER, header)));
+  return concat(...slots);
+}
+
+/** The outer layer around slots that are sealed already. */
+export async function sealEnvelope({ keyId, outerKey, taskId, window, reportId, slots }) {
+  const count = slots.length / SLOT_BYTES;
+  const header = concat(
+    number(VERSION, 1), number(keyId, 1), number(count, 2), taskId, number(window, 4),
+  );
+  return concat(header, await seal(outerKey, concat(reportId, slots), concat(OUTER, header)));
 }
 
 /** Throws unless the bytes are an envelope sealed to this key. For tests: a client never opens. */

@@ -1,7 +1,8 @@
 /**
- * What was randomised, kept until its window is over: drawing again would tell more.
+ * Sealed reports, kept until their window is over: drawing or sealing again would tell more.
  *
- * One person is one token, of which the hash is kept: several may share a browser.
+ * One person is one token, of which the hash is kept: several may share a browser. Of a window that
+ * is over it is kept that there was a report, so that a wrong clock makes no second one.
  */
 
 import { toHex } from "./bytes.js";
@@ -46,7 +47,9 @@ async function inStore(work) {
 
 /** The place of an outcome: by window first, so that those which are over lie together. */
 async function keyOf({ taskId, window, token }) {
-  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
+  // However it was typed: a service reads hexadecimal in capitals or with spaces as the same.
+  const same = token.replace(/\s/g, "").toLowerCase();
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(same));
   return [taskId, window, toHex(new Uint8Array(hash))];
 }
 
@@ -55,7 +58,7 @@ export async function find(place) {
   return inStore((store) => request(store.get(key)));
 }
 
-/** Keep an outcome unless there is one; return the one that counts, on disk by then. */
+/** Keep a report unless there is one; return the one that counts, on disk by then. */
 export async function keep(place, fresh) {
   const key = await keyOf(place);
   return inStore(async (store) => {
@@ -66,11 +69,17 @@ export async function keep(place, fresh) {
   });
 }
 
+/** Keep another envelope of a report, unless it was destroyed meanwhile. */
 export async function replace(place, outcome) {
   const key = await keyOf(place);
-  return inStore((store) => request(store.put(outcome, key)));
+  return inStore(async (store) => {
+    if ((await request(store.get(key)))?.slots) await request(store.put(outcome, key));
+  });
 }
 
-/** Destroy the outcomes of windows that are over, of all tokens. */
+/** Destroy the reports of windows that are over, of all tokens. */
 export const forgetBefore = (taskId, window) =>
-  inStore((store) => request(store.delete(IDBKeyRange.bound([taskId, 0], [taskId, window], false, true))));
+  inStore(async (store) => {
+    const over = IDBKeyRange.bound([taskId, 0], [taskId, window], false, true);
+    for (const key of await request(store.getAllKeys(over))) await request(store.put({}, key));
+  });

@@ -1,7 +1,7 @@
 /** The poll page: question, what is known about you, answer, result. */
 
 import { chart } from "./chart.js";
-import { isClosed, obstacle, readTask, submit, windowAt } from "./client.js";
+import { isClosed, obstacle, OVER, readTask, submit, windowAt } from "./client.js";
 import { find } from "./outcomes.js";
 import { captionOf, guaranteeOf, rounded, rowsOf, termsOf } from "./results.js";
 import { privacyWords } from "./words.js";
@@ -53,11 +53,9 @@ async function prepare() {
     send(poll);
   });
   const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
-  tell(
-    earlier
-      ? "An answer was randomised here for this link already; sending again sends the same report."
-      : "Nothing has been sent yet.",
-  );
+  const same =
+    "An answer was randomised here for this link already; sending again sends the same report.";
+  tell(!earlier ? "Nothing has been sent yet." : earlier.slots ? same : OVER);
   await update(poll);
   $("poll").hidden = false;
   setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);

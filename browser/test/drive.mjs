@@ -38,6 +38,10 @@ try {
     say("text", { text: await page.innerText("body") });
   } else if (job.evaluate) {
     say("evaluated", { value: await page.evaluate(`(async () => { ${job.evaluate} })()`) });
+    for (const code of job.reloaded ?? []) {
+      await page.reload();
+      say("evaluated", { value: await page.evaluate(`(async () => { ${code} })()`) });
+    }
   } else if (job.expect) {
     await page.waitForFunction((w) => document.getElementById("status").textContent.includes(w), job.expect);
     say("status", { text: await page.textContent("#status"), form: await page.isVisible("#form"), result: await page.isVisible("#result") });
@@ -114,6 +118,6 @@ function stored(page) {
     if (!opened.objectStoreNames.contains("outcomes")) return "";
     const all = opened.transaction("outcomes").objectStore("outcomes").getAll();
     await new Promise((done) => { all.onsuccess = done; });
-    return JSON.stringify(all.result.map(({ values, keyId }) => ({ values, keyId })));
+    return JSON.stringify(all.result.map(({ slots, ...more }) => ({ slots: slots?.length ?? 0, fields: Object.keys(more) })));
   });
 }

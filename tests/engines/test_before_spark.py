@@ -182,7 +182,9 @@ def test_a_refusal_does_not_repeat_a_user() -> None:
     protocol = BooleanSum(2, expected_random_users=1)
     users = np.array([1.5, 77.25])
     with pytest.raises(InvalidData, match="got one of type float") as found:
-        randomized_counts(run_here([[users, np.array([0, 1])]]), protocol, key=bytes(32))
+        randomized_counts(
+            run_here([[users, np.array([0, 1])]]), protocol, key=bytes(32), column="x", window=0
+        )
     assert "1.5" not in str(found.value)
 
 
@@ -191,4 +193,4 @@ def test_windows_that_are_none(window: Any) -> None:
     protocol = BooleanSum(2, expected_random_users=1)
     run = run_here([[np.arange(2), np.array([0, 1])]])
     with pytest.raises(InvalidParameter, match="window"):
-        randomized_counts(run, protocol, key=bytes(32), window=window)
+        randomized_counts(run, protocol, key=bytes(32), column="x", window=window)

@@ -23,6 +23,7 @@ from smoothdp.engines import (
     summarize_column,
 )
 from smoothdp.engines.codes import codes_of, values_of
+from smoothdp.engines.collection import MarkRows, job_name, noise_name
 from smoothdp.engines.keyed_random import new_key
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.queries import (
@@ -193,15 +194,16 @@ def test_other_bad_input() -> None:
 
 def test_keyed_words_are_the_first_of_each_users_bits() -> None:
     users = [0, 1, "1", b"1", -5, 2**70, "ä"]
-    words = keyed_words(users, key=KEY, window=3)
-    assert words.tolist() == [KeyedRandom(KEY, window=3, user=u).bits(64) for u in users]
+    words = keyed_words(users, key=KEY, collection=b"3")
+    assert words.tolist() == [KeyedRandom(KEY, collection=b"3", user=u).bits(64) for u in users]
     assert len(set(words.tolist())) == len(users)
-    assert set(words.tolist()).isdisjoint(keyed_words(users, key=KEY, window=4).tolist())
-    assert set(words.tolist()).isdisjoint(keyed_words(users, key=new_key(), window=3).tolist())
+    assert set(words.tolist()).isdisjoint(keyed_words(users, key=KEY, collection=b"4").tolist())
+    other = keyed_words(users, key=new_key(), collection=b"3")
+    assert set(words.tolist()).isdisjoint(other.tolist())
 
 
 def test_keyed_bits_are_uniform_and_do_not_repeat() -> None:
-    words = keyed_words(range(40_000), key=KEY, window=0)
+    words = keyed_words(range(40_000), key=KEY, collection=b"0")
     for shift in (0, 8, 32, 56):
         counts = np.bincount(
             ((words >> np.uint64(shift)) & np.uint64(255)).astype(int), minlength=256
@@ -209,7 +211,7 @@ def test_keyed_bits_are_uniform_and_do_not_repeat() -> None:
         expected = len(words) / 256
         # 255 degrees of freedom: 400 is passed with probability 1e-8.
         assert ((counts - expected) ** 2 / expected).sum() < 400
-    source = KeyedRandom(KEY, window=0, user=1)
+    source = KeyedRandom(KEY, collection=b"0", user=1)
     blocks = [source.bits(512) for _ in range(50)]
     assert len(set(blocks)) == 50
 
@@ -226,18 +228,21 @@ def test_counts_are_those_of_every_user_once_however_they_are_split(
     protocol: Any, data: np.ndarray[Any, Any]
 ) -> None:
     users = np.array([f"user {i}" for i in range(600)])
+    job = job_name(protocol, column="x", window=2)
+    mark = MarkRows(protocol, KEY, job, with_users=False)([users, data]).data_mark
+    name = noise_name(job, mark, key=KEY)
     expected: Counter[int] = Counter()
     for user, datum in zip(users.tolist(), data.tolist(), strict=True):
         datum = int(datum) if isinstance(datum, bool) else datum
-        expected.update(protocol.randomize(datum, rng=KeyedRandom(KEY, window=2, user=user)))
+        expected.update(protocol.randomize(datum, rng=KeyedRandom(KEY, collection=name, user=user)))
     source = np.random.default_rng(0)
     for parts in (1, 5):
         run = run_here(split(source, users, data, parts=parts))
-        found = randomized_counts(run, protocol, key=KEY, window=2)
+        found = randomized_counts(run, protocol, key=KEY, column="x", window=2)
         assert dict(enumerate(found.messages.tolist())) == {
             value: expected[value] for value in range(len(found.messages))
         }
-        again = randomized_counts(run, protocol, key=KEY, window=2)
+        again = randomized_counts(run, protocol, key=KEY, column="x", window=2)
         assert again.messages.tolist() == found.messages.tolist()
     if not isinstance(protocol, Histogram):
         true = data.sum() * (protocol.n_bits if isinstance(protocol, RealSum) else 1)
@@ -249,7 +254,7 @@ def test_the_estimate_from_keyed_counts_is_unbiased() -> None:
     run = run_here([[np.arange(300), (np.arange(300) < 90).astype(int)]])
     found = [
         protocol.estimate_from_total(
-            int(randomized_counts(run, protocol, key=KEY, window=w).messages[1])
+            int(randomized_counts(run, protocol, key=KEY, column="x", window=w).messages[1])
         )
         for w in range(400)
     ]
@@ -260,15 +265,17 @@ def test_the_estimate_from_keyed_counts_is_unbiased() -> None:
 
 def test_bad_users_and_keys() -> None:
     protocol = BooleanSum(2, expected_random_users=1)
+    names: dict[str, Any] = {"column": "x", "window": 0}
     with pytest.raises(InvalidParameter, match="32 bytes"):
-        randomized_counts(run_here([]), protocol, key=b"short")
+        randomized_counts(run_here([]), protocol, key=b"short", **names)
+    names["key"] = KEY
     bad = np.array([1.5, 2.5])
     with pytest.raises(InvalidData, match="named by"):
-        randomized_counts(run_here([[bad, np.array([0, 1])]]), protocol, key=KEY)
+        randomized_counts(run_here([[bad, np.array([0, 1])]]), protocol, **names)
     with pytest.raises(InvalidData, match="n_users=2"):
-        randomized_counts(run_here([[np.arange(3), np.zeros(3, int)]]), protocol, key=KEY)
+        randomized_counts(run_here([[np.arange(3), np.zeros(3, int)]]), protocol, **names)
     with pytest.raises(InvalidData):
-        randomized_counts(run_here([[np.arange(2), np.array([0, 2])]]), protocol, key=KEY)
+        randomized_counts(run_here([[np.arange(2), np.array([0, 2])]]), protocol, **names)
 
 
 # ---- categories --------------------------------------------------------------------------

@@ -132,7 +132,12 @@ def test_randomise_and_count(session: Any, folder: Path, columns: dict[str, Any]
     protocol = BooleanSum(ROWS, expected_random_users=ROWS // 100)
     names = {"user": "user", "datum": "smokes"}
     here = randomized_counts(
-        run_here([[columns["user"], columns["smokes"]]]), protocol, key=KEY, window=4
+        run_here([[columns["user"], columns["smokes"]]]),
+        protocol,
+        key=KEY,
+        column="smokes",
+        window=4,
+        users="unique",
     )
     there = spark.randomized_counts(
         failing(session, folder), protocol, **names, key=KEY, window=4, users="unique"
@@ -160,25 +165,49 @@ def test_a_second_computation_is_not_a_second_randomisation(session: Any) -> Non
     sums = {lazy.groupBy().sum("bit").collect()[0][0] for _ in range(3)}
     assert len(sums) > 1
     protocol = BooleanSum(100_000, expected_random_users=20_000)
+    names: dict[str, Any] = {"user": "user", "datum": "bit", "key": KEY}
     totals = {
         int(
-            spark.randomized_counts(
-                frame.repartition(parts), protocol, user="user", datum="bit", key=KEY
-            ).messages[1]
+            spark.randomized_counts(frame.repartition(parts), protocol, **names, window=0).messages[
+                1
+            ]
         )
         for parts in (1, 3, 7)
     }
     assert len(totals) == 1
-    other = spark.randomized_counts(frame, protocol, user="user", datum="bit", key=KEY, window=1)
+    other = spark.randomized_counts(frame, protocol, **names, window=1)
     assert int(other.messages[1]) not in totals
+    with pytest.raises(InvalidData, match="the same rows in every pass"):
+        spark.randomized_counts(lazy, protocol, **names, window=0)
+
+
+def test_two_columns_with_one_key(session: Any) -> None:
+    """The difference is noise, also for columns that are equal, and where one row is another."""
+    frame = session.range(20_000).selectExpr(
+        "id AS user", "id % 2 AS a", "id % 2 AS b", "IF(id = 7, 0, id % 2) AS c"
+    )
+    protocol = BooleanSum(20_000, expected_random_users=4000)
+    changed = frame.selectExpr("user", "c AS a")
+    totals = [
+        int(
+            spark.randomized_counts(
+                source, protocol, user="user", datum=datum, key=KEY, window=0
+            ).messages[1]
+        )
+        for source, datum in ((frame, "a"), (frame, "b"), (changed, "a"))
+    ]
+    # The deviation of a difference is 60; each of the three is below 4 with probability .05.
+    assert max(abs(totals[i] - totals[j]) for i, j in ((0, 1), (0, 2), (1, 2))) > 4
 
 
 def test_real_numbers_are_randomised_as_here(session: Any) -> None:
     frame = session.range(500).selectExpr("concat('u', id) AS user", "id / 500.0D AS x")
     protocol = RealSum(500, expected_random_users=50, n_bits=4)
-    there = spark.randomized_counts(frame, protocol, user="user", datum="x", key=KEY)
+    there = spark.randomized_counts(frame, protocol, user="user", datum="x", key=KEY, window=0)
     users = np.array([f"u{i}" for i in range(500)])
-    here = randomized_counts(run_here([[users, np.arange(500) / 500]]), protocol, key=KEY)
+    here = randomized_counts(
+        run_here([[users, np.arange(500) / 500]]), protocol, key=KEY, column="x", window=0
+    )
     assert there.messages.tolist() == here.messages.tolist()
 
 
@@ -236,12 +265,12 @@ def test_bad_frames(session: Any, folder: Path) -> None:
     twice = frame.selectExpr("0 AS user", "smokes")
     protocol = BooleanSum(10, expected_random_users=5)
     with pytest.raises(InvalidData, match="one row per user"):
-        spark.randomized_counts(twice, protocol, user="user", datum="smokes", key=KEY)
+        spark.randomized_counts(twice, protocol, user="user", datum="smokes", key=KEY, window=0)
     bad: tuple[Any, ...] = ("Check", "none", None, True)
     for users in bad:
         with pytest.raises(InvalidParameter, match="users='check' or users='unique'; got users="):
             spark.randomized_counts(
-                twice, protocol, user="user", datum="smokes", key=KEY, users=users
+                twice, protocol, user="user", datum="smokes", key=KEY, window=0, users=users
             )
     for column, words in (
         ("array(user)", r"array<bigint>"),

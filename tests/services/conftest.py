@@ -12,6 +12,14 @@ from tests.services.postgres_server import PostgresServer
 from tests.services.storages import POSTGRESQL, SQLITE, Current
 from tests.services.world import World
 
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that `smoothdp submit` keeps its state in: another one for each test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
 STORAGES = [SQLITE, pytest.param(POSTGRESQL, marks=pytest.mark.slow)]
 
 

@@ -20,6 +20,8 @@ import pytest
 from smoothdp.services.envelope import DUMMY, inner_info, open_envelope, open_slot
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.poll_demo import poll_on_loopback
+from tests.services.changing_keys import check_copies_count_once
+from tests.services.page_attack import SERVICE, bundles
 from tests.services.world import small_task
 
 pytestmark = pytest.mark.slow
@@ -145,9 +147,10 @@ def test_answer_submit_and_see_the_result(
         end = step(process, "end")
         assert end["hosts"] == [poll.link.split("/")[2]]
         assert end["problems"] == []
-        # What is kept is the outcome of randomising alone.
+        # What is kept is sealed: neither the answer nor what it was randomised to.
         (kept,) = json.loads(end["stored"])
-        assert len(kept["values"]) == poll.task.slots
+        assert kept["slots"] == 52 * poll.task.slots
+        assert sorted(kept["fields"]) == ["envelope", "keyId", "reportId", "sealedTo"]
     assert (tmp_path / "question.png").stat().st_size > 10_000
     assert (tmp_path / "result.png").stat().st_size > 10_000
 
@@ -197,15 +200,19 @@ def test_73_what_the_browser_seals_opens_here(browser: str, link: str) -> None:
         browser,
         link,
         f"""
-        const {{ fromHex, toHex, sealEnvelope }} = smoothdp;
-        const fields = {{ keyId: 200, outerKey: fromHex("{outer.public.to_bytes().hex()}"),
-          innerKey: fromHex("{inner.public.to_bytes().hex()}"), taskId: new Uint8Array(32).fill(9),
-          window: 4294967295, reportId: new Uint8Array(16).fill(5), values: {values} }};
-        const envelope = toHex(await sealEnvelope(fields));
+        const {{ fromHex, toHex, sealEnvelope, sealValues }} = smoothdp;
+        const at = {{ taskId: new Uint8Array(32).fill(9), window: 4294967295 }};
+        const inner = {{ ...at, innerKey: fromHex("{inner.public.to_bytes().hex()}"),
+          values: {values} }};
+        const outer = {{ ...at, keyId: 200, outerKey: fromHex("{outer.public.to_bytes().hex()}"),
+          reportId: new Uint8Array(16).fill(5), slots: await sealValues(inner) }};
+        const envelope = toHex(await sealEnvelope(outer));
         const weak = [];
         for (const key of ["00".repeat(32), "01" + "00".repeat(31), "ff"]) {{
-          const sealing = sealEnvelope({{ ...fields, outerKey: fromHex(key) }});
+          const sealing = sealEnvelope({{ ...outer, outerKey: fromHex(key) }});
           await sealing.then(() => weak.push(key), () => 0);
+          const slot = sealValues({{ ...inner, innerKey: fromHex(key) }});
+          await slot.then(() => weak.push(key), () => 0);
         }}
         return {{ envelope, weak }};
         """,
@@ -359,6 +366,42 @@ def test_a_retry_sends_the_same_and_another_answer_changes_nothing(browser: str,
     assert "link" in found["refused"]
     assert "does not answer" in found["away"]
     assert "not those of its name" in found["other"]
+
+
+def test_copies_collected_under_many_keys_count_once(
+    browser: str, link: str, tmp_path: Path
+) -> None:
+    """With the browser's own storage, and the page loaded anew in between."""
+    code = (
+        f"let first = %d; {SERVICE} for (let i = 0; i < 10; i++) await press(i % 2); return sent;"
+    )
+    first, again = (code.replace("%d", number) for number in ("0", "50"))
+    with driven(browser, link=link, evaluate=first, reloaded=[again]) as process:
+        sent = [line for _ in range(2) for line in step(process, "evaluated")["value"]]
+        step(process, "end")
+    assert len({text for _, text in sent}) == 100
+    got = bundles(sent)
+    check_copies_count_once(tmp_path, [slots for _, slots in got])
+    assert len(set(got)) == 1
+
+
+def test_tabs_at_once_and_clocks_that_were_wrong(browser: str, link: str) -> None:
+    found = evaluated(
+        browser,
+        link,
+        f"let first = 0; {SERVICE}"
+        """
+        await Promise.all([press(0), press(1), press(0, " AB")]);
+        const together = sent.length;
+        await press(1, "ab", now + 4);
+        const said = await press(1);
+        return { sent: sent.slice(0, together), after: sent.length - together, said };
+        """,
+    )
+    assert len(found["sent"]) == 15
+    assert len(set(bundles(found["sent"]))) == 1
+    assert found["after"] == 5
+    assert "Nothing was sent now" in found["said"]
 
 
 def test_a_browser_without_webcrypto_gets_one_message(browser: str, link: str) -> None:

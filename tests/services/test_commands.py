@@ -139,8 +139,6 @@ def failing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*SUBMIT, "--task", "text"], "canonical"),
         ([*SUBMIT, "--task", "nowhere"], "nowhere"),
         ([*SUBMIT, "--shuffler", "x"], "address"),
-        ([*SUBMIT, "--outcomes", "text"], "text"),
-        ([*SUBMIT, "--outcomes", "no/such/place"], "no/such/place"),
         (RESULTS, NOBODY),
         ([*RESULTS, "--wait", "nan"], "got nan"),
         ([*RESULTS, "--wait", "0.2"], "after 0.2 seconds"),
@@ -311,10 +309,9 @@ def test_results_wait_and_say_that_there_are_none(
             main(asking)
         assert caught.value.code == 3
         capsys.readouterr()
-        for user, token in enumerate(issue_tokens(place / "t/shuffler", 10)):
+        for token in issue_tokens(place / "t/shuffler", 10):
             Path("token").write_text(token + "\n")
-            arguments = [*SUBMIT, "--shuffler", url, "--outcomes", f"o{user}"]
-            main(arguments)
+            main([*SUBMIT, "--shuffler", url])
         said = capsys.readouterr().out
         assert said.count("Accepted for window") == 10
         windows = {int(line.split()[-1].rstrip(".")) for line in said.splitlines()}

@@ -228,4 +228,4 @@ def test_a_retry_never_draws_again(world: World) -> None:
     found = world.outcomes.get(world.task.task_id, WINDOW, "u")
     assert kept is not None
     assert found is not None
-    assert (found.values, found.report_id) == (kept.values, kept.report_id)
+    assert (found.slots, found.report_id) == (kept.slots, kept.report_id)

@@ -64,6 +64,7 @@ def test_the_walk_through(tmp_path: Path) -> None:
         "PATH": path,
         "PYTHONPATH": source,
         "PLACE": str(tmp_path / "place"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
     }
     place, printed = tmp_path, []
     services: list[subprocess.Popen[str]] = []

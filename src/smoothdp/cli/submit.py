@@ -19,18 +19,12 @@ import click
     required=True,
     help="File with the client's token.",
 )
-@click.option(
-    "--outcomes",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default="outcomes.sqlite",
-    show_default=True,
-    help="File that keeps what was randomised, for retries.",
-)
-def submit(datum: str, task: Path, shuffler: str, token_file: Path, outcomes: Path) -> None:
+def submit(datum: str, task: Path, shuffler: str, token_file: Path) -> None:
     """Randomise DATUM, seal it and send it, once per window.
 
     A DATUM of "-" is read from the standard input, where other programs do not see it.
-    Calling it again in the same window sends the same report, whatever DATUM is then.
+    Calling it again in the same window sends the same report, whatever DATUM is then and from
+    whatever folder: the sealed report is kept under $XDG_STATE_HOME, by default ~/.local/state.
 
     \b
     Example:
@@ -41,7 +35,7 @@ def submit(datum: str, task: Path, shuffler: str, token_file: Path, outcomes: Pa
     datum = sys.stdin.readline().strip() if datum == "-" else datum
     agreed, token = services.read_task(task), services.read_token(token_file)
     with services.connect(shuffler) as http:
-        store = services.OutcomeStore(outcomes)
+        store = services.OutcomeStore.of_user()
         # One person is one token: several may share the file.
         client = services.Client(agreed, store, name=services.token_hash(token))
         window = client.window_now()

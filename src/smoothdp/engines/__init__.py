@@ -2,7 +2,7 @@
 
 Every job is a pure function of one partition and an associative, commutative merge, so that
 an engine may split the data as it likes and run a partition again. Nothing here draws
-randomness anew: what is random comes from a key, a user and a window (`keyed_random`).
+randomness anew: what is random comes from a key, a collection and a user (`keyed_random`).
 `run_here` runs a job on one machine; `smoothdp.engines.spark` runs it on Spark.
 """
 

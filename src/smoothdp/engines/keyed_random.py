@@ -1,4 +1,4 @@
-"""Randomness that is a function of a key, a user and a window: the same however often it runs.
+"""Randomness that is a function of a key, a collection and a user: the same however often it runs.
 
 An engine runs a task again when a machine is lost, and a lazy frame whenever it is read; fresh
 randomness would then randomise the same person twice, which is a second disclosure. Whoever
@@ -61,20 +61,29 @@ def user_bytes(user: Any) -> bytes:
     )
 
 
-def _base(key: bytes, window: int) -> Any:
+def _base(key: bytes, collection: bytes) -> Any:
+    if not isinstance(collection, bytes) or not collection:
+        raise InvalidParameter(
+            explain(
+                "collection, the bytes that name one",
+                "none" if isinstance(collection, bytes) else type(collection).__name__,
+                "Use collection.noise_name: without it, the noise of two collections cancels",
+            )
+        )
     base = hashlib.blake2b(key=check_key(key), digest_size=_BLOCK_BYTES, person=_PERSON)
-    base.update(_WORD.pack(window))
+    # Its length first: no name continues another.
+    base.update(_WORD.pack(len(collection)) + collection)
     return base
 
 
-def keyed_words(users: Iterable[Any], *, key: bytes, window: int) -> NDArray[np.uint64]:
+def keyed_words(users: Iterable[Any], *, key: bytes, collection: bytes) -> NDArray[np.uint64]:
     """Return the first 64-bit word of each user, an array: what `KeyedRandom.bits(64)` starts with.
 
-    >>> words = keyed_words(["ann", "bob"], key=b"k" * 32, window=0)
-    >>> int(words[1]) == KeyedRandom(b"k" * 32, window=0, user="bob").bits(64)
+    >>> words = keyed_words(["ann", "bob"], key=b"k" * 32, collection=b"tea, 2026")
+    >>> int(words[1]) == KeyedRandom(b"k" * 32, collection=b"tea, 2026", user="bob").bits(64)
     True
     """
-    base, tail = _base(key, window), _WORD.pack(0)
+    base, tail = _base(key, collection), _WORD.pack(0)
     found = bytearray()
     for user in users:
         one = base.copy()
@@ -84,18 +93,19 @@ def keyed_words(users: Iterable[Any], *, key: bytes, window: int) -> NDArray[np.
 
 
 class KeyedRandom:
-    """The random bits of one user in one window, as `Entropy`: for any protocol's `randomize`.
+    """The random bits of one user in one collection, as `Entropy`: for any protocol's `randomize`.
 
     Args:
         key: 32 bytes, secret.
-        window: a whole number, 0 to 2^64 - 1; another window gives independent bits.
+        collection: what the bits are for, as `collection.noise_name` says it: another name gives
+            independent bits, and the same one the same bits, which must not be used twice.
         user: the name of the user: a whole number, a text or bytes.
     """
 
     __slots__ = ("_base", "_block", "_rest", "_user")
 
-    def __init__(self, key: bytes, *, window: int, user: Any) -> None:
-        self._base = _base(key, window)
+    def __init__(self, key: bytes, *, collection: bytes, user: Any) -> None:
+        self._base = _base(key, collection)
         self._user = user_bytes(user)
         self._block = 0
         self._rest = b""

@@ -14,7 +14,7 @@ from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import exact_int
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
-from smoothdp.services.envelope import DUMMY, SLOT_BYTES, DecodeError, inner_info, open_slot
+from smoothdp.services.envelope import DUMMY, DecodeError, inner_info, open_slot
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.task import Task
 
@@ -107,11 +107,6 @@ def open_distinct(run: Run, *, key: PrivateKey, task: Task, window: int) -> dict
             )
         )
     return dict(sorted(found.items()))
-
-
-def split_slots(part: bytes) -> list[bytes]:
-    """Return the slots of a part of a batch; a rest that is no slot comes last, to be refused."""
-    return [part[at : at + SLOT_BYTES] for at in range(0, len(part), SLOT_BYTES)]
 
 
 def _add(a: Counter[int], b: Counter[int]) -> Counter[int]:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from operator import add
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.engines.collection import (
+    Marked,
+    MarkRows,
+    Summed,
+    job_name,
+    noise_name,
+    read_rows,
+    require_distinct,
+)
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.engines.keyed_random import KeyedRandom, check_key, keyed_words
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.parameters import exact_int
-from smoothdp.shuffle import BooleanSum, Histogram, RealSum
-from smoothdp.shuffle.user_data import read_bits
+from smoothdp.shuffle import BooleanSum, Histogram
 
 IntArray = NDArray[np.int64]
-_LAST_WINDOW = (1 << 64) - 1
+Users = Literal["check", "unique"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,69 +35,123 @@ class RandomizedCounts:
     messages: IntArray
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Randomized:
+    """Counts of messages, and the mark of the rows that they were made of."""
+
+    messages: IntArray
+    rows: Marked
+
+    def __add__(self, other: _Randomized) -> _Randomized:
+        return _Randomized(self.messages + other.messages, self.rows + other.rows)
+
+
 @dataclass(frozen=True)
 class _Randomize:
-    protocol: BooleanSum | RealSum | Histogram
-    key: bytes
-    window: int
+    marks: MarkRows
+    collection: bytes
 
-    def __call__(self, columns: Partition) -> RandomizedCounts:
+    def __call__(self, columns: Partition) -> _Randomized:
         users, data = columns
-        if isinstance(self.protocol, BooleanSum):
-            bits = read_bits(data)
-            words = keyed_words(users.tolist(), key=self.key, window=self.window)
-            ones = int(np.count_nonzero(bits ^ (words < np.uint64(self.protocol.threshold))))
-            return RandomizedCounts(len(bits), np.array([len(bits) - ones, ones]))
-        counts = np.zeros(n_values(self.protocol), dtype=np.int64)
+        protocol, key = self.marks.protocol, self.marks.key
+        rows = read_rows(protocol, data)
+        marked = self.marks.mark(users.tolist(), rows)
+        if isinstance(protocol, BooleanSum):
+            words = keyed_words(users.tolist(), key=key, collection=self.collection)
+            ones = int(np.count_nonzero(rows ^ (words < np.uint64(protocol.threshold))))
+            return _Randomized(np.array([len(rows) - ones, ones]), marked)
+        counts = np.zeros(n_values(protocol), dtype=np.int64)
         for user, datum in zip(users.tolist(), data.tolist(), strict=True):
-            rng = KeyedRandom(self.key, window=self.window, user=user)
-            for message in self.protocol.randomize(datum, rng=rng):
+            rng = KeyedRandom(key, collection=self.collection, user=user)
+            for message in protocol.randomize(datum, rng=rng):
                 counts[message] += 1
-        return RandomizedCounts(len(data), counts)
+        return _Randomized(counts, marked)
 
 
 def randomized_counts(
-    run: Run, protocol: BooleanSum | RealSum | Histogram, *, key: bytes, window: int = 0
+    run: Run,
+    protocol: Summed,
+    *,
+    key: bytes,
+    column: str,
+    window: int,
+    users: Users = "check",
 ) -> RandomizedCounts:
     """Return the counts of all users' messages, each randomised once: (user, datum) per row.
 
-    The same key, window and user always give the same messages, so work that an engine
-    repeats changes nothing. Give the counts to ``protocol.estimate_from_total`` (the ones) or
-    ``estimate_counts``. One row per user: two rows of one user would share their noise.
+    The bits are derived from the key, the protocol with its parameters, the column, the window,
+    all rows, and the user. So work that an engine repeats changes nothing, and of two
+    collections that differ in any of these the noise is independent. Each is a collection of its
+    own: its guarantee is to be charged again. The same job on the same data gives the same counts,
+    which is for retries: of two collections under the same names it would show whether the data
+    are equal, so give another window. Give the counts to ``protocol.estimate_from_total`` (the
+    ones) or ``estimate_counts``.
 
     Args:
-        run: over the columns user and datum.
+        run: over the columns user and datum, whose rows do not change while it runs.
         protocol: for exactly this number of users.
         key: 32 secret bytes (`keyed_random.new_key`); destroy it when the counts are final.
-        window: a whole number >= 0.
+        column: the name of what is collected, such as the column's and the table's.
+        window: a whole number >= 0: which collection of this column it is.
+        users: "check" that no user has two rows, whose noise would be shared, for at most 2^24
+            users; or "unique": the caller knows.
 
     Raises:
-        InvalidData: a datum outside the protocol's domain, or another number of users.
-        InvalidParameter: no key of 32 bytes, or a window outside 0, ..., 2^64 - 1.
+        InvalidData: a datum outside the protocol's domain, another number of users, a user with
+            two rows, or rows that changed between two passes.
+        InvalidParameter: no key of 32 bytes, no column, or a window outside 0, ..., 2^64 - 1.
+        OutOfReach: more users than can be checked.
+
+    >>> from smoothdp.engines import run_here
+    >>> from smoothdp.engines.keyed_random import new_key
+    >>> key, protocol = new_key(), BooleanSum(4, expected_random_users=1)
+    >>> run = run_here([[np.arange(4), np.array([0, 1, 1, 0])]])
+    >>> found = randomized_counts(run, protocol, key=key, column="tea", window=2026)
+    >>> again = randomized_counts(run, protocol, key=key, column="tea", window=2026)
+    >>> found.n_users, bool((found.messages == again.messages).all())
+    (4, True)
     """
-    number = exact_int(window, name="window", minimum=0)
-    if number > _LAST_WINDOW:
-        raise InvalidParameter(
-            explain(f"window of at most {_LAST_WINDOW}", f"window={number}", "Lower window")
-        )
-    job = Job(_Randomize(protocol, check_key(key), number), add)
-    found = run(job)
-    if found.n_users != protocol.n_users:
+    name = job_name(protocol, column=column, window=window)
+    with_users = require_users(users) == "check"
+    secret = check_key(key)
+    marked = run(Job(MarkRows(protocol, secret, name, with_users), add))
+    if marked.n_users != protocol.n_users:
         raise InvalidData(
             explain(
                 f"data of n_users={protocol.n_users} users",
-                f"{found.n_users}",
+                f"{marked.n_users}",
                 "Build the protocol for this number",
             )
         )
-    return found
+    require_distinct(marked.users)
+    collection = noise_name(name, marked.data_mark, key=secret)
+    marks = MarkRows(protocol, secret, name, with_users=False)
+    found = run(Job(_Randomize(marks, collection), add))
+    if found.rows.data_mark != marked.data_mark:
+        # Noise that is not that of these rows: nothing of it leaves.
+        raise InvalidData(
+            explain(
+                "the same rows in every pass",
+                "others in the second",
+                "Write them down once, such as to Parquet, and count from there",
+            )
+        )
+    return RandomizedCounts(marked.n_users, found.messages)
+
+
+def require_users(users: Users) -> Users:
+    """Return "check" or "unique", or raise InvalidParameter."""
+    if users not in ("check", "unique"):
+        raise InvalidParameter(
+            explain(
+                "users='check' or users='unique'",
+                f"users={users!r}",
+                "Leave it out to check that no user has two rows",
+            )
+        )
+    return users
 
 
 def n_values(protocol: Any) -> int:
     """Return the size of a protocol's alphabet."""
     return protocol.n_bins if isinstance(protocol, Histogram) else 2
-
-
-def add(a: RandomizedCounts, b: RandomizedCounts) -> RandomizedCounts:
-    """Return the counts of both parts."""
-    return RandomizedCounts(a.n_users + b.n_users, a.messages + b.messages)

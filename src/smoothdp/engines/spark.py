@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from smoothdp.engines.category_counts import category_counts as _category_counts
 from smoothdp.engines.column_summary import summarize_column as _summarize_column
@@ -19,10 +19,10 @@ from smoothdp.engines.column_types import NUMBERS, SINGLE, SLOTS, USERS, Kind, c
 from smoothdp.engines.java import java_fault
 from smoothdp.engines.job import Job, Run, merged
 from smoothdp.engines.master import check_master
-from smoothdp.engines.randomized_counts import RandomizedCounts
+from smoothdp.engines.randomized_counts import RandomizedCounts, Users, require_users
 from smoothdp.engines.randomized_counts import randomized_counts as _randomized_counts
 from smoothdp.engines.spark_failures import failure, is_damaged
-from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra, SmoothdpError, explain
+from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError, explain
 from smoothdp.exact.parameters import Parameter
 from smoothdp.queries import ColumnSummary, Query
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -202,14 +202,16 @@ def randomized_counts(
     user: str,
     datum: str,
     key: bytes,
-    window: int = 0,
-    users: Literal["check", "unique"] = "check",
+    window: int,
+    users: Users = "check",
     session: Any = None,
 ) -> RandomizedCounts:
     """Randomise a column and count: see `smoothdp.engines.randomized_counts`.
 
     Args:
-        user, datum: columns; one row per user.
+        user, datum: columns; one row per user. The name of ``datum`` tells columns apart; tables
+            with a column of one name are told apart by ``window``, or by keys of their own.
+        window: a whole number >= 0: which collection of this column it is.
         users: "check" that no user has two rows (one shuffle of the column), or "unique":
             the caller knows.
 
@@ -217,14 +219,7 @@ def randomized_counts(
         InvalidData: a user with two rows, besides what the job refuses.
         InvalidParameter: ``users`` that is neither, besides what the job refuses.
     """
-    if users not in ("check", "unique"):
-        raise InvalidParameter(
-            explain(
-                "users='check' or users='unique'",
-                f"users={users!r}",
-                "Leave it out to check that no user has two rows",
-            )
-        )
+    require_users(users)
     frame = frame_of(source, session=session)
     run = run_on(frame, [user, datum], kinds=[USERS, SINGLE])
     if users == "check":
@@ -233,7 +228,7 @@ def randomized_counts(
             raise InvalidData(
                 explain("one row per user", "a user with two", "Aggregate each user's rows first")
             )
-    return _randomized_counts(run, protocol, key=key, window=window)
+    return _randomized_counts(run, protocol, key=key, column=datum, window=window, users="unique")
 
 
 def category_counts(
@@ -283,7 +278,7 @@ def opened_counts(
 
 
 def _split(batches: Iterator[Any]) -> Iterator[Any]:
-    from smoothdp.engines.opened_counts import split_slots
+    from smoothdp.services.envelope import split_slots
 
     for batch in batches:
         slots = [slot for part in batch.column(0).to_pylist() for slot in split_slots(part or b"")]

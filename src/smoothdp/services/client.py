@@ -1,4 +1,4 @@
-"""The client: randomises once per window, keeps the outcome, and sends the same again."""
+"""The client: randomises and seals once per window, keeps that, and sends the same again."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from smoothdp.services.envelope import (
     Header,
     seal_envelope,
     seal_values,
+    split_slots,
 )
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.outcomes import Kept, OutcomeStore
@@ -29,8 +30,9 @@ _LAST_WINDOW = (1 << 32) - 1
 class Client:
     """One user of a task.
 
-    The outcome of randomising is on disk before anything is sent. Drawing again for a retry
-    would be a second disclosure: a later datum for the same window changes nothing.
+    The slots are sealed once and on disk before anything is sent; a retry renews the layer for
+    the shuffler alone. Drawing again would be a second disclosure, and slots that were sealed
+    anew would count one user several times: a later datum for the same window changes nothing.
 
     Args:
         task: what the user agreed to.
@@ -70,8 +72,11 @@ class Client:
     ) -> bytes:
         """Return the envelope of a window: the same bytes until the shuffler's key changes.
 
+        Under another key it holds the same number and the same slots.
+
         Raises:
-            InvalidData: a datum outside the task's domain; nothing is kept or sent then.
+            InvalidData: a datum outside the task's domain, and nothing is kept or sent then; or
+                a window that is over, whose report was destroyed.
             InvalidParameter: a window that is no whole number from 0 to 2^32 - 1; as above.
         """
         task = self.task
@@ -80,19 +85,34 @@ class Client:
             raise InvalidParameter(
                 explain(f"window <= {_LAST_WINDOW}", f"window={at}", "Give the number of a window")
             )
-        kept = self._outcomes.get(task.task_id, at, self._name)
+        place = (task.task_id, at, self._name)
+        kept = self._outcomes.get(*place)
         if kept is None:
-            fresh = Kept(secrets.token_bytes(REPORT_ID_BYTES), randomize(task, datum))
-            kept = self._outcomes.keep(task.task_id, at, self._name, fresh)
+            kept = self._outcomes.keep(*place, self._draw(datum, at))
+        if not kept.slots:
+            raise InvalidData(
+                explain(
+                    "a window that is not over",
+                    f"window={at}, whose report was destroyed here",
+                    "Nothing was sent; take part in the present window",
+                )
+            )
         key_id, key = shuffler_key
-        if kept.envelope and Header.of(kept.envelope).key_id == key_id:
+        sealed_to = bytes([key_id]) + key.to_bytes()
+        if kept.sealed_to == sealed_to:
             return kept.envelope
-        inner = PublicKey.from_bytes(bytes.fromhex(task.analyzer_key))
-        slots = seal_values(kept.values, key=inner, task_id=task.task_id, window=at)
         header = Header(key_id, task.slots, task.task_id, at)
-        envelope = seal_envelope(header, kept.report_id, slots, key=key)
-        self._outcomes.keep_envelope(task.task_id, at, self._name, envelope)
+        envelope = seal_envelope(header, kept.report_id, split_slots(kept.slots), key=key)
+        self._outcomes.keep_envelope(*place, sealed_to=sealed_to, envelope=envelope)
         return envelope
+
+    def _draw(self, datum: Any, window: int) -> Kept:
+        """Return a new report: the one place where a client randomises or seals a slot."""
+        task = self.task
+        key = PublicKey.from_bytes(bytes.fromhex(task.analyzer_key))
+        values = randomize(task, datum)
+        slots = seal_values(values, key=key, task_id=task.task_id, window=window)
+        return Kept(secrets.token_bytes(REPORT_ID_BYTES), b"".join(slots))
 
 
 def randomize(task: Task, datum: Any) -> tuple[int, ...]:

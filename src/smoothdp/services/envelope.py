@@ -81,6 +81,11 @@ def seal_values(
     return [key.seal(_VALUE.pack(value), info=info) for value in values]
 
 
+def split_slots(joined: bytes) -> list[bytes]:
+    """Return the slots of joined ones; a rest that is no slot comes last, to be refused."""
+    return [joined[at : at + SLOT_BYTES] for at in range(0, len(joined), SLOT_BYTES)]
+
+
 def seal_envelope(
     header: Header, report_id: bytes, slots: Sequence[bytes], *, key: PublicKey
 ) -> bytes:

@@ -1,16 +1,19 @@
-"""Where clients keep what they randomised, until the window is over."""
+"""Where clients keep their sealed reports, so that a window has one draw, whatever is retried."""
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from smoothdp.errors import InvalidData, explain
+from smoothdp.services.state_folder import client_folder
 from smoothdp.services.storage import SqliteStorage
 
+OUTCOMES_FILE = "outcomes.sqlite"
+_COLUMNS = ("task_id", "window", "name", "report_id", "slots", "sealed_to", "envelope")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcome (
-  task_id BLOB, window INTEGER, name TEXT, report_id BLOB NOT NULL, messages BLOB NOT NULL,
+  task_id BLOB, window INTEGER, name TEXT, report_id BLOB, slots BLOB, sealed_to BLOB,
   envelope BLOB, PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
 """
 _KEY = "WHERE task_id = ? AND window = ? AND name = ?"
@@ -18,79 +21,112 @@ _KEY = "WHERE task_id = ? AND window = ? AND name = ?"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The outcome of randomising once: the report's number and the values of its slots."""
+    """A report: its number, its slots sealed to the analyser, and the envelope made of them.
+
+    The datum and what it was randomised to are not in it: nobody but the analyser opens a slot.
+
+    Args:
+        report_id: the random number of the report.
+        slots: the sealed slots, joined; empty once the window is over and they were destroyed.
+        sealed_to: the shuffler's public key that ``envelope`` is sealed to.
+        envelope: the bytes that were last made to be sent.
+    """
 
     report_id: bytes
-    values: tuple[int, ...]
-    envelope: bytes | None = None
+    slots: bytes
+    sealed_to: bytes = b""
+    envelope: bytes = b""
 
 
 class OutcomeStore:
-    """Outcomes in a SQLite file, readable by its owner alone: the true datum is not in it.
+    """Sealed reports in a SQLite file, readable by its owner alone, on disk before they are sent.
 
     Args:
         path: the file; made if it is not there.
 
     Raises:
-        InvalidData: a link, another kind of file, one of a newer program, or a path where no file
-            can be made.
+        InvalidData: a link, another kind of file, one of an earlier or newer program, or a path
+            where no file can be made.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = OutcomeStore(folder + "/outcomes.sqlite")
-    ...     kept = store.keep(b"task", 7, "me", Kept(b"number", (1, 0)))
-    ...     again = store.keep(b"task", 7, "me", Kept(b"another", (0, 0)))
+    ...     kept = store.keep(b"task", 7, "me", Kept(b"number", b"sealed"))
+    ...     again = store.keep(b"task", 7, "me", Kept(b"another", b"draw"))
     ...     store.close()
-    >>> again.values
-    (1, 0)
+    >>> again.slots
+    b'sealed'
     """
 
     def __init__(self, path: Path | str) -> None:
         self._storage = SqliteStorage(path, _SCHEMA)
+        found = tuple(row[1] for row in self._storage.read("PRAGMA table_info(outcome)"))
+        if found != _COLUMNS:
+            # Its rows hold draws that would be sealed anew, so they cannot be used or ignored.
+            self._storage.close()
+            raise InvalidData(
+                explain(
+                    "a file of sealed reports",
+                    f"{path}, of another version of this program",
+                    "Move it away once its windows are over",
+                )
+            )
+
+    @classmethod
+    def of_user(cls) -> OutcomeStore:
+        """Return the store of this user of the machine: the same one from every folder.
+
+        It is ``$XDG_STATE_HOME/smoothdp/clients/outcomes.sqlite``, without that variable under
+        ``~/.local/state``.
+
+        Raises:
+            InvalidData: a folder that cannot be made, or is somebody else's.
+        """
+        return cls(client_folder() / OUTCOMES_FILE)
 
     def get(self, task_id: bytes, window: int, name: str) -> Kept | None:
         """Return what was kept, or None."""
         rows = self._storage.read(
-            f"SELECT report_id, messages, envelope FROM outcome {_KEY}", (task_id, window, name)
+            f"SELECT report_id, slots, sealed_to, envelope FROM outcome {_KEY}",
+            (task_id, window, name),
         )
-        if not rows:
-            return None
-        report_id, messages, envelope = rows[0]
-        return Kept(bytes(report_id), _unpack(messages), bytes(envelope) if envelope else None)
+        return Kept(*(bytes(item or b"") for item in rows[0])) if rows else None
 
     def keep(self, task_id: bytes, window: int, name: str, fresh: Kept) -> Kept:
-        """Keep an outcome unless there is one; return the one that counts."""
+        """Keep a report unless there is one; return the one that counts, on disk by then."""
         with self._storage.transaction() as change:
             change.change(
-                "INSERT OR IGNORE INTO outcome (task_id, window, name, report_id, messages) "
+                "INSERT OR IGNORE INTO outcome (task_id, window, name, report_id, slots) "
                 "VALUES (?, ?, ?, ?, ?)",
-                (task_id, window, name, fresh.report_id, _pack(fresh.values)),
+                (task_id, window, name, fresh.report_id, fresh.slots),
             )
         kept = self.get(task_id, window, name)
         assert kept is not None
         return kept
 
-    def keep_envelope(self, task_id: bytes, window: int, name: str, envelope: bytes) -> None:
-        """Keep the bytes to send, so that a retry sends the same."""
+    def keep_envelope(
+        self, task_id: bytes, window: int, name: str, *, sealed_to: bytes, envelope: bytes
+    ) -> None:
+        """Keep the bytes to send, so that a retry under the same key sends the same."""
         with self._storage.transaction() as change:
             change.change(
-                f"UPDATE outcome SET envelope = ? {_KEY}", (envelope, task_id, window, name)
+                f"UPDATE outcome SET sealed_to = ?, envelope = ? {_KEY} AND slots IS NOT NULL",
+                (sealed_to, envelope, task_id, window, name),
             )
 
     def forget_before(self, task_id: bytes, window: int) -> None:
-        """Destroy the outcomes of windows that are over."""
+        """Destroy the reports of windows that are over.
+
+        That there was one stays: a clock that was wrong for a while makes no second draw.
+        """
         with self._storage.transaction() as change:
-            change.change("DELETE FROM outcome WHERE task_id = ? AND window < ?", (task_id, window))
+            change.change(
+                "UPDATE outcome SET report_id = NULL, slots = NULL, sealed_to = NULL, "
+                "envelope = NULL WHERE task_id = ? AND window < ? AND slots IS NOT NULL",
+                (task_id, window),
+            )
         self._storage.forget()
 
     def close(self) -> None:
         """Close the file."""
         self._storage.close()
-
-
-def _pack(values: tuple[int, ...]) -> bytes:
-    return struct.pack(f">{len(values)}I", *values)
-
-
-def _unpack(data: bytes) -> tuple[int, ...]:
-    return struct.unpack(f">{len(data) // 4}I", data)

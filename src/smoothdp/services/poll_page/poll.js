@@ -69,6 +69,7 @@
   // src/client.js
   var client_exports = {};
   __export(client_exports, {
+    OVER: () => OVER,
     WORDS: () => WORDS,
     envelopeFor: () => envelopeFor,
     isClosed: () => isClosed,
@@ -87,7 +88,8 @@
     envelopeBytes: () => envelopeBytes,
     openEnvelope: () => openEnvelope,
     openSlot: () => openSlot,
-    sealEnvelope: () => sealEnvelope
+    sealEnvelope: () => sealEnvelope,
+    sealValues: () => sealValues
   });
 
   // node_modules/@hpke/common/esm/src/errors.js
@@ -3193,19 +3195,22 @@
   var OUTER = text("esa/1 outer");
   var envelopeBytes = (slots) => HEADER_BYTES + REPORT_ID_BYTES + OVERHEAD + SLOT_BYTES * slots;
   var innerInfo = (taskId, window) => concat(INNER, taskId, number(window, 4));
-  async function sealEnvelope({ keyId, outerKey, innerKey, taskId, window, reportId, values }) {
-    const header = concat(
-      number(VERSION, 1),
-      number(keyId, 1),
-      number(values.length, 2),
-      taskId,
-      number(window, 4)
-    );
+  async function sealValues({ innerKey, taskId, window, values }) {
     const info = innerInfo(taskId, window);
     const slots = [];
     for (const value of values) slots.push(await seal(innerKey, number(value, 4), info));
-    const bundle = concat(reportId, ...slots);
-    return concat(header, await seal(outerKey, bundle, concat(OUTER, header)));
+    return concat(...slots);
+  }
+  async function sealEnvelope({ keyId, outerKey, taskId, window, reportId, slots }) {
+    const count = slots.length / SLOT_BYTES;
+    const header = concat(
+      number(VERSION, 1),
+      number(keyId, 1),
+      number(count, 2),
+      taskId,
+      number(window, 4)
+    );
+    return concat(header, await seal(outerKey, concat(reportId, slots), concat(OUTER, header)));
   }
   async function openEnvelope(envelope, outerSecret) {
     if (envelope.length < HEADER_BYTES || envelope[0] !== VERSION) throw new Error("no envelope");
@@ -3295,7 +3300,8 @@
     }
   }
   async function keyOf({ taskId, window, token }) {
-    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
+    const same = token.replace(/\s/g, "").toLowerCase();
+    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(same));
     return [taskId, window, toHex(new Uint8Array(hash))];
   }
   async function find(place) {
@@ -3313,9 +3319,14 @@
   }
   async function replace(place, outcome) {
     const key = await keyOf(place);
-    return inStore((store) => request(store.put(outcome, key)));
+    return inStore(async (store) => {
+      if ((await request(store.get(key)))?.slots) await request(store.put(outcome, key));
+    });
   }
-  var forgetBefore = (taskId, window) => inStore((store) => request(store.delete(IDBKeyRange.bound([taskId, 0], [taskId, window], false, true))));
+  var forgetBefore = (taskId, window) => inStore(async (store) => {
+    const over = IDBKeyRange.bound([taskId, 0], [taskId, window], false, true);
+    for (const key of await request(store.getAllKeys(over))) await request(store.put({}, key));
+  });
 
   // src/random.js
   var random_exports = {};
@@ -3411,6 +3422,7 @@
     425: "This poll is not open yet, or the clock of this device is wrong.",
     429: "An answer was already sent with this link from another browser."
   };
+  var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing was sent now.";
   function obstacle(scope = globalThis) {
     if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
       return "This browser cannot encrypt here: it has no WebCrypto, or the page did not come over https. Nothing was sent. Use an up-to-date browser and an https address.";
@@ -3444,23 +3456,31 @@
     const place = { taskId, window, token };
     await forgetBefore(taskId, window);
     let kept = await find(place);
-    if (!kept) {
-      const fresh = { reportId: randomBytes(REPORT_ID_BYTES), values: randomize(task, datum) };
-      kept = await keep(place, fresh);
-    }
-    if (kept.envelope && kept.keyId === keyId) return kept.envelope;
-    const innerKey = fromHex(task.analyzer_key);
+    if (!kept) kept = await keep(place, await draw({ task, taskId, window, datum }));
+    if (!kept.slots) throw new Error(OVER);
+    const sealedTo = toHex(outerKey);
+    if (kept.envelope && kept.keyId === keyId && kept.sealedTo === sealedTo) return kept.envelope;
+    const { reportId, slots } = kept;
     const envelope = await sealEnvelope({
       keyId,
       outerKey,
-      innerKey,
       taskId: fromHex(taskId),
       window,
-      reportId: kept.reportId,
-      values: kept.values
+      reportId,
+      slots
     });
-    await replace(place, { ...kept, keyId, envelope });
+    await replace(place, { reportId, slots, keyId, sealedTo, envelope });
     return envelope;
+  }
+  async function draw({ task, taskId, window, datum }) {
+    const values = randomize(task, datum);
+    const slots = await sealValues({
+      innerKey: fromHex(task.analyzer_key),
+      taskId: fromHex(taskId),
+      window,
+      values
+    });
+    return { reportId: randomBytes(REPORT_ID_BYTES), slots };
   }
   async function submit({ task, taskId, token, datum, window, fetcher = fetch, pause = wait }) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -3681,9 +3701,8 @@
       send(poll);
     });
     const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
-    tell(
-      earlier ? "An answer was randomised here for this link already; sending again sends the same report." : "Nothing has been sent yet."
-    );
+    const same = "An answer was randomised here for this link already; sending again sends the same report.";
+    tell(!earlier ? "Nothing has been sent yet." : earlier.slots ? same : OVER);
     await update(poll);
     $("poll").hidden = false;
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);

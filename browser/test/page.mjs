@@ -1,0 +1,72 @@
+/**
+ * Runs code against the committed page's client in Node: a job as JSON in, its result out.
+ *
+ * IndexedDB is a stand-in with what the client uses of it: stored values are copies, one
+ * transaction at a time, and it lasts over the loads of the page. The tests in a browser use
+ * the real one.
+ */
+
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+
+const stored = new Map();
+let last = Promise.resolve();
+
+const inOrder = (a, b) => {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
+  return a.length - b.length;
+};
+
+class Transaction {
+  constructor() {
+    const before = last;
+    last = new Promise((done) => { this.done = done; });
+    this.pending = 0;
+    this.turn = before.then(() => { setImmediate(() => this.check()); });
+  }
+
+  objectStore() {
+    const request = (work) => {
+      const made = {};
+      this.pending++;
+      this.turn.then(() => setImmediate(() => {
+        made.result = work();
+        made.onsuccess?.();
+        this.pending--;
+        setImmediate(() => this.check());
+      }));
+      return made;
+    };
+    const name = JSON.stringify;
+    return {
+      get: (key) => request(() => structuredClone(stored.get(name(key)))),
+      put: (value, key) => request(() => { stored.set(name(key), structuredClone(value)); }),
+      getAllKeys: (range) => request(() => [...stored.keys()].map((key) => JSON.parse(key))
+        .filter((key) => inOrder(key, range.low) >= 0 && inOrder(key, range.high) < 0)),
+    };
+  }
+
+  check() {
+    if (this.pending || this.over) return;
+    this.over = true;
+    this.done();
+    this.oncomplete?.();
+  }
+}
+
+globalThis.IDBKeyRange = { bound: (low, high) => ({ low, high }) };
+globalThis.indexedDB = {
+  open() {
+    const made = { result: { transaction: () => new Transaction(), close() {}, createObjectStore() {} } };
+    setImmediate(() => made.onsuccess?.());
+    return made;
+  },
+};
+
+const job = JSON.parse(readFileSync(0, "utf8"));
+const page = readFileSync(job.bundle, "utf8");
+globalThis.load = () => vm.runInThisContext(page);
+globalThis.stored = stored;
+load();
+const work = vm.runInThisContext(`(async () => { ${job.code} })`);
+console.log(JSON.stringify(await work()));

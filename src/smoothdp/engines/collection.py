@@ -1,0 +1,179 @@
+"""What tells collections apart: the name that noise is derived from, and the mark of the data.
+
+Two collections whose noise is derived from one name have one noise: the difference of their
+results is then the difference of the data, exactly. So the name holds whatever a result depends
+on: protocol, parameters, column, window, and a mark of every row. `docs/decisions/
+0007-noise-of-a-collection.md` has the reasons.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.engines.job import Partition
+from smoothdp.engines.keyed_random import check_key, user_bytes
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
+from smoothdp.exact.parameters import exact_int
+from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.shuffle.histogram.estimate import require_bin
+from smoothdp.shuffle.histogram.zero_preserving import require_explicit
+from smoothdp.shuffle.user_data import read_bits, read_units
+
+MarkArray = NDArray[np.uint64]
+Summed = BooleanSum | RealSum | Histogram
+MOST_CHECKED = 1 << 24
+"""Users whose names one machine compares."""
+_LAST_WINDOW = (1 << 64) - 1
+_MARK_BYTES = 32
+_ROWS, _USERS, _NOISE = b"smoothdp data", b"smoothdp users", b"smoothdp noise"
+
+
+def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
+    """Return what is known of a collection before its data: who asks what, how, and when.
+
+    Raises:
+        InvalidParameter: another protocol, no name of a column, a window outside 0, ..., 2^64 - 1.
+
+    >>> protocol = BooleanSum(9, expected_random_users=3)
+    >>> job_name(protocol, column="tea", window=1) == job_name(protocol, column="te", window=1)
+    False
+    """
+    if not isinstance(protocol, Summed):
+        raise InvalidParameter(
+            explain(
+                "a BooleanSum, RealSum or Histogram", type(protocol).__name__, "Build one of them"
+            )
+        )
+    if not isinstance(column, str) or not column.strip():
+        raise InvalidParameter(
+            explain(
+                "column, the name of what is collected",
+                f"column={column!r}"[:80],
+                "Name it: two columns under one name would share their noise",
+            )
+        )
+    number = exact_int(window, name="window", minimum=0)
+    if number > _LAST_WINDOW:
+        raise InvalidParameter(
+            explain(f"window of at most {_LAST_WINDOW}", f"window={number}", "Lower window")
+        )
+    # The promise and what calibration keeps do not change what is sent.
+    parameters = [
+        f"{one.name}={getattr(protocol, one.name)}"
+        for one in fields(protocol)
+        if one.name != "promise" and not one.name.startswith("_")
+    ]
+    return _joined([type(protocol).__qualname__, *parameters, column, f"window={number}"])
+
+
+def noise_name(job: bytes, data_mark: int, *, key: bytes) -> bytes:
+    """Return the name of a collection that noise is derived from: 32 bytes, one for these data."""
+    whole = hashlib.blake2b(key=check_key(key), digest_size=_MARK_BYTES, person=_NOISE)
+    whole.update(data_mark.to_bytes(_MARK_BYTES, "little") + job)
+    return whole.digest()
+
+
+def _joined(words: Sequence[str]) -> bytes:
+    """Return words with their lengths: no two lists of words have the same bytes."""
+    coded = [word.encode("utf-8", "surrogatepass") for word in words]
+    return b"".join(len(word).to_bytes(8, "little") + word for word in coded)
+
+
+def read_rows(protocol: Summed, data: NDArray[Any]) -> NDArray[np.int64]:
+    """Return data as the protocol takes them: bits, multiples of 2^-62, or bins.
+
+    Raises:
+        InvalidData: a datum outside the protocol's domain.
+        OutOfReach: a histogram of more bins than can be listed.
+    """
+    if isinstance(protocol, BooleanSum):
+        return read_bits(data).astype(np.int64)
+    if isinstance(protocol, RealSum):
+        return read_units(data)
+    require_explicit(protocol.n_bins, "the messages of a user")
+    bins = [require_bin(datum, protocol.n_bins) for datum in data.tolist()]
+    return np.array(bins, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marked:
+    """How many rows there were, the mark of all of them, and a mark of each user if asked for."""
+
+    n_users: int
+    data_mark: int
+    users: MarkArray
+
+    def __add__(self, other: Marked) -> Marked:
+        n_users = self.n_users + other.n_users
+        mark = (self.data_mark + other.data_mark) % (1 << 8 * _MARK_BYTES)
+        if len(self.users) + len(other.users) > MOST_CHECKED:
+            raise _too_many()
+        return Marked(n_users, mark, np.concatenate([self.users, other.users]))
+
+
+@dataclass(frozen=True)
+class MarkRows:
+    """Mark rows of user and datum: the sum of their keyed hashes, the same in any order and split.
+
+    Who has no key can find no other data with the same mark, but by a chance of 2^-256.
+    """
+
+    protocol: Summed
+    key: bytes
+    job: bytes
+    with_users: bool
+
+    def __call__(self, columns: Partition) -> Marked:
+        users, data = columns
+        return self.mark(users.tolist(), read_rows(self.protocol, data))
+
+    def mark(self, users: Sequence[Any], rows: NDArray[np.int64]) -> Marked:
+        """Return the mark of rows that were read."""
+        if self.with_users and len(users) > MOST_CHECKED:
+            raise _too_many()
+        base = hashlib.blake2b(key=self.key, digest_size=_MARK_BYTES, person=_ROWS)
+        base.update(self.job)
+        names = hashlib.blake2b(key=self.key, digest_size=8, person=_USERS)
+        found, marks = bytearray(), bytearray()
+        coded = rows.astype("<i8").tobytes()
+        for place, user in enumerate(users):
+            name, one = user_bytes(user), base.copy()
+            one.update(coded[8 * place : 8 * place + 8] + name)
+            found += one.digest()
+            if self.with_users:
+                own = names.copy()
+                own.update(name)
+                marks += own.digest()
+        limbs = np.frombuffer(bytes(found), dtype="<u4").reshape(-1, _MARK_BYTES // 4)
+        sums = limbs.sum(axis=0, dtype=np.uint64).tolist()
+        total = sum(limb << (32 * place) for place, limb in enumerate(sums))
+        own_marks = np.frombuffer(bytes(marks), dtype="<u8").astype(np.uint64)
+        return Marked(len(users), total % (1 << 8 * _MARK_BYTES), own_marks)
+
+
+def require_distinct(users: MarkArray) -> None:
+    """Raise InvalidData if a user has two rows: counted twice, one would lose more than promised.
+
+    Two users are taken for one with probability below 10^-5 at the most users that are checked.
+    """
+    ordered = np.sort(users)
+    if (ordered[1:] == ordered[:-1]).any():
+        raise InvalidData(
+            explain("one row per user", "a user with two", "Aggregate each user's rows first")
+        )
+
+
+def _too_many() -> OutOfReach:
+    return OutOfReach(
+        explain(
+            f"at most {MOST_CHECKED} users to check that none has two rows",
+            "more",
+            "Check it where the data are, and say users='unique'",
+        )
+    )

@@ -1,0 +1,75 @@
+"""Where a user's clients keep their state: one folder of the user, not of where they stand.
+
+Source: XDG Base Directory Specification 0.8, state files.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from smoothdp.data.refusals import reason
+from smoothdp.errors import InvalidData, explain
+
+STATE_HOME = "XDG_STATE_HOME"
+
+
+def client_folder() -> Path:
+    """Return ``$XDG_STATE_HOME/smoothdp/clients``, which its owner alone enters; made if not there.
+
+    The default of the variable is ``~/.local/state``. A relative path in it is not used, as the
+    specification says: each folder would have a state of its own.
+
+    Raises:
+        InvalidData: no home folder, a folder that cannot be made, or one that is somebody else's.
+    """
+    named = Path(os.environ.get(STATE_HOME, ""))
+    try:
+        home = named if named.is_absolute() else Path.home() / ".local" / "state"
+    except RuntimeError:
+        raise InvalidData(
+            explain("a home folder", "none", f"Set {STATE_HOME} to a folder of yours")
+        ) from None
+    folder = home
+    try:
+        _make(home)
+        for part in ("smoothdp", "clients"):
+            folder = folder / part
+            _make(folder)
+            _require_own(folder)
+            os.chmod(folder, 0o700)
+    except OSError as error:
+        raise InvalidData(
+            explain(
+                f"a folder for the state of clients at {folder}",
+                reason(error),
+                f"Mend its rights, or set {STATE_HOME}",
+            )
+        ) from None
+    return folder
+
+
+def _require_own(folder: Path) -> None:
+    found = folder.lstat()
+    if folder.is_symlink() or found.st_uid != os.geteuid():
+        raise InvalidData(
+            explain(
+                f"{folder} to be a folder of yours",
+                "a link" if folder.is_symlink() else "somebody else's",
+                f"Move it away, or set {STATE_HOME}",
+            )
+        )
+
+
+def _make(folder: Path) -> None:
+    """Make a folder, and those that it is in, so that they survive a loss of power."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        _make(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    above = os.open(folder.parent, os.O_RDONLY)
+    try:
+        os.fsync(above)
+    finally:
+        os.close(above)
