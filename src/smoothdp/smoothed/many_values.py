@@ -30,6 +30,8 @@ MOST_CELLS = 20_000_000
 _SECONDS_EACH = 1e-3
 _SECONDS_A_CELL = 3e-9
 _MOST_SECONDS = 120.0
+# Beyond, a number of records is no float.
+_MOST_RECORDS = 10**300
 
 
 def every_composition(
@@ -140,6 +142,8 @@ def _all_of_a_value_lost(
     n, lost = mechanism.n_records, mechanism.n_records - mechanism.n_draws
     missing = log_bounds(1 - mechanism.inclusion())
     best = (0, -math.inf)
+    if n > _MOST_RECORDS:
+        return best
     for place, vertex in enumerate(vertices):
         for p in vertex:
             if p in (0, 1):

@@ -23,6 +23,9 @@ from smoothdp.smoothed.many_values import LARGEST_LINE, bounded, every_compositi
 from smoothdp.smoothed.two_values import two_values
 from smoothdp.text import upper_text
 
+_LEAST_LOG = -100_000 * math.log(10)
+"""Below, a claim says 1e-100000; ``log_delta`` goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class SmoothedDelta:
@@ -156,4 +159,5 @@ def _exact_upper(log_value: float, value: float) -> Fraction:
     """Return a rational number not below e^log_value, below floats too."""
     if value > 1e-300 or log_value == -math.inf:
         return Fraction(value)
-    return Fraction(upper_text(log_value, digits=17))
+    # As a rational number, e^-(10^10) would not fit into the memory.
+    return Fraction(upper_text(max(log_value, _LEAST_LOG), digits=17))
