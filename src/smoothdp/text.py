@@ -101,6 +101,15 @@ def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
     return f"{short:f}" if _SMALLEST <= short.adjusted() <= _LARGEST else f"{short:e}"
 
 
+def lesser(*bounds: str) -> str:
+    """Return the least of several upper bounds, each text that begins with a number.
+
+    >>> lesser("0.90000001", "0.9")
+    '0.9'
+    """
+    return min(bounds, key=lambda text: Decimal(text.split()[0]))
+
+
 def whole_text(value: int) -> str:
     """Return a whole number >= 0, all its digits or, beyond fifteen, about which power of ten.
 

@@ -54,6 +54,14 @@ class SmoothedDelta:
     method: str
     guarantee: SmoothedDP
 
+    @property
+    def exact_delta(self) -> Fraction:
+        """The upper bound as a rational number: what the guarantee says, never above ordinary DP.
+
+        ``delta`` may be the float above it.
+        """
+        return self.guarantee.exact_delta
+
 
 def smoothed_delta(
     mechanism: SampledMechanism[Any],
@@ -100,8 +108,10 @@ def smoothed_delta(
             explain("model as a DataModel", repr(model), "Build one with DataModel(vertices)")
         )
     bracket = _bracket(mechanism, model.hull(), exact, sharpen)
+    # Every delta(x) is at most the chance to be drawn, a rational number: what is said is too.
     log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
     upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
+    most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
     return SmoothedDelta(
         delta=upper,
         lower=min(upper, bracket.logs.linear()[0]),
@@ -109,7 +119,7 @@ def smoothed_delta(
         log_lower=bracket.logs.lower,
         vertex_counts=bracket.vertex_counts,
         method=bracket.method,
-        guarantee=SmoothedDP(epsilon, delta=_exact_upper(log_upper, upper), model=model),
+        guarantee=SmoothedDP(epsilon, delta=most, model=model),
     )
 
 
