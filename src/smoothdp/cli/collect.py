@@ -90,7 +90,7 @@ def collect(
             found = sd.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
         else:
             if above is None:
-                require_bits(numbers, column=column, missing=missing)
+                require_bits(numbers, column=column)
             found = sd.collect_share(numbers, above=above, **options)
         n_users = len(numbers)
     if plot is not None:
