@@ -88,7 +88,7 @@ class TestEveryMechanism:
             ([400, 601], "another sum"),
             ([1000], "two categories"),
             ([-1, 1001], "a negative one"),
-            ([400.5, 599.5], "400.5"),
+            ([400.5, 599.5], "got something else"),
             ([math.nan, 1000], "nan"),
             (["400", 600], "'400'"),
             ("400,600", "text"),

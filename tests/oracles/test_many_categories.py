@@ -21,9 +21,7 @@ def uniform(size: int) -> sd.DataModel:
     return sd.DataModel([[Fraction(1, size)] * size])
 
 
-@pytest.mark.parametrize(
-    ("size", "n", "n_draws"), [(256, 100, 10), (80, 60, 59), (300, 299, 298)]
-)
+@pytest.mark.parametrize(("size", "n", "n_draws"), [(256, 100, 10), (80, 60, 59), (300, 299, 298)])
 @pytest.mark.parametrize("epsilon", [0, "1e-400", 1, 800])
 def test_fewer_records_than_categories(size: int, n: int, n_draws: int, epsilon: object) -> None:
     found = sd.smoothed_delta(
@@ -65,7 +63,7 @@ def test_the_largest_sample_of_80_categories() -> None:
     assert 10 <= design.n_draws < 1000
 
 
-@pytest.mark.parametrize("n", [300, 2**49])
+@pytest.mark.parametrize("n", [60, 2**49])
 @pytest.mark.parametrize("epsilon", ["800", "ln(3e500)"])
 def test_any_number_of_records(n: int, epsilon: str) -> None:
     for mechanism in (
