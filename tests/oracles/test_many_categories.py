@@ -116,14 +116,14 @@ def test_what_is_printed_is_never_above_ordinary_dp() -> None:
     from smoothdp.cli.measure_model import smoothed_text
     from smoothdp.text import number_up
 
-    model = sd.DataModel([("0.999", "0.001")])
-    for rate in ("0.9", "0.7", "0.998", "1/3", "0.1", "0.95"):
+    model = sd.DataModel([("0.9999", "0.0001")])
+    for rate in ("0.9", "0.7", "1/3", "0.1"):
         for mechanism in (
-            sd.SamplingHistogram(1000, sampling_rate=rate),
-            sd.BernoulliHistogram(1000, keep_probability=rate),
-            sd.SamplingHistogram(1000, sampling_rate=rate, sampling="with_replacement"),
+            sd.SamplingHistogram(60, sampling_rate=rate),
+            sd.BernoulliHistogram(60, keep_probability=rate),
+            sd.SamplingHistogram(60, sampling_rate=rate, sampling="with_replacement"),
         ):
-            for epsilon in ("0", "1e-9", "1"):
+            for epsilon in ("0", "1"):
                 found = sd.smoothed_delta(mechanism, model, epsilon=epsilon)
                 shown = float(smoothed_text(found, mechanism))
                 assert shown <= float(number_up(mechanism.inclusion(), 8))
