@@ -89,10 +89,10 @@ class TestEveryMechanism:
             ([1000], "two categories"),
             ([-1, 1001], "a negative one"),
             ([400.5, 599.5], "got something else"),
-            ([math.nan, 1000], "nan"),
-            (["400", 600], "'400'"),
+            ([math.nan, 1000], "got something else"),
+            (["400", 600], "got something else"),
             ("400,600", "text"),
-            (1000, "1000"),
+            (1000, "got int"),
             (np.ones((2, 500)), "position 0"),
         ):
             with pytest.raises(InvalidData) as caught:
