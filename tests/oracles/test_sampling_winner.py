@@ -533,7 +533,7 @@ def test_bad_counts() -> None:
     for counts, words in (
         ((5, 5), "counts of 3 candidates"),
         ((5, 5, 1), "another sum"),
-        ((5, 6, -1), "-1"),
+        ((5, 6, -1), "a negative one"),
     ):
         with pytest.raises(InvalidData, match=words):
             plurality.delta(counts, epsilon=1)
