@@ -101,6 +101,27 @@ def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
     return f"{short:f}" if _SMALLEST <= short.adjusted() <= _LARGEST else f"{short:e}"
 
 
+def lesser(*bounds: str) -> str:
+    """Return the least of several upper bounds, each text that begins with a number.
+
+    >>> lesser("0.90000001", "0.9")
+    '0.9'
+    """
+    return min(bounds, key=lambda text: Decimal(text.split()[0]))
+
+
+def whole_text(value: int) -> str:
+    """Return a whole number >= 0, all its digits or, beyond fifteen, about which power of ten.
+
+    >>> whole_text(1771), whole_text(256**100)
+    ('1771', 'about 1e240')
+    """
+    if value < 10**_LARGEST:
+        return str(value)
+    # Python refuses to print integers of more than 4,300 digits.
+    return f"about 1e{math.floor(math.log10(value))}"
+
+
 def rate_text(n_draws: int, n_records: int) -> str:
     """Return the shortest decimal that, given as a rate, draws so many and no more.
 

@@ -50,13 +50,13 @@ def test_parquet(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="columns v, n"):
         count_column(path, "w")
     pyarrow.parquet.write_table(pyarrow.table({"v": ["x", None]}), path)
-    with pytest.raises(InvalidData, match="none in row 2"):
+    with pytest.raises(InvalidData, match="none in some row"):
         count_column(path, "v")
     pyarrow.parquet.write_table(pyarrow.table({"v": [0.5, float("nan")]}), path)
-    with pytest.raises(InvalidData, match="none in row 2"):
+    with pytest.raises(InvalidData, match="none in some row"):
         read_column(path, "v")
     pyarrow.parquet.write_table(pyarrow.table({"v": [0.5, -float("inf")]}), path)
-    with pytest.raises(InvalidData, match="an infinite number in row 2"):
+    with pytest.raises(InvalidData, match="an infinite number"):
         read_column(path, "v")
     pyarrow.parquet.write_table(pyarrow.table({"v": pyarrow.array([], pyarrow.int64())}), path)
     with pytest.raises(InvalidData, match="header alone"):
@@ -74,7 +74,7 @@ def test_types_of_parquet(tmp_path: Path) -> None:
     assert count_column(path, "n") == {"10": 2, "2": 1}
     assert read_column(path, "b", kind="category") == ["x", "y", "\\xff"]
     assert np.array_equal(read_column(path, "d"), [1, 2.5, -3])
-    with pytest.raises(InvalidData, match="text in row 1"):
+    with pytest.raises(InvalidData, match="text"):
         read_column(path, "t")
 
 
@@ -128,10 +128,10 @@ BAD = [
     ("v,v\n1,2\n", "it 2 times"),
     (",".join(f"c{i}" for i in range(30)) + "\n", "c19 and 10 more"),
     ("\n1\n", "got no columns"),
-    ("v,w\n1,2\n1\n", "1 in row 2 after the header"),
-    ("v\n1\n\n2\n", "0 in row 2 after the header"),
-    ("v,w\n1,2\n,3\n", "none in row 2 after the header"),
-    ('v\n"x\n', "unexpected end of data at line 2"),
+    ("v,w\n1,2\n1\n", "another number in some row"),
+    ("v\n1\n\n2\n", "another number in some row"),
+    ("v,w\n1,2\n,3\n", "none in some row"),
+    ('v\n"x\n', "a line that is not"),
 ]
 
 
@@ -144,7 +144,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_bad_numbers(tmp_path: Path) -> None:
-    """The row and the kind are said, and never the value: it may be somebody's."""
+    """The kind is said, and never the value or its row: they are somebody's."""
     kinds = {
         "twelve": "text",
         "0x10": "text",
@@ -157,7 +157,7 @@ def test_bad_numbers(tmp_path: Path) -> None:
     }
     for bad, kind in kinds.items():
         path = write(tmp_path, f'v\n1\n"{bad}"\n')
-        with pytest.raises(InvalidData, match=f"'v'; got {kind} in row 2 after the header"):
+        with pytest.raises(InvalidData, match=f"'v'; got {kind}[.]"):
             read_column(path, "v")
     for secret in ("Jane Doe, 7 Elm St", "451-22-9981 alias", "1e999"):
         with pytest.raises(InvalidData) as caught:
@@ -234,9 +234,9 @@ def test_missing_values(tmp_path: Path, ending: str) -> None:
         parquet.write_table(
             pyarrow.table({"delay": [1.5, None, 3.0], "to": ["A", "B", None]}), path
         )
-    with pytest.raises(InvalidData, match="none in row 2"):
+    with pytest.raises(InvalidData, match="none in some row"):
         read_column(path, "delay")
-    with pytest.raises(InvalidData, match=r"none in row 3.*public-drop"):
+    with pytest.raises(InvalidData, match=r"none in some row.*public-drop"):
         count_column(path, "to")
     assert list(read_column(path, "delay", missing="0")) == [1.5, 0.0, 3.0]
     assert list(read_column(path, "delay", missing="public-drop")) == [1.5, 3.0]

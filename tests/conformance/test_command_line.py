@@ -42,7 +42,7 @@ def test_measure_a_column_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFi
     path.write_text("id,vote\n" + "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(90)))
     picture = tmp_path / "new" / "out.png"
     arguments = [str(path), "--column", "vote", "--keep-probability", "0.9", "--epsilon", "1"]
-    main(["measure", *arguments, "--plot", str(picture)])
+    main(["measure", *arguments, "--public", "--plot", str(picture)])
     output = capsys.readouterr()
     assert "no: 30, yes: 60" in output.out
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -57,7 +57,7 @@ def test_missing_values(
     votes: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    command = ["measure", votes, "--column", "vote", *OPTIONS]
+    command = ["measure", votes, "--column", "vote", "--public", *OPTIONS]
     with pytest.raises(SystemExit):
         main(command)
     assert "--missing VALUE" in capsys.readouterr().err

@@ -85,15 +85,15 @@ class TestEveryMechanism:
 
     def test_bad_data(self, mechanism: HistogramMechanism) -> None:
         for counts, words in (
-            ([400, 601], "a sum of 1001"),
+            ([400, 601], "another sum"),
             ([1000], "two categories"),
-            ([-1, 1001], "-1 at position 0"),
-            ([400.5, 599.5], "400.5"),
-            ([math.nan, 1000], "nan"),
-            (["400", 600], "'400'"),
+            ([-1, 1001], "a negative one"),
+            ([400.5, 599.5], "got something else"),
+            ([math.nan, 1000], "got something else"),
+            (["400", 600], "got something else"),
             ("400,600", "text"),
-            (1000, "1000"),
-            (np.ones((2, 500)), "position 0"),
+            (1000, "got int"),
+            (np.ones((2, 500)), "got something else"),
         ):
             with pytest.raises(InvalidData) as caught:
                 mechanism.delta(counts, epsilon=1)  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ class TestEveryMechanism:
             mechanism.release()
         with pytest.raises(InvalidData, match="universe"):
             mechanism.release(["a"] * 1000)
-        with pytest.raises(InvalidData, match="'b'"):
+        with pytest.raises(InvalidData, match="got another"):
             mechanism.release(["b"] * 1000, universe=["a", "c"])
 
     def test_bad_epsilon_and_threshold(self, mechanism: HistogramMechanism) -> None:

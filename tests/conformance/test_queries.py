@@ -135,7 +135,7 @@ class TestEveryStatistic:
         chunks = arrow.chunked_array([DATA[:3], DATA[3:]])
         assert query.summary(chunks, smoothing=1) == reference
         for column in (arrow.array([*DATA, None]), arrow.array([1, None, 3])):
-            with pytest.raises(InvalidData, match="nan at position"):
+            with pytest.raises(InvalidData, match="a value that is not finite"):
                 query.value(column)
 
     def test_moves_with_the_data(self, name: str) -> None:
@@ -168,9 +168,9 @@ class TestEveryStatistic:
             ([[1.0, 2.0], [3.0, 4.0]], "2 dimensions"),
             (np.zeros((8, 1)), "2 dimensions"),
             ([[1.0], [1.0, 2.0]], "make no array"),
-            ([*DATA, math.nan], "nan at position 8"),
-            ([math.inf, *DATA], "inf at position 0"),
-            ([*DATA, -math.inf], "-inf at position 8"),
+            ([*DATA, math.nan], "a value that is not finite"),
+            ([math.inf, *DATA], "a value that is not finite"),
+            ([*DATA, -math.inf], "a value that is not finite"),
             ([*DATA, None], "NoneType"),
             ([*DATA, "3"], "str"),
             (["1", "2"] * 4, "str"),
@@ -183,10 +183,10 @@ class TestEveryStatistic:
             (np.array(["2026-01-01"] * 8, dtype="datetime64[D]"), "datetime64"),
             (np.ma.masked_array(DATA, mask=[True, *[False] * 7]), "masked"),
             ([Fraction(1, 3)] * 8, "Fraction"),
-            ([1e308] * 8, "1e[+]308 at position 0"),
-            ([2**62] * 8, "4611686018427387904"),
-            ([-(2**63)] * 8, "-9223372036854775808"),
-            (np.array([2**64 - 1] * 8, dtype=np.uint64), "18446744073709551615"),
+            ([1e308] * 8, "a larger one"),
+            ([2**62] * 8, "a larger one"),
+            ([-(2**63)] * 8, "a larger one"),
+            (np.array([2**64 - 1] * 8, dtype=np.uint64), "a larger one"),
             ([2**70] * 8, "int"),
             ([2**53 + 1, 0.5] * 4, "2\\^53"),
             ({1.0, 2.0}, "a set"),

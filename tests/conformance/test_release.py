@@ -232,8 +232,8 @@ def test_the_mechanism_is_a_value() -> None:
 
 BAD_DATA: list[tuple[Any, str]] = [
     ([], "at least one value"),
-    ([1.0, math.nan], "nan at position 1"),
-    ([1.0, math.inf], "inf at position 1"),
+    ([1.0, math.nan], "a value that is not finite"),
+    ([1.0, math.inf], "a value that is not finite"),
     (["1", "2"], "str"),
     ([object()], "object"),
     ([True, False], "booleans"),
@@ -242,7 +242,7 @@ BAD_DATA: list[tuple[Any, str]] = [
     (3.5, "a float"),
     ("12", "a str"),
     (None, "a NoneType"),
-    (np.array([1 << 63, 1], dtype=np.uint64), "9223372036854775808"),
+    (np.array([1 << 63, 1], dtype=np.uint64), "a larger one"),
     ([10**30, 1], "numbers"),
 ]
 

@@ -248,7 +248,7 @@ REFUSED = [
     (["collect", "na.csv", "--column", "delay", "--above", "0", "--missing", "NA", *TARGET],
      'a number or "public-drop"'),
     (["collect", "na.csv", "--column", "delay", "--above", "0", *TARGET],
-     "in column 'delay'; got a mark for a missing value in row 2 after the header"),
+     "in column 'delay'; got a mark for a missing value."),
     (["report", "--protocol", "histogram", "--n", "9999", *TARGET], "Expected --bins"),
     (["report", "--protocol", "count", "--n", "9999", "--bins", "3", *TARGET], "Leave it out"),
     (["report", "--protocol", "histogram", "--n", "9999", "--bins", "3", "--n-bits", "3", *TARGET],

@@ -36,7 +36,7 @@ def test_measure_a_csv_file(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text("vote\n" + "yes\nno\n" * 20)
     keep = ["--keep-probability", "0.9", "--epsilon", "1"]
-    result = run("measure", str(path), "--column", "vote", *keep)
+    result = run("measure", str(path), "--column", "vote", "--public", *keep)
     assert result.returncode == 0, result.stderr
     assert "no: 20, yes: 20" in result.stdout
 

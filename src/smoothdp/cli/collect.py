@@ -13,9 +13,10 @@ from smoothdp.cli.collect_input import require_bits
 from smoothdp.cli.collect_output import What, show_collection
 from smoothdp.cli.files import open_ledger
 from smoothdp.cli.positive_options import read_approximate
+from smoothdp.cli.strict import StrictCommand
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--column", required=True, help="Column of FILE (CSV or Parquet), one row a user.")
 @click.option("--above", help="Collect the share of values above this number.")
@@ -89,7 +90,7 @@ def collect(
             found = sd.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
         else:
             if above is None:
-                require_bits(numbers, column=column, missing=missing)
+                require_bits(numbers, column=column)
             found = sd.collect_share(numbers, above=above, **options)
         n_users = len(numbers)
     if plot is not None:

@@ -64,7 +64,7 @@ def read_counted(
     if bins is not None:
         return [bin_of(value, bins) for value in values], names, Bins(bins, domain, listed)
     assert domain is not None
-    require_known(values, names, domain, column=column, missing=missing)
+    require_known(values, names, domain, column=column)
     return values, names, None
 
 

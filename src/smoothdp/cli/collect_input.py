@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from smoothdp.cli.files import read_lines
 
-PUBLIC_DROP = "public-drop"
-
 
 def read_domain(path: Path) -> list[str]:
     """Return the public values of a file, one a line."""
@@ -28,30 +26,21 @@ def read_domain(path: Path) -> list[str]:
     return names
 
 
-def require_known(
-    values: Sequence[str], domain: Sequence[str], path: Path, *, column: str, missing: str | None
-) -> None:
+def require_known(values: Sequence[str], domain: Sequence[str], path: Path, *, column: str) -> None:
     """Raise UsageError unless all values of a column are in the domain that a file lists."""
     known = frozenset(domain)
-    place = next((i for i, value in enumerate(values) if value not in known), None)
-    if place is not None:
+    if any(value not in known for value in values):
         raise click.UsageError(
             f"Expected values of column {column!r} that {path} lists; got "
-            f"another{_at(place, missing)}. Add it to that file if it is public, or mend the data."
+            "another. Add it to that file if it is public, or mend the data."
         )
 
 
-def require_bits(numbers: NDArray[np.float64], *, column: str, missing: str | None) -> None:
+def require_bits(numbers: NDArray[np.float64], *, column: str) -> None:
     """Raise UsageError unless a column holds 0 and 1 alone."""
-    wrong = np.flatnonzero((numbers != 0) & (numbers != 1))
-    if wrong.size:
+    if ((numbers != 0) & (numbers != 1)).any():
         raise click.UsageError(
             f"Expected the values 0 and 1 in column {column!r}, or --above, --bounds or --domain; "
-            f"got another number{_at(int(wrong[0]), missing)}. Give --above NUMBER to collect how "
+            "got another number. Give --above NUMBER to collect how "
             "many are above it, or --bounds LOW HIGH for the mean."
         )
-
-
-def _at(place: int, missing: str | None) -> str:
-    # Where rows were left out, a place among the rest is no row of the file.
-    return "" if missing == PUBLIC_DROP else f" in row {place + 1} after the header"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from smoothdp.cli.strict import StrictGroup
 
-class HelpByDefault(click.Group):
+
+class HelpByDefault(StrictGroup):
     """A group that prints its help, and no error, if nothing follows its name."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:

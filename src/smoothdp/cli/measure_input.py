@@ -17,13 +17,6 @@ def read_counts(
     missing: str | None = None,
 ) -> dict[str, int]:
     """Return records per category, in order, from --counts or from a column of a file."""
-    if (counts is None) == (file is None):
-        got = "neither" if counts is None else "both"
-        raise click.UsageError(
-            f"Expected either --counts or a FILE with --column; got {got}. Give exactly one."
-        )
-    if file is None and missing is not None:
-        raise click.UsageError("Expected --missing with a FILE; got none. Leave it out.")
     if counts is not None:
         return {f"category {place}": value for place, value in enumerate(_parse(counts), 1)}
     assert file is not None
@@ -46,7 +39,7 @@ def read_mechanism(
     n_records: int,
     sampling_rate: str | None,
     n_draws: int | None,
-    sampling: str,
+    sampling: str | None,
     keep_probability: str | None,
 ) -> sd.SamplingHistogram | sd.BernoulliHistogram:
     """Return the mechanism that the options describe."""
@@ -57,6 +50,11 @@ def read_mechanism(
             f"{sum(given)} of them. Say how the sample is drawn."
         )
     if keep_probability is not None:
+        if sampling is not None:
+            raise click.UsageError(
+                "Expected --sampling with --sampling-rate or --n-draws; got it with "
+                "--keep-probability, where each record is kept independently. Leave it out."
+            )
         return sd.BernoulliHistogram(n_records, keep_probability=keep_probability)
     return sd.SamplingHistogram(
         n_records,

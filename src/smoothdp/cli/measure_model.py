@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
+from fractions import Fraction
 
 import smoothdp as sd
 from smoothdp.cli.progress import progress_bar
-from smoothdp.text import number_down, number_up, percent_text, upper_text
+from smoothdp.text import lesser, number_down, number_up, percent_text, upper_text
 
+_SOON = 20_000
 Mechanism = sd.SamplingHistogram | sd.BernoulliHistogram
 
 
@@ -24,14 +27,15 @@ def describe_exact(
         truth = "no lower bound is known"
     else:
         truth = f"the truth is at least 1e{math.floor(result.log_lower / math.log(10))}"
+    sentence = smoothed_sentence(result, mechanism)
     text = (
         f"mechanism       {mechanism.describe()}\n"
         f"model           {claim.model.n_vertices} distributions over "
         f"{claim.model.n_atoms} values\n"
         f"epsilon         {claim.epsilon:.6g}\n"
-        f"smoothed delta  {upper_text(result.log_delta, 8)}  (rounded up; {truth}; "
+        f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
-        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{claim.sentence()}"
+        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}"
     )
     return text, {
         **_setting(mechanism, claim.epsilon),
@@ -40,8 +44,30 @@ def describe_exact(
         "log_smoothed_delta": result.log_delta,
         "vertex_counts": result.vertex_counts,
         "method": result.method,
-        "guarantee": claim.sentence(),
+        "guarantee": sentence,
     }
+
+
+def smoothed_text(found: sd.SmoothedDelta, mechanism: Mechanism) -> str:
+    """Return smoothed delta rounded up, never above ordinary DP beside it, rounded alike.
+
+    Its logarithm may be: that is a float above the rational number.
+    """
+    return lesser(upper_text(found.log_delta, 8), number_up(mechanism.inclusion(), 8))
+
+
+def smoothed_sentence(found: sd.SmoothedDelta, mechanism: Mechanism) -> str:
+    """Return the claim in words, how often a guess is right by smoothed delta at epsilon 0.
+
+    (epsilon, delta) alone says much less: it is taken where that would take long.
+    """
+    if mechanism.n_records > _SOON:
+        return found.guarantee.sentence(delta_at_zero=mechanism.inclusion())
+    with warnings.catch_warnings():
+        # It was said once, at epsilon.
+        warnings.simplefilter("ignore", sd.PrivacyWarning)
+        at_zero = sd.smoothed_delta(mechanism, found.guarantee.model, epsilon=0)
+    return found.guarantee.sentence(delta_at_zero=at_zero.exact_delta)
 
 
 def describe_interval(
@@ -52,10 +78,12 @@ def describe_interval(
         result = sd.smoothed_delta_interval(
             mechanism, model, epsilon=epsilon, n_databases=n_databases, progress=progress
         )
+    most = mechanism.inclusion()
+    estimate, upper = (min(most, Fraction(value)) for value in (result.estimate, result.upper))
     text = (
         f"mechanism       {mechanism.describe()}\n"
-        f"smoothed delta  about {result.estimate:.4g}, between {number_down(result.lower)} "
-        f"and {number_up(result.upper)} with {percent_text(result.confidence)} confidence\n"
+        f"smoothed delta  about {number_up(estimate)}, between {number_down(result.lower)} "
+        f"and {number_up(upper)} with {percent_text(result.confidence)} confidence\n"
         f"databases       {result.n_databases} for each of {result.n_compositions} "
         f"compositions, each all from one distribution ({result.method})\n"
         f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n"

@@ -48,7 +48,6 @@ def make_report(command: str, given: dict[str, Any]) -> html.HtmlReport:
     if subject == "protocol":
         return report_protocol(command, given)
     sample = {name: given[name] for name in _SAMPLE}
-    sample["sampling"] = given["sampling"] or "without_replacement"
     if subject == "counts":
         counts = read_counts(given["counts"], None, None, None)
         mechanism = read_mechanism(sum(counts.values()), **sample)

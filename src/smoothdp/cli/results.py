@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from smoothdp.cli.number_options import refuse_nan
+from smoothdp.cli.strict import StrictCommand
 
 _PAUSE = 0.5
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("window", type=click.IntRange(0, 2**32 - 1))
 @click.option(
     "--collector",

@@ -29,12 +29,12 @@ def read_data(
     if domain is not None:
         names = read_domain(domain)
         values = sd.read_column(file, column, kind="category", missing=missing)
-        require_known(values, names, domain, column=column, missing=missing)
+        require_known(values, names, domain, column=column)
         return list(values), {"protocol": "histogram", "domain": names}
     numbers = sd.read_column(file, column, missing=missing)
     if bounds is not None:
         return numbers.tolist(), {"protocol": "real_sum", "bounds": bounds}
     if above is None:
-        require_bits(numbers, column=column, missing=missing)
+        require_bits(numbers, column=column)
         above = 0.5
     return [int(value > above) for value in numbers], {}

@@ -45,7 +45,7 @@ def read_column(
     Raises:
         InvalidData: the file or column is missing, empty or malformed; a value is missing,
             or is not a finite number where numbers are read; no row is left. No message
-            has a value of the column in it.
+            has a value of the column in it, or a row: both are private.
         InvalidParameter: another kind; ``missing`` is no number where numbers are read.
         MissingExtra: Parquet without the ``data`` extra.
 
@@ -66,11 +66,7 @@ def read_column(
             explain('kind "number" or "category"', f"kind={kind!r}", "Use one of the two")
         )
     require_number(missing)
-    parts, row = [], 1
-    for chunk in _values(path, column, missing):
-        parts.append(_numbers(chunk, row, column))
-        row += len(chunk)
-    numbers = np.concatenate(parts)
+    numbers = np.concatenate([_numbers(c, column) for c in _values(path, column, missing)])
     if numbers.size == 0:
         raise no_rows(Path(path))
     return numbers
@@ -159,9 +155,7 @@ def _existing(path: str | Path) -> tuple[Path, str]:
     return file, ending
 
 
-def _numbers(
-    values: list[str] | NDArray[np.float64], first_row: int, column: str
-) -> NDArray[np.float64]:
+def _numbers(values: list[str] | NDArray[np.float64], column: str) -> NDArray[np.float64]:
     try:
         numbers = np.array(values, dtype=np.float64)
         # Python's float takes 1_000; in a column of data it is more likely a slip.
@@ -170,8 +164,8 @@ def _numbers(
             return numbers
     except ValueError:
         pass
-    place = next(i for i, value in enumerate(values) if not _is_finite(value))
-    raise no_number(column, first_row + place, str(values[place]))
+    # Outside of the except: what numpy said quotes the value.
+    raise no_number(column, str(next(value for value in values if not _is_finite(value))))
 
 
 def _is_finite(value: str | np.float64) -> bool:

@@ -17,7 +17,7 @@ _ROWS_AT_ONCE = 65536
 
 def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> Iterator[list[str]]:
     """Yield the texts of a column, in chunks; see `smoothdp.data.missing`."""
-    row = 1
+    is_empty = True
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
@@ -25,31 +25,28 @@ def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> 
             pick = itemgetter(column_place(path, [name.strip() for name in header], column))
             while rows := list(islice(reader, _ROWS_AT_ONCE)):
                 if set(map(len, rows)) != {len(header)}:
-                    raise _ragged(path, rows, row, len(header))
-                yield without_missing(list(map(pick, rows)), missing, column, row)
-                row += len(rows)
+                    raise _ragged(path, len(header))
+                yield without_missing(list(map(pick, rows)), missing, column)
+                is_empty = False
     except UnicodeDecodeError:
         raise InvalidData(
             explain(f"UTF-8 text in {path}", "other bytes", "Convert the file to UTF-8")
         ) from None
-    except csv.Error as error:
+    except csv.Error:
         raise InvalidData(
-            explain(
-                f"well-formed CSV in {path}", f"{error} at line {reader.line_num}", "Mend that line"
-            )
+            explain(f"well-formed CSV in {path}", "a line that is not", "Mend its quotation marks")
         ) from None
     except OSError as error:
         raise unreadable(path, error) from None
-    if row == 1:
+    if is_empty:
         raise no_rows(path)
 
 
-def _ragged(path: Path, rows: list[list[str]], first_row: int, width: int) -> InvalidData:
-    place = next(i for i, fields in enumerate(rows) if len(fields) != width)
+def _ragged(path: Path, width: int) -> InvalidData:
     return InvalidData(
         explain(
             f"{width} {'field' if width == 1 else 'fields'} in every row of {path}",
-            f"{len(rows[place])} in row {first_row + place} after the header",
+            "another number in some row",
             "Mend that row",
         )
     )

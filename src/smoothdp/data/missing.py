@@ -29,14 +29,12 @@ def require_number(missing: str | None) -> None:
         )
 
 
-def without_missing(
-    values: list[str], missing: str | None, column: str, first_row: int
-) -> list[str]:
+def without_missing(values: list[str], missing: str | None, column: str) -> list[str]:
     """Return texts of which none is empty, or raise InvalidData where none may be missing."""
     if "" not in values:
         return values
     if missing is None:
-        raise missing_value(column, first_row + values.index(""))
+        raise missing_value(column)
     if missing == PUBLIC_DROP:
         return [value for value in values if value != ""]
     return [missing if value == "" else value for value in values]

@@ -21,38 +21,38 @@ FloatArray = NDArray[np.float64]
 
 def parquet_texts(path: Path, column: str, missing: str | None) -> Iterator[list[str]]:
     """Yield the values of a column as texts, in chunks; see `smoothdp.data.missing`."""
-    for values, absent, row in _arrays(path, column):
-        yield _present(values, absent, missing, column, row)
+    for values, absent in _arrays(path, column):
+        yield _present(values, absent, missing, column)
 
 
 def parquet_numbers(
     path: Path, column: str, missing: str | None
 ) -> Iterator[list[str] | FloatArray]:
     """Yield a column of numbers as floats; a column of another type as texts, to be parsed."""
-    for values, absent, row in _arrays(path, column):
+    for values, absent in _arrays(path, column):
         if absent.any():
-            yield _present(values, absent, missing, column, row)
+            yield _present(values, absent, missing, column)
         else:
             yield _floats(values)
 
 
 def _present(
-    values: pyarrow.Array, absent: NDArray[np.bool_], missing: str | None, column: str, row: int
+    values: pyarrow.Array, absent: NDArray[np.bool_], missing: str | None, column: str
 ) -> list[str]:
     texts = _texts(values)
     if absent.any():
         texts = ["" if gone else text for text, gone in zip(texts, absent.tolist(), strict=True)]
-    return without_missing(texts, missing, column, row)
+    return without_missing(texts, missing, column)
 
 
-def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, NDArray[np.bool_], int]]:
-    """Yield chunks, which of their values are missing, and the row where they begin."""
+def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, NDArray[np.bool_]]]:
+    """Yield chunks, and which of their values are missing."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra("reading Parquet files", "data") from None
-    row = 1
+    is_empty = True
     try:
         with parquet.ParquetFile(path) as file:
             column_place(path, file.schema_arrow.names, column)
@@ -60,11 +60,11 @@ def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, NDArray[np
                 values = batch.column(0)
                 # A nan in a column of floats is how pandas writes a missing value.
                 absent = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-                yield values, absent, row
-                row += len(values)
+                yield values, absent
+                is_empty = is_empty and not len(values)
     except (pyarrow.ArrowException, OSError) as error:
         raise unreadable(path, error) from None
-    if row == 1:
+    if is_empty:
         raise no_rows(path)
 
 

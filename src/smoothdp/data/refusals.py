@@ -23,26 +23,29 @@ def column_place(path: Path, names: list[str], column: str) -> int:
         more = len(names) - _NAMES_SHOWN
         shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
         got, remedy = f"columns {shown}" if names else "no columns", "Name a column of the file"
+        if any(name == "" or _is_number(name) for name in names):
+            # The first row of a file without a header is a record.
+            got, remedy = "no such name in the first line", "Begin the file with names of columns"
     raise InvalidData(explain(f"one column {column!r} in {path}", got, remedy))
 
 
-def missing_value(column: str, row: int) -> InvalidData:
-    """Return the error for a value that is not there."""
+def missing_value(column: str) -> InvalidData:
+    """Return the error for a value that is not there; in which row is private."""
     return InvalidData(
         explain(
             f"a value in every row of column {column!r}",
-            f"none in row {row} after the header",
+            "none in some row",
             "Replace missing values by a public constant (missing=, --missing VALUE), or declare "
             "who has none as public (public-drop)",
         )
     )
 
 
-def no_number(column: str, row: int, text: str) -> InvalidData:
-    """Return the error for a text in a column of numbers, which it does not repeat: it is private.
+def no_number(column: str, text: str) -> InvalidData:
+    """Return the error for a text in a column of numbers: its kind, never itself or its row.
 
-    >>> print(no_number("delay", 7, "NA"))  # doctest: +ELLIPSIS
-    Expected finite numbers in column 'delay'; got a mark for a missing value in row 7 after ...
+    >>> print(no_number("delay", "NA"))  # doctest: +ELLIPSIS
+    Expected finite numbers in column 'delay'; got a mark for a missing value. Leave such ...
     """
     word = text.strip().lower()
     kind, remedy = "text", "Name a column of numbers, or write a number there"
@@ -53,11 +56,15 @@ def no_number(column: str, row: int, text: str) -> InvalidData:
         kind, remedy = "an infinite number", "Write a finite number there, such as a public bound"
     elif "_" in word or "," in word:
         kind, remedy = "text that looks like a number", "Write it with digits and a point alone"
-    return InvalidData(
-        explain(
-            f"finite numbers in column {column!r}", f"{kind} in row {row} after the header", remedy
-        )
-    )
+    return InvalidData(explain(f"finite numbers in column {column!r}", kind, remedy))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_infinite(word: str) -> bool:
@@ -74,7 +81,14 @@ def no_rows(path: Path) -> InvalidData:
 
 def unreadable(path: Path, error: Exception) -> InvalidData:
     """Return the error for a file that the system or a library cannot read."""
-    return InvalidData(explain(f"a readable file at {path}", reason(error), "Check the file"))
+    return InvalidData(explain(f"a readable file at {path}", _fault(error), "Check the file"))
+
+
+def _fault(error: Exception) -> str:
+    """Return why a file could not be read, without what a library quotes from it."""
+    if isinstance(error, UnicodeDecodeError) or getattr(error, "strerror", None):
+        return reason(error)
+    return "one that is damaged, or of another format"
 
 
 def reason(error: Exception) -> str:

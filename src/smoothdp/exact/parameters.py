@@ -242,5 +242,5 @@ def float_of(value: Real) -> float:
     0.5
     """
     if isinstance(value, LogRatio):
-        return math.log(value.ratio)
+        return min(float(value), 1e9)
     return float(min(value, Fraction(10**9)))

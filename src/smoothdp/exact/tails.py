@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from smoothdp.exact.logspace import (
     LOG_ONE,
     LOG_ZERO,
+    SMALLEST_FLOAT,
     LogBounds,
     log_difference_lower,
     log_difference_upper,
@@ -45,8 +46,11 @@ def log_binomial_tail(k: int, n_trials: int, probability: Fraction) -> LogBounds
         # P(K <= k - 1) is the tail of the misses.
         return _complement(log_binomial_tail(n_trials - k + 1, n_trials, 1 - probability))
 
+    # Where the odds are no float, k is n_trials: there is no second term.
+    odds = hit / miss if n_trials > k else 1.0
+
     def ratio(d: FloatArray) -> FloatArray:
-        return (n_trials - k - d) / (k + 1.0 + d) * (hit / miss)
+        return (n_trials - k - d) / (k + 1.0 + d) * odds
 
     curvature = 1 / (n_trials - k + 1) + 1 / (k + 1)
     first = binomial_point(k, n_trials, hit, miss)
@@ -82,7 +86,9 @@ def log_hypergeometric_tail(k: int, n_draws: int, count_a: int, count_b: int) ->
 def _sum(ratio: Callable[[FloatArray], FloatArray], n_terms: int, curvature: float) -> LogBounds:
     length = 2
     if n_terms > 1:
-        length = expected_length(math.log(float(ratio(np.zeros(1))[0])), curvature)
+        # A ratio below floats is 0, and so are all terms after the first.
+        first = max(float(ratio(np.zeros(1))[0]), SMALLEST_FLOAT)
+        length = expected_length(math.log(first), curvature)
     return log_ratio_sum(
         ratio,
         np.ones_like,

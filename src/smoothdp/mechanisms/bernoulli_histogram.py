@@ -16,13 +16,15 @@ from smoothdp.exact.logspace import LOG_ONE, LogBounds, log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.samplers import binomial
 from smoothdp.mechanisms.counts import LARGEST_COUNT
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, finite_ratio
 from smoothdp.mechanisms.histogram.independent import independent_divergence
 from smoothdp.mechanisms.histogram.line import BinomialLine
 from smoothdp.mechanisms.histogram.rows import window
 from smoothdp.mechanisms.histogram.utility import hypergeometric_line_utility
 from smoothdp.mechanisms.histogram.utility_enumeration import enumerated_utility_independent
 from smoothdp.sources import Source
+
+_LEAST_SHARE = Fraction(1, 10**30)
 
 
 @dataclass(frozen=True, init=False)
@@ -99,7 +101,12 @@ class BernoulliHistogram(HistogramMechanism):
     def pair_divergence(self, count_a: int, count_b: int, epsilon: Real) -> LogBounds:
         if self.keep_probability == 1:
             return LOG_ONE
-        return independent_divergence(count_a, count_b, self.keep_probability, epsilon)
+        if not _LEAST_SHARE <= self.keep_probability <= 1 - _LEAST_SHARE:
+            # The windows below have no floats there; no delta is above the chance to be kept.
+            return LogBounds(-math.inf, self.log_inclusion().upper)
+        return independent_divergence(
+            count_a, count_b, self.keep_probability, finite_ratio(epsilon)
+        )
 
     def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
         if len(known) > 2 or self.keep_probability == 1:

@@ -18,16 +18,14 @@ def read_counts(counts: Iterable[object], *, total: int, what: str = "counts") -
     are whole numbers >= 0 that add up to ``total``.
     """
     if isinstance(counts, str | bytes):
-        raise InvalidData(
-            explain(f"{what} as a sequence of numbers", f"text {counts!r}", "Give a list")
-        )
+        raise InvalidData(explain(f"{what} as a sequence of numbers", "a text", "Give a list"))
     try:
         entries = list(counts)
     except TypeError:
         raise InvalidData(
-            explain(f"{what} as a sequence", f"{counts!r}", "Give one count per category")
+            explain(f"{what} as a sequence", type(counts).__name__, "Give one count per category")
         ) from None
-    values = tuple(_read_count(entry, position, what) for position, entry in enumerate(entries))
+    values = tuple(_read_count(entry, what) for entry in entries)
     if len(values) < 2:
         raise InvalidData(
             explain(
@@ -40,14 +38,14 @@ def read_counts(counts: Iterable[object], *, total: int, what: str = "counts") -
         raise InvalidData(
             explain(
                 f"{what} that add up to {total}",
-                f"a sum of {sum(values)}",
+                "another sum",
                 "Mend the counts or n_records",
             )
         )
     return values
 
 
-def _read_count(entry: object, position: int, what: str) -> int:
+def _read_count(entry: object, what: str) -> int:
     if (isinstance(entry, Integral) and not isinstance(entry, bool)) or (
         isinstance(entry, Real) and not isinstance(entry, bool) and float(entry).is_integer()
     ):
@@ -56,12 +54,10 @@ def _read_count(entry: object, position: int, what: str) -> int:
         raise InvalidData(
             explain(
                 f"{what} as whole numbers",
-                f"{entry!r} at position {position}",
+                "something else",
                 "Give the number of records in each category",
             )
         )
     if value < 0:
-        raise InvalidData(
-            explain(f"{what} of at least 0", f"{value} at position {position}", "Mend that count")
-        )
+        raise InvalidData(explain(f"{what} of at least 0", "a negative one", "Mend that count"))
     return value

@@ -169,12 +169,19 @@ def count_records(data: Sequence[Hashable], universe: Sequence[Hashable] | None)
             )
         )
     places = {category: place for place, category in enumerate(universe)}
-    tally = Counter(data)
-    unknown = next((value for value in tally if value not in places), None)
-    if unknown is not None:
+    tally = Counter(_hashable(data))
+    if any(value not in places for value in tally):
         raise InvalidData(
-            explain(
-                "records of the universe", f"{unknown!r}", "Add it to the universe or mend the data"
-            )
+            explain("records of the universe", "another", "Widen the universe or mend the data")
         )
     return tuple(tally.get(category, 0) for category in universe)
+
+
+def _hashable(data: Sequence[Hashable]) -> list[Hashable]:
+    """Return the records, or raise InvalidData where one cannot be a category."""
+    records = list(data)
+    if not all(isinstance(record, Hashable) for record in records):
+        raise InvalidData(
+            explain("records that are names or numbers", "lists or the like", "Give categories")
+        )
+    return records

@@ -12,7 +12,7 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.mechanisms.drawn import DrawnRecords
 from smoothdp.mechanisms.draws import Sampling, read_draws
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, finite_ratio
 from smoothdp.mechanisms.histogram.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
@@ -86,6 +86,7 @@ class SamplingHistogram(DrawnRecords, HistogramMechanism):
             if rest == 0:
                 return multinomial_line_divergence(count_a, count_b, self.n_draws, epsilon)
             return plane_divergence(MultinomialPlane(count_a, count_b, rest, self.n_draws), epsilon)
+        epsilon = finite_ratio(epsilon)
         if rest == 0:
             return hypergeometric_line_divergence(count_a, count_b, self.n_draws, epsilon)
         return plane_divergence(HypergeometricPlane(count_a, count_b, rest, self.n_draws), epsilon)

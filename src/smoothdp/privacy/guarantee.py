@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import SMALLEST_FLOAT, LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.parameters import LogRatio, Parameter, Real
 from smoothdp.exact.shown import Rounding, shown
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
@@ -57,7 +57,13 @@ class Guarantee(ABC):
 
         return implies(self, other)
 
-    def sentence(self, *, rows_per_person: int = 1, n_records: int | None = None) -> str:
+    def sentence(
+        self,
+        *,
+        rows_per_person: int = 1,
+        n_records: int | None = None,
+        delta_at_zero: Parameter | None = None,
+    ) -> str:
         """Return the claim in plain English, about one row or about one person's rows.
 
         It says how strong the claim is, in numbers, and where that is weak (the thresholds:
@@ -67,6 +73,9 @@ class Guarantee(ABC):
         Args:
             rows_per_person: k >= 1. n_records: n, where it is known: then a delta of 1/n or more
                 is called weak.
+            delta_at_zero: delta(0) of what was published, or a bound of it, where more is known
+                than the claim: how often a guess is right is said from it. Not with
+                rows_per_person.
         """
         from smoothdp.privacy.conversions import group_privacy
         from smoothdp.privacy.strength import strength_words
@@ -74,7 +83,8 @@ class Guarantee(ABC):
         claim = self if rows_per_person == 1 else group_privacy(self, n_records=rows_per_person)
         unit = "one row" if rows_per_person == 1 else f"one person's {rows_per_person} rows"
         change = self.neighbours.sentence(unit)
-        strength = strength_words(claim, unit=unit, n_records=n_records)
+        known = None if rows_per_person > 1 else delta_at_zero
+        strength = strength_words(claim, unit=unit, n_records=n_records, delta_at_zero=known)
         return f"How much the output tells about {unit}: {change} {claim.words()} {strength}"
 
     def to_json(self) -> str:

@@ -24,13 +24,13 @@ class UtilityRange(NamedTuple):
 
 
 def utility_upper(delta: Parameter, *, epsilon: Parameter, n_categories: int) -> float:
-    """Return (1 + (m - 1) / (E + 1)) delta(x), rounded up, at most 1: Corollary 3, proved.
+    """Return (1 + (m - 1) / (E + 1)) delta(x), rounded up, at most 1; 0 if delta(x) is.
 
-    For two categories the constant is (E + 2) / (E + 1) <= 3/2, where the paper has 2, which
-    is false for 15 categories and E = 2 if the missing record need not be that of x. This
-    holds for any record: where the named category is not the true one, its share of the
-    posterior is at most P_c / (P_c + P_X). For the record of x itself see
-    `smoothdp.paper_bounds.liu_lemma_1`, which is smaller.
+    What is true of Corollary 3 of paper 1. For two categories the constant is (E + 2) / (E + 1)
+    <= 3/2, where the paper has 2, which is false for 15 categories and E = 2 if the missing
+    record need not be that of x. This holds for any record: where the named category is not the
+    true one, its share of the posterior is at most P_c / (P_c + P_X). For the record of x itself
+    see `smoothdp.paper_bounds.liu_lemma_1`, which is smaller.
 
     Args:
         delta: delta_epsilon(x), the largest over neighbours and directions.
@@ -45,7 +45,10 @@ def utility_upper(delta: Parameter, *, epsilon: Parameter, n_categories: int) ->
     """
     categories = exact_int(n_categories, name="n_categories", minimum=2)
     growth = math.exp(min(700.0, float(read_epsilon(epsilon)))) * (1 - 4 * LIBM_ERROR)
-    bound = float(read_delta(delta)) * (1 + (categories - 1) / (growth + 1))
+    given = read_delta(delta)
+    if given == 0:
+        return 0.0
+    bound = float(given) * (1 + (categories - 1) / (growth + 1))
     return min(1.0, math.nextafter(bound * (1 + LIBM_ERROR / 4), math.inf))
 
 

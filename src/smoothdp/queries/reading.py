@@ -72,9 +72,10 @@ def read_values(data: object) -> Values:
 def _array(data: object) -> NDArray[np.generic]:
     try:
         return np.asarray(data)
-    except (ValueError, TypeError, OverflowError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise _refused(f"data that make no array ({reason})", "Give numbers") from None
+    except (ValueError, TypeError, OverflowError):
+        pass
+    # Outside of the except: what numpy said quotes the values.
+    raise _refused("data that make no array", "Give numbers, all of one kind")
 
 
 def _type_name(array: NDArray[np.generic]) -> str:
@@ -96,15 +97,14 @@ def _check_finite(values: NDArray[np.float64]) -> None:
     largest = _magnitude(values)
     if largest <= LARGEST_FLOAT:
         return
-    wrong = ~(np.abs(values) <= LARGEST_FLOAT)
-    place = int(np.argmax(wrong))
-    value = float(values[place])
-    if math.isfinite(value):
-        expected, remedy = f"values of magnitude at most {LARGEST_FLOAT:.3g}", "Rescale the column"
+    # Which one it is, and where, is private.
+    if np.isfinite(values).all():
+        expected, got = f"values of magnitude at most {LARGEST_FLOAT:.3g}", "a larger one"
+        remedy = "Rescale the column"
     else:
-        expected = "finite numbers"
+        expected, got = "finite numbers", "a value that is not finite"
         remedy = "Replace missing or infinite values by a public constant inside the bounds"
-    raise InvalidData(explain(expected, f"{value} at position {place}", remedy))
+    raise InvalidData(explain(expected, got, remedy))
 
 
 def _whole(array: NDArray[np.generic]) -> Values:
@@ -113,9 +113,8 @@ def _whole(array: NDArray[np.generic]) -> Values:
     if extreme <= _WHOLE_FLOATS:
         return array.astype(np.float64)
     if extreme >= LARGEST_WHOLE:
-        got = largest if largest == extreme else smallest
         raise InvalidData(
-            explain("whole numbers of magnitude below 2^62", f"{got}", "Rescale the column")
+            explain("whole numbers of magnitude below 2^62", "a larger one", "Rescale the column")
         )
     return array.astype(np.int64, copy=False)
 

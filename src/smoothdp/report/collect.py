@@ -58,7 +58,7 @@ def collect_share(
             raise InvalidData(
                 explain(
                     "values 0 and 1",
-                    f"another at position {int(np.argmax(wrong))}",
+                    "another value",
                     "Give a threshold (above=, --above)",
                 )
             )
@@ -186,12 +186,11 @@ def collect_histogram(
     places = {value: place for place, value in enumerate(domain)}
     if len(places) != len(domain):
         raise InvalidData(explain("distinct values in the domain", "one twice", "Mend the domain"))
-    unknown = next((row for row, value in enumerate(values) if value not in places), None)
-    if unknown is not None:
+    if any(value not in places for value in values):
         raise InvalidData(
             explain(
                 "values of the domain",
-                f"another at position {unknown}",
+                "another value",
                 "Widen the domain or mend the data",
             )
         )
@@ -239,12 +238,11 @@ def _column(values: ArrayLike) -> NDArray[np.float64]:
         raise InvalidData(
             explain("one number per user", f"an array of shape {numbers.shape}", "Give one column")
         )
-    wrong = ~np.isfinite(numbers)
-    if wrong.any():
+    if not np.isfinite(numbers).all():
         raise InvalidData(
             explain(
                 "finite numbers",
-                f"{numbers[wrong][0]} at position {int(np.argmax(wrong))}",
+                "a value that is not finite",
                 "Replace missing or infinite values by a public constant",
             )
         )

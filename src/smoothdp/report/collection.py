@@ -76,9 +76,13 @@ class Collection:
         return (
             f"{self.title}\n\n"
             f"{table(rows, header=header)}{rest}\n\n"
-            f"{table(about)}\n\n{private}{self.release.guarantee.sentence()} It holds against an "
+            f"{table(about)}\n\n{private}{self._promise()} It holds against an "
             "analyser who does not collude with the shuffler."
         )
+
+    def _promise(self) -> str:
+        # How often a guess is right, by the protocol's own curve.
+        return self.release.guarantee.sentence(delta_at_zero=self.profile.delta(0))
 
     def _shown(self) -> list[tuple[str, float]]:
         return sorted(self.estimates.items(), key=lambda item: -item[1])[:_SHOWN]
@@ -97,7 +101,7 @@ class Collection:
             "log_delta": self.log_delta if self.log_delta > -math.inf else None,
             "bounds": self.bounds,
             "is_private": self.release.is_private,
-            "guarantee": self.release.guarantee.sentence(),
+            "guarantee": self._promise(),
             "version": self.release.library_version,
         }
 

@@ -20,7 +20,7 @@ from smoothdp.report.html_parts import (
 )
 from smoothdp.report.measurement import Measurement, measure_histogram
 from smoothdp.sources import Source
-from smoothdp.text import number_up
+from smoothdp.text import lesser, number_up
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram
@@ -111,10 +111,14 @@ def report_counts(
 
 def _comparison(found: Measurement, counts: list[int]) -> Section:
     """Return delta(x) beside ordinary DP, 1/n and the bounds of paper 1."""
-    mechanism = found.mechanism
+    mechanism, most = found.mechanism, number_up(found.mechanism.inclusion())
     rows = [
-        ("exact, at these counts", log_text(found.log_delta.upper), "the figure of this page"),
-        ("ordinary DP", number_up(mechanism.inclusion()), "the worst conceivable counts"),
+        (
+            "exact, at these counts",
+            lesser(log_text(found.log_delta.upper), most),
+            "the figure of this page",
+        ),
+        ("ordinary DP", most, "the worst conceivable counts"),
         (
             "1/n",
             log_text(-math.log(mechanism.n_records)),

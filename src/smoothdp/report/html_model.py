@@ -23,7 +23,7 @@ from smoothdp.report.html_parts import (
 )
 from smoothdp.smoothed import SmoothedDelta, smoothed_delta
 from smoothdp.sources import Source
-from smoothdp.text import number_up
+from smoothdp.text import lesser, number_up
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram
@@ -71,7 +71,8 @@ def report_model(
     curve = ChordProfile.of(log_delta, places)
     worst = ApproxDP(0, delta=mechanism.inclusion())
     promise = Section("The guarantee in plain words")
-    promise.text(result.guarantee.sentence(), kind="promise")
+    sentence = result.guarantee.sentence(delta_at_zero=curve.delta(0))
+    promise.text(sentence, kind="promise")
     promise.text(
         "The average is over data sets that the model describes, in the worst mixture of its "
         "distributions. The model is an assumption: it must be fixed without the private data, "
@@ -111,7 +112,7 @@ def report_model(
             "smoothed_delta": result.delta,
             "log_smoothed_delta": result.log_delta,
             "method": result.method,
-            "guarantee": result.guarantee.sentence(),
+            "guarantee": sentence,
         },
     )
 
@@ -140,10 +141,10 @@ def _comparison(
     mechanism: SamplingHistogram | BernoulliHistogram, model: DataModel, result: SmoothedDelta
 ) -> Section:
     """Return smoothed delta beside ordinary DP, the bounds of paper 1 and wider models."""
-    epsilon = result.guarantee.exact_epsilon
+    epsilon, most = result.guarantee.exact_epsilon, number_up(mechanism.inclusion())
     rows = [
-        ("over the model", log_text(result.log_delta), result.method),
-        ("ordinary DP", number_up(mechanism.inclusion()), "every data set, no model"),
+        ("over the model", lesser(log_text(result.log_delta), most), result.method),
+        ("ordinary DP", most, "every data set, no model"),
     ]
     if isinstance(mechanism, SamplingHistogram) and mechanism.sampling == "without_replacement":
         setting = {
@@ -167,7 +168,9 @@ def _comparison(
                 warnings.simplefilter("ignore", PrivacyWarning)
                 log_delta = smoothed_delta(mechanism, wider, epsilon=epsilon).log_delta
             what = f"every distribution within total variation {radius}"
-            rows.append((f"if the model is off by {radius}", log_text(log_delta), what))
+            rows.append(
+                (f"if the model is off by {radius}", lesser(log_text(log_delta), most), what)
+            )
     return Section("Beside ordinary DP and the bounds of the papers").table(
         rows,
         header=("smoothed delta at this epsilon", "at most", "what it is"),

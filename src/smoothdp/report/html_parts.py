@@ -15,6 +15,7 @@ from smoothdp.sources import Source, bibtex
 from smoothdp.text import number_up, upper_text
 
 if TYPE_CHECKING:
+    from smoothdp.exact.parameters import Parameter
     from smoothdp.plots.inputs import HasProfile
     from smoothdp.privacy.guarantee import Guarantee
     from smoothdp.privacy.profile import PrivacyProfile
@@ -24,11 +25,16 @@ _ALPHAS = (0.01, 0.05, 0.2)
 
 
 def promise_section(
-    guarantee: Guarantee, *, rows_per_person: int = 5, n_records: int | None = None
+    guarantee: Guarantee,
+    *,
+    rows_per_person: int = 5,
+    n_records: int | None = None,
+    delta_at_zero: Parameter | None = None,
 ) -> Section:
     """Return the guarantee in plain words, for one row and for a person with several."""
     part = Section("The guarantee in plain words")
-    part.text(guarantee.sentence(n_records=n_records), kind="promise")
+    promise = guarantee.sentence(n_records=n_records, delta_at_zero=delta_at_zero)
+    part.text(promise, kind="promise")
     part.text(f"As a claim: {guarantee!r}.")
     try:
         wider = guarantee.sentence(rows_per_person=rows_per_person, n_records=n_records)

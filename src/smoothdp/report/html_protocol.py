@@ -69,7 +69,7 @@ def report_protocol(
     kind: Any = PROTOCOLS[name]
     protocol = kind.calibrate(n_users, guarantee=guarantee, **options)
     profile = protocol.profile()
-    promise = promise_section(guarantee)
+    promise = promise_section(guarantee, delta_at_zero=profile.delta(0))
     promise.text(
         "It holds against whoever sees the shuffled messages and does not work together with the "
         "shuffler, and counts every user as honest.",
@@ -111,7 +111,7 @@ def report_protocol(
         summary={
             "protocol": protocol.describe(),
             "n_users": n_users,
-            "guarantee": guarantee.sentence(),
+            "guarantee": guarantee.sentence(delta_at_zero=profile.delta(0)),
             "error_95": error,
             "delta": profile.delta(guarantee.exact_epsilon),
         },

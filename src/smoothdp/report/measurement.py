@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace import LogBounds
@@ -18,11 +18,19 @@ from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.profile import read_epsilon
 from smoothdp.privacy.strength import factor_text
 from smoothdp.privacy.utility_bounds import utility_upper
-from smoothdp.text import log10_up, number_up, table, upper_text
+from smoothdp.text import lesser, log10_up, number_down, number_up, table, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
 
+CountsAre = Literal["public", "given", "private"]
+"""Declared public; given by who asks, and perhaps not public; or read from private data."""
+
+_BELOW_TITLE: dict[CountsAre, str] = {
+    "public": "",
+    "given": "\nas private as the counts",
+    "private": "\nPRIVATE: as private as the data",
+}
 _LN10 = math.log(10)
 _THRESHOLD_STEP = 10**15
 
@@ -33,13 +41,18 @@ class Measurement:
 
     Attributes:
         mechanism: what was measured.
-        counts: records per category, by name, in order.
+        counts: records per category, by name, in order; None in what is printed or stored if
+            they are private.
         epsilon: the exact epsilon; threshold: the adversary's accuracy t.
         delta: floats around delta(x); log_delta: its natural logarithm, at any depth.
         log_utility: bounds of ln of the adversary's utility, None where out of reach;
-            then utility_limit is the bound of Corollary 3 if the threshold is at least 1/2.
+            then utility_limit is what delta(x) proves of it, (1 + (m - 1) / (E + 1)) delta(x),
+            if the threshold is at least 1/2.
         worst_case_delta: the delta of ordinary DP.
         all_named: whether the counts name every category, also those that nobody is in.
+        counts_are: "public", "given" or "private": what may be shown. Private counts and the
+            names of their categories never are; and unless they are public, a line says that the
+            figures are as private as the data.
 
     >>> import smoothdp as sd
     >>> mechanism = sd.SamplingHistogram(20, n_draws=10)
@@ -49,7 +62,7 @@ class Measurement:
     """
 
     mechanism: SamplingHistogram | BernoulliHistogram
-    counts: dict[str, int]
+    counts: dict[str, int] = field(repr=False)
     epsilon: Real
     threshold: Fraction
     delta: tuple[float, float]
@@ -58,6 +71,7 @@ class Measurement:
     utility_limit: float | None
     worst_case_delta: float
     all_named: bool = True
+    counts_are: CountsAre = "given"
 
     @property
     def below_one_over_n(self) -> bool:
@@ -70,23 +84,25 @@ class Measurement:
         utility = "not computed: too many outputs to enumerate"
         if self.utility_limit is not None:
             utility = (
-                f"at most {number_up(self.utility_limit)}  (Corollary 3; there are too many "
-                "outputs to enumerate)"
+                f"at most {number_up(self.utility_limit)}  (proved from delta(x); there are too "
+                "many outputs to enumerate)"
             )
+            if self.utility_limit == 0:
+                utility = "0  (proved from delta(x), which is 0)"
         if self.log_utility is not None:
             utility = (
                 f"{upper_text(self.log_utility.upper)}  (gain of one who knows all other "
-                f"records; guesses right at most {float(self.threshold):.4g} of the time "
+                f"records; guesses right at most {number_down(self.threshold)} of the time "
                 "count for nothing)"
             )
         beside = "below" if self.below_one_over_n else "NOT below"
         rows = [
             ("mechanism", self.mechanism.describe()),
-            ("counts", ", ".join(f"{name}: {value}" for name, value in self.counts.items())),
+            ("counts", self._counts_text()),
             ("epsilon", _real_text(self.epsilon)),
             (
                 "delta(x)",
-                f"{self._delta_text()}  (exact, rounded up; log10 {log10_up(self.log_delta.upper)})"
+                f"{self.delta_text()}  (exact, rounded up; log10 {log10_up(self.log_delta.upper)})"
                 if self.log_delta.upper > -math.inf
                 else "0  (exact)",
             ),
@@ -98,6 +114,11 @@ class Measurement:
             ("1/n", f"{1 / n:.4g}  (delta(x) is {beside} it)"),
         ]
         return f"{table(rows)}\n\n{self.sentence()}"
+
+    def _counts_text(self) -> str:
+        if self.counts_are == "private":
+            return "not shown: they and their categories are private, unless declared --public"
+        return ", ".join(f"{name}: {value}" for name, value in self.counts.items())
 
     def sentence(self) -> str:
         """Return what was found in plain English."""
@@ -111,23 +132,42 @@ class Measurement:
         return (
             f"At these counts, replacing any one record by {others} changes the probability of "
             f"any set of published histograms by at most a factor {factor_text(self.epsilon)}, "
-            f"plus {self._delta_text()}.\n{unseen}"
-            "This holds at these counts and is as private as they are: use it for public, "
-            "hypothetical or modelled counts.\n"
+            f"plus {self.delta_text()}.\n{unseen}{self.caution()}\n"
             "For every database at once, only the ordinary DP line holds."
         )
 
-    def _delta_text(self) -> str:
-        if self.delta[1] == self.worst_case_delta:
+    def caution(self) -> str:
+        """Return what has to stand beside the exact figures."""
+        if self.counts_are == "public":
+            return (
+                "This holds at these counts, which were declared public, and is as public as they "
+                "are."
+            )
+        if self.counts_are == "given":
+            return (
+                "This holds at these counts and is as private as they are: use it for public, "
+                "hypothetical or modelled counts."
+            )
+        return (
+            "PRIVATE: delta(x), the utility and all that is said of them are exact functions of "
+            "the data and as private as the data: do not publish them."
+        )
+
+    def delta_text(self) -> str:
+        """Return delta(x) rounded up, never above ordinary DP."""
+        # The logarithm, or the float, of a bound may lie just above that of ordinary DP.
+        if self.delta[1] >= self.worst_case_delta:
             return number_up(self.mechanism.inclusion())
-        return upper_text(self.log_delta.upper)
+        return lesser(upper_text(self.log_delta.upper), number_up(self.mechanism.inclusion()))
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON; logarithms are natural, floats rounded up."""
         return {
             "mechanism": self.mechanism.describe(),
             "n_records": self.mechanism.n_records,
-            "counts": self.counts,
+            "counts": None if self.counts_are == "private" else self.counts,
+            "counts_are": self.counts_are,
+            "caution": self.caution(),
             "epsilon": float(self.epsilon),
             "epsilon_exact": exact_text(self.epsilon),
             "threshold": float(self.threshold),
@@ -150,7 +190,7 @@ class Measurement:
         axes = plot_profile(
             self.mechanism.at(self.counts.values()),
             largest_epsilon=max(1.0, 2 * float(self.epsilon)),
-            title=self.mechanism.describe(),
+            title=self.mechanism.describe() + _BELOW_TITLE[self.counts_are],
             reference=(-math.log10(self.mechanism.n_records), "1/n"),
         )
         return save(axes, path)
@@ -163,6 +203,7 @@ def measure_histogram(
     epsilon: Parameter | None = None,
     threshold: Parameter | None = None,
     all_named: bool = True,
+    counts_are: CountsAre = "given",
 ) -> Measurement:
     """Measure a mechanism at given counts.
 
@@ -175,9 +216,11 @@ def measure_histogram(
         epsilon, threshold: see above.
         all_named: False if only the categories that occur were counted: the sentence then says
             that a record which moves to another category is not covered.
+        counts_are: "public" if they are declared public; "given" (default); "private" if they
+            were read from private data: then neither they nor their categories are shown.
 
     Raises:
-        InvalidParameter: neither is given, or one is outside its domain.
+        InvalidParameter: neither is given, or one is outside its domain; another ``counts_are``.
         InvalidData: counts that do not fit the mechanism.
 
     >>> from smoothdp.mechanisms import SamplingHistogram
@@ -185,6 +228,10 @@ def measure_histogram(
     >>> 0 < found.delta[1] < 0.9
     True
     """
+    if counts_are not in get_args(CountsAre):
+        raise InvalidParameter(
+            explain('"public", "given" or "private"', f"counts_are={counts_are!r}", "Use one")
+        )
     exact_epsilon, exact_threshold = _resolve(epsilon, threshold)
     values = list(counts.values())
     profile = mechanism.at(values)
@@ -206,6 +253,7 @@ def measure_histogram(
         utility_limit=utility_limit,
         worst_case_delta=mechanism.worst_case_delta(epsilon=exact_epsilon),
         all_named=all_named,
+        counts_are=counts_are,
     )
 
 

@@ -139,17 +139,16 @@ def read_datum(task: Task, datum: Any) -> Any:
     """Return a user's datum as the protocol takes it: a bit, a share of the bounds, a bin."""
     if task.protocol == "real_sum":
         low, high = (Fraction(bound) for bound in task.bounds)
-        try:
-            value = exact_fraction(datum, name="the datum")
-        except ValueError:
-            raise _not_a("number", datum) from None
+        value = _number(datum)
+        if value is None:
+            raise _not_a("number")
         return (min(max(value, low), high) - low) / (high - low)
     if task.protocol == "histogram" and task.domain:
         if datum not in task.domain:
             raise InvalidData(
                 explain(
                     f"one of the {len(task.domain)} names of the task",
-                    repr(datum)[:80],
+                    "another",
                     "Map other values to one of them before sending",
                 )
             )
@@ -157,11 +156,19 @@ def read_datum(task: Task, datum: Any) -> Any:
     most = task.size - 1 if task.protocol == "histogram" else 1
     text = str(datum)
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most):
-        raise _not_a(f"whole number from 0 to {most}", datum)
+        raise _not_a(f"whole number from 0 to {most}")
     return int(text)
 
 
-def _not_a(kind: str, datum: Any) -> InvalidData:
+def _number(datum: Any) -> Fraction | None:
+    try:
+        return exact_fraction(datum, name="the datum")
+    except ValueError:
+        return None
+
+
+def _not_a(kind: str) -> InvalidData:
+    # The datum is private, on the user's own screen and in its logs too.
     return InvalidData(
-        explain(f"a {kind}", repr(datum)[:80], "Nothing was sent; send what the task asks for")
+        explain(f"a {kind}", "something else", "Nothing was sent; send what the task asks for")
     )

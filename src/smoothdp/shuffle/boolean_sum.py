@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.words import random_words
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
-from smoothdp.shuffle.user_data import read_bits, require_n_users
+from smoothdp.shuffle.user_data import read_bits, read_count, require_n_users
 from smoothdp.sources import Source
 
 BitArray = NDArray[np.uint8]
@@ -116,15 +116,15 @@ class BooleanSum(FlippedSum[int]):
         if isinstance(counts, Sequence | np.ndarray):
             if isinstance(counts, str) or len(counts) != 2:
                 raise InvalidData(
-                    explain("counts as (zeros, ones)", f"{counts!r}", "Give two counts")
+                    explain("counts as (zeros, ones)", "something else", "Give two counts")
                 )
-            zeros, ones = (exact_int(count, name="count", minimum=0) for count in counts)
-            require_n_users(zeros + ones, self.n_users)
+            zeros, ones = map(read_count, counts)
+            require_n_users(zeros + ones, self.n_users, is_sum=True)
             return ones
-        ones = exact_int(counts, name="number of ones", minimum=0)
+        ones = read_count(counts)
         if ones > self.n_users:
             raise InvalidData(
-                explain(f"at most n_users={self.n_users} ones", f"{ones}", "Count the users' ones")
+                explain(f"at most n_users={self.n_users} ones", "more", "Count the users' ones")
             )
         return ones
 

@@ -20,7 +20,13 @@ from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
-from smoothdp.shuffle.user_data import UNIT, read_units, require_n_users, whole_and_rest
+from smoothdp.shuffle.user_data import (
+    UNIT,
+    read_count,
+    read_units,
+    require_n_users,
+    whole_and_rest,
+)
 from smoothdp.sources import Source
 
 IntArray = NDArray[np.int64]
@@ -181,11 +187,11 @@ class RealSum(FlippedSum[float]):
         pairs = list(counts.items()) if isinstance(counts, Mapping) else list(counts)
         if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
             raise InvalidData(
-                explain("counts as {number: users}", f"{counts!r}", "Count users per number")
+                explain("counts as {number: users}", "something else", "Count users per number")
             )
         units = read_units([number for number, _ in pairs])
-        users = [exact_int(count, name="count", minimum=0) for _, count in pairs]
-        require_n_users(sum(users), self.n_users)
+        users = [read_count(count) for _, count in pairs]
+        require_n_users(sum(users), self.n_users, is_sum=True)
         return tuple(zip(units.tolist(), users, strict=True))
 
     def _run_users(self, data: IntArray, rng: Entropy) -> float:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.parameters import exact_int
 
 IntArray = NDArray[np.int64]
 UNIT = 1 << 62
@@ -29,16 +30,16 @@ def read_bits(data: Iterable[object]) -> NDArray[np.uint8]:
     if array.dtype == np.uint8 or array.dtype == np.bool_:
         bits: NDArray[np.uint8] = array.view(np.uint8)
         if bits.size and bits.max() > 1:
-            raise _no_bit(bits[bits > 1][0])
+            raise _no_bit()
         return bits
     if array.dtype.kind in "iuf":
         good = (array == 0) | (array == 1)
         if not good.all():
-            raise _no_bit(array[~good][0])
+            raise _no_bit()
         return array.astype(np.uint8)
     for value in array:
         if not isinstance(value, Real | np.bool_) or value not in (0, 1):
-            raise _no_bit(value)
+            raise _no_bit()
     return np.array([int(value) for value in array], dtype=np.uint8)
 
 
@@ -55,7 +56,7 @@ def read_units(data: Iterable[object]) -> IntArray:
         values = array.astype(np.float64)
         good = (values >= 0) & (values <= 1)
         if not good.all():
-            raise _outside(array[~good][0])
+            raise _outside()
         # The product is exact: a power of two.
         units: IntArray = np.rint(values * float(UNIT)).astype(np.int64)
         return units
@@ -63,10 +64,10 @@ def read_units(data: Iterable[object]) -> IntArray:
     for value in array:
         is_number = isinstance(value, Rational | float) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value):
-            raise _outside(value)
+            raise _outside()
         exact = Fraction(value)
         if not 0 <= exact <= 1:
-            raise _outside(value)
+            raise _outside()
         result.append(round(exact * UNIT))
     return np.array(result, dtype=np.int64)
 
@@ -78,16 +79,29 @@ def whole_and_rest(units: IntArray, n_bits: int) -> tuple[IntArray, IntArray]:
     return high >> 30, ((high & 0x3FFFFFFF) << 32) | (low & _LOW)
 
 
-def require_n_users(found: int, n_users: int) -> None:
-    """Raise InvalidData unless there is one datum per user."""
+def require_n_users(found: int, n_users: int, *, is_sum: bool = False) -> None:
+    """Raise InvalidData unless there is one datum per user.
+
+    A length is public; a sum of counts (``is_sum``) that is wrong tells what is in them.
+    """
     if found != n_users:
         raise InvalidData(
             explain(
                 f"data of n_users={n_users} users",
-                f"{found}",
+                "another sum" if is_sum else f"{found}",
                 "Give one datum per user, or build the protocol for this number",
             )
         )
+
+
+def read_count(count: object) -> int:
+    """Return a true number of users, a whole number >= 0, or raise InvalidData."""
+    try:
+        return exact_int(count, name="count", minimum=0)
+    except InvalidParameter:
+        pass
+    # Outside of the except: what it said quotes the count.
+    raise InvalidData(explain("counts as whole numbers >= 0", "another", "Mend the counts"))
 
 
 def _array(data: Iterable[object]) -> NDArray[Any]:
@@ -114,11 +128,11 @@ def _from_items(items: list[object]) -> NDArray[Any]:
     return array
 
 
-def _no_bit(value: object) -> InvalidData:
-    return InvalidData(explain("data in {0, 1}", f"{value}", "Code the answer as 0 or 1"))
+def _no_bit() -> InvalidData:
+    return InvalidData(explain("data in {0, 1}", "another value", "Code the answer as 0 or 1"))
 
 
-def _outside(value: object) -> InvalidData:
+def _outside() -> InvalidData:
     return InvalidData(
-        explain("data in [0, 1]", f"{value}", "Clip to public bounds and scale to [0, 1]")
+        explain("data in [0, 1]", "another value", "Clip to public bounds and scale to [0, 1]")
     )

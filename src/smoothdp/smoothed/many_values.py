@@ -19,6 +19,7 @@ from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
 from smoothdp.smoothed.compositions import expectation, expectations, relative_error
 from smoothdp.smoothed.rarest_bound import LARGEST, LARGEST_SAMPLE, log_bound_by_rarest, merged
 from smoothdp.smoothed.table import LARGEST_FACTORS, delta_table
+from smoothdp.text import whole_text
 
 Vertex = tuple[Fraction, ...]
 LARGEST_LINE = LARGEST_TOTAL
@@ -29,6 +30,8 @@ MOST_CELLS = 20_000_000
 _SECONDS_EACH = 1e-3
 _SECONDS_A_CELL = 3e-9
 _MOST_SECONDS = 120.0
+# Beyond, a number of records is no float.
+_MOST_RECORDS = 10**300
 
 
 def every_composition(
@@ -40,17 +43,22 @@ def every_composition(
         OutOfReach: too many for a mechanism for which no bound is known.
     """
     n, m = mechanism.n_records, len(vertices[0])
+    # Whole numbers, at any size: 256 categories of 100 records are 10^511 cells, no float.
     compositions = math.comb(n + len(vertices) - 1, len(vertices) - 1)
     cells = (n + 1) ** (m - 1)
-    seconds = compositions * cells * _SECONDS_A_CELL + _table_seconds(mechanism, m)
-    if compositions > MOST_COMPOSITIONS or cells > MOST_CELLS or seconds > _MOST_SECONDS:
+    few = compositions <= MOST_COMPOSITIONS and cells <= MOST_CELLS
+    seconds = compositions * cells * _SECONDS_A_CELL if few else math.inf
+    if few and seconds <= _MOST_SECONDS:
+        seconds += _table_seconds(mechanism, m)
+    if seconds > _MOST_SECONDS:
         if isinstance(mechanism, HistogramMechanism):
             return None
+        work = f" and about {seconds:.2g} s" if few else ""
         raise OutOfReach(
             explain(
                 f"at most {MOST_COMPOSITIONS} compositions, {MOST_CELLS} histograms and "
                 f"about {_MOST_SECONDS:.0f} s of work",
-                f"{compositions}, {cells} and about {seconds:.2g} s",
+                f"{whole_text(compositions)} compositions, {whole_text(cells)} histograms{work}",
                 "Use smoothed_delta_interval, which samples databases and gives a confidence "
                 "interval, or fewer records",
             )
@@ -134,6 +142,8 @@ def _all_of_a_value_lost(
     n, lost = mechanism.n_records, mechanism.n_records - mechanism.n_draws
     missing = log_bounds(1 - mechanism.inclusion())
     best = (0, -math.inf)
+    if n > _MOST_RECORDS:
+        return best
     for place, vertex in enumerate(vertices):
         for p in vertex:
             if p in (0, 1):

@@ -23,6 +23,9 @@ from smoothdp.smoothed.many_values import LARGEST_LINE, bounded, every_compositi
 from smoothdp.smoothed.two_values import two_values
 from smoothdp.text import upper_text
 
+_LEAST_LOG = -100_000 * math.log(10)
+"""Below, a claim says 1e-100000; ``log_delta`` goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class SmoothedDelta:
@@ -50,6 +53,14 @@ class SmoothedDelta:
     vertex_counts: tuple[int, ...]
     method: str
     guarantee: SmoothedDP
+
+    @property
+    def exact_delta(self) -> Fraction:
+        """The upper bound as a rational number: what the guarantee says, never above ordinary DP.
+
+        ``delta`` may be the float above it.
+        """
+        return self.guarantee.exact_delta
 
 
 def smoothed_delta(
@@ -97,8 +108,10 @@ def smoothed_delta(
             explain("model as a DataModel", repr(model), "Build one with DataModel(vertices)")
         )
     bracket = _bracket(mechanism, model.hull(), exact, sharpen)
+    # Every delta(x) is at most the chance to be drawn, a rational number: what is said is too.
     log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
     upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
+    most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
     return SmoothedDelta(
         delta=upper,
         lower=min(upper, bracket.logs.linear()[0]),
@@ -106,7 +119,7 @@ def smoothed_delta(
         log_lower=bracket.logs.lower,
         vertex_counts=bracket.vertex_counts,
         method=bracket.method,
-        guarantee=SmoothedDP(epsilon, delta=_exact_upper(log_upper, upper), model=model),
+        guarantee=SmoothedDP(epsilon, delta=most, model=model),
     )
 
 
@@ -156,4 +169,5 @@ def _exact_upper(log_value: float, value: float) -> Fraction:
     """Return a rational number not below e^log_value, below floats too."""
     if value > 1e-300 or log_value == -math.inf:
         return Fraction(value)
-    return Fraction(upper_text(log_value, digits=17))
+    # As a rational number, e^-(10^10) would not fit into the memory.
+    return Fraction(upper_text(max(log_value, _LEAST_LOG), digits=17))

@@ -25,7 +25,7 @@ FloatArray = NDArray[np.float64]
 _SHARP = 1e-11
 _WIDE = 1e-4
 _SMALL = 20_000
-_LARGE = 100_000
+LARGEST_SHARPENED = 100_000
 _DEEP = math.log(1e-270)
 
 
@@ -53,8 +53,8 @@ def two_values(line: DeltaLine, chances: tuple[Fraction, ...], *, sharpen: bool 
         return Bracket(
             LogBounds(lower, upper), worst, "endpoint theorem: delta(h) falls, then rises (checked)"
         )
-    feasible = (n <= _SMALL and gap > _SHARP) or (n <= _LARGE and gap > _WIDE)
-    if (feasible or (sharpen and n <= _LARGE)) and lower > _DEEP:
+    feasible = (n <= _SMALL and gap > _SHARP) or (n <= LARGEST_SHARPENED and gap > _WIDE)
+    if (feasible or (sharpen and n <= LARGEST_SHARPENED)) and lower > _DEEP:
         return _all(line, (first, second), Bracket(LogBounds(lower, upper), worst, ""))
     return Bracket(LogBounds(lower, upper), worst, "ends of the model, monotone envelope above")
 

@@ -42,7 +42,7 @@ class ValueGrid:
     def counts(self, records: Iterable[object]) -> tuple[int, ...]:
         """Return how many records have each value, or raise InvalidData."""
         counts = [0] * len(self.values)
-        for position, record in enumerate(_listed(records)):
+        for record in _listed(records):
             try:
                 place = self.places.get(exact_fraction(record, name="a value"))  # type: ignore[arg-type]
             except InvalidParameter:
@@ -51,7 +51,7 @@ class ValueGrid:
                 raise InvalidData(
                     explain(
                         "values of the universe",
-                        f"{record!r} at position {position}",
+                        "another",
                         "Round the values to the universe or widen it",
                     )
                 )
@@ -105,5 +105,7 @@ def _too_fine(got: str) -> InvalidParameter:
 
 def _listed(records: Iterable[object]) -> list[object]:
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
-        raise InvalidData(explain("values as a sequence", f"{records!r}", "Give a list of numbers"))
+        raise InvalidData(
+            explain("values as a sequence", type(records).__name__, "Give a list of numbers")
+        )
     return list(records)

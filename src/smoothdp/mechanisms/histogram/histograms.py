@@ -14,11 +14,13 @@ from fractions import Fraction
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
+
+_FAR = 2**1010
 
 
 class HistogramMechanism(SampledMechanism[tuple[int, ...]]):
@@ -110,6 +112,16 @@ class HistogramProfile(PrivacyProfile):
         bounds = [self.mechanism.pair_divergence(a, b, epsilon) for a, b in worst_pairs(smallest)]
         worst = largest(bounds)
         return LogBounds(worst.lower, min(worst.upper, cap.upper))
+
+
+def finite_ratio(epsilon: Real) -> Real:
+    """Return an epsilon at which delta is the same, and e^epsilon is a float.
+
+    Without replacement, and where each record is kept by chance, a likelihood ratio is infinite
+    or below 2^100 (notes A1): beyond e^700 delta no longer falls.
+    """
+    far = isinstance(epsilon, LogRatio) and epsilon.ratio > _FAR
+    return Fraction(700) if far else epsilon
 
 
 def worst_pairs(smallest: Sequence[int]) -> list[tuple[int, int]]:

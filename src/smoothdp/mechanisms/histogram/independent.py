@@ -67,9 +67,13 @@ def independent_divergence(
     scale = float(logs.max())
     step = np.where(rows.ambiguous, 0.0, rows.step)
     at = rows.first - lowest
-    terms = np.exp(logs - scale) * (step * survival[at] + excess[at])
-    terms *= _row_slopes(plane, count_a, count_b, rows.j)
-    total = math.fsum(terms.tolist())
+    with np.errstate(invalid="ignore", over="ignore"):
+        terms = np.exp(logs - scale) * (step * survival[at] + excess[at])
+        terms *= _row_slopes(plane, count_a, count_b, rows.j)
+    total = math.fsum(terms.tolist()) if np.isfinite(terms).all() else math.inf
+    if total == math.inf:
+        # A tail beyond floats times its least probability: nothing is claimed.
+        return LogBounds(-math.inf, 0.0)
     unresolved = float(np.sum(np.exp(logs[rows.ambiguous] - scale))) * 2.0**-50
 
     near = logs > scale - 50.0

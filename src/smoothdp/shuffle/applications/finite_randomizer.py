@@ -109,7 +109,7 @@ class FiniteRandomizer:
         """
         if datum not in self.laws:
             raise InvalidData(
-                explain(f"a datum among {list(self.laws)}", f"{datum!r}", "Mend the data")
+                explain(f"a datum among {list(self.laws)}", "another", "Mend the data")
             )
         source = SystemRandom() if rng is None else rng
         law = self.laws[datum]

@@ -78,7 +78,7 @@ class PointerChasing:
         """
         values = self._read(permutation)
         if side not in (1, 2):
-            raise InvalidData(explain("side 1 or 2", f"{side!r}", "Say whose permutation it is"))
+            raise InvalidData(explain("side 1 or 2", "another", "Say whose permutation it is"))
         left, rank = sorted(values), 0
         for value in values:
             place = left.index(value)
@@ -94,7 +94,7 @@ class PointerChasing:
         """
         if not 0 <= record < self.universe_size:
             raise InvalidData(
-                explain(f"a record in 0..{self.universe_size - 1}", f"{record}", "Mend it")
+                explain(f"a record in 0..{self.universe_size - 1}", "another number", "Mend it")
             )
         side, rank = divmod(record, math.factorial(self.length))
         digits = []
@@ -137,7 +137,7 @@ class PointerChasing:
         values = tuple(permutation)
         if sorted(values) != list(range(1, self.length + 1)):
             raise InvalidData(
-                explain(f"a permutation of 1..{self.length}", f"{values}", "List each once")
+                explain(f"a permutation of 1..{self.length}", "another list", "List each once")
             )
         return values
 
@@ -223,7 +223,7 @@ class MultiPartyPointerJumping:
             raise InvalidData(
                 explain(
                     f"{self.n_children ** (level - 1)} labels in 0..{self.n_children - 1}",
-                    f"{tuple(labels)}",
+                    "others",
                     "Label every node of the level",
                 )
             )
@@ -240,7 +240,7 @@ class MultiPartyPointerJumping:
         """
         if not 0 <= record < self.universe_size:
             raise InvalidData(
-                explain(f"a record in 0..{self.universe_size - 1}", f"{record}", "Mend it")
+                explain(f"a record in 0..{self.universe_size - 1}", "another number", "Mend it")
             )
         level = next(i for i in range(1, self.height + 1) if record < self.starts[i])
         rank, labels = record - self.starts[level - 1], []

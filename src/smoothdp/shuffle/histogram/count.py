@@ -163,11 +163,15 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
         """Return a true count in 0..n, or raise InvalidData."""
         try:
             count = exact_int(counts, name="the true count", minimum=0)
-        except InvalidParameter as error:
-            raise InvalidData(str(error)) from None
+        except InvalidParameter:
+            count = -1
+        if count < 0:
+            raise InvalidData(
+                explain("the true count as a whole number >= 0", "another value", "Mend it")
+            )
         if count > self.n_users:
             raise InvalidData(
-                explain(f"a count of at most n_users={self.n_users}", f"{count}", "Mend it")
+                explain(f"a count of at most n_users={self.n_users}", "more", "Mend it")
             )
         return count
 
@@ -187,7 +191,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
     def _read_bit(datum: object) -> int:
         if isinstance(datum, bool | np.bool_) or datum in (0, 1):
             return int(datum)
-        raise InvalidData(explain("a bit, 0 or 1", f"{datum!r}", "Code the answer as 0 or 1"))
+        raise InvalidData(explain("a bit, 0 or 1", "another value", "Code the answer as 0 or 1"))
 
 
 def _log_delta(n: int, gamma: Fraction, epsilon: Real) -> Any:

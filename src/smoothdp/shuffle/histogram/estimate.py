@@ -89,7 +89,7 @@ def require_bin(bin_index: object, n_bins: int) -> int:
         raise InvalidData(
             explain(
                 f"a value in 0..{n_bins - 1}",
-                f"{bin_index!r}",
+                "another value",
                 "Number the domain from 0, and map or drop other values before they are sent",
             )
         )

@@ -76,36 +76,36 @@ def tally_counts(counts: object, *, n_users: int, n_bins: int) -> Tally:
         items = list(enumerate(listed))
     else:
         raise InvalidData(
-            explain("counts as a sequence or a mapping", f"{counts!r}", "Give one count per bin")
+            explain(
+                "counts as a sequence or a mapping", type(counts).__name__, "Give one count per bin"
+            )
         )
     tally: Tally = {}
     for value, count in items:
         place = require_bin(value, n_bins)
         whole = isinstance(count, Integral) or (isinstance(count, float) and count.is_integer())
         if not whole or isinstance(count, bool) or count < 0:
-            raise InvalidData(
-                explain("counts as whole numbers >= 0", f"{count!r} at bin {place}", "Mend it")
-            )
+            raise InvalidData(explain("counts as whole numbers >= 0", "another", "Mend it"))
         if count:
             tally[place] = int(count)
-    _require_total(sum(tally.values()), n_users)
+    _require_total(sum(tally.values()), n_users, is_sum=True)
     return tally
 
 
 def _tally_array(counts: NDArray[np.integer[Any]], n_users: int) -> Tally:
     if (counts < 0).any():
-        raise InvalidData(explain("counts >= 0", f"{counts.min()}", "Mend the counts"))
+        raise InvalidData(explain("counts >= 0", "a negative one", "Mend the counts"))
     places = np.flatnonzero(counts)
-    _require_total(int(counts.sum(dtype=np.int64)), n_users)
+    _require_total(int(counts.sum(dtype=np.int64)), n_users, is_sum=True)
     return dict(zip(places.tolist(), counts[places].tolist(), strict=True))
 
 
-def _require_total(total: int, n_users: int) -> None:
+def _require_total(total: int, n_users: int, *, is_sum: bool = False) -> None:
     if total != n_users:
         raise InvalidData(
             explain(
                 f"the data of n_users={n_users} users",
-                f"{total}",
+                "another sum" if is_sum else f"{total}",
                 "Build the protocol for the number of users there are",
             )
         )
