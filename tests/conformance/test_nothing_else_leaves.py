@@ -298,3 +298,29 @@ def test_equal_results_come_with_equal_words(
     assert len(common) >= 2
     for value in common:
         assert left[0][value] == left[1][value]
+
+
+# ---- errors: databases that are refused for the same reason leave the same words -----------------
+
+REFUSED: list[tuple[Any, Any]] = [
+    ([1.0, float("nan"), 3.5], [float("nan"), 2.0, 9.25]),
+    ([1.0, float("inf"), 3.5], [0.125, 2.0, float("inf")]),
+    ([1.0, 1e308, 3.5], [1.5e308, 2.0, 9.25]),
+    ([1, 1 << 62, 3], [1 << 63, 2, 9]),
+    ([0.5, (1 << 53) + 1, 3], [(1 << 54) + 1, 0.25, 3]),
+    (["13.742", "a", "b"], ["c", "d", "9.5"]),
+    ([1.0, None, 3.5], [None, 2.0, 9.25]),
+    ([[1.0, 13.742]], [[9.0, 2.5]]),
+    (np.ma.masked_array([1.0, 2.0], [True, False]), np.ma.masked_array([5.0, 2.5], [False, True])),
+]
+
+
+@pytest.mark.parametrize(("x", "y"), REFUSED, ids=range(len(REFUSED)))
+@pytest.mark.parametrize("query", [QUERIES[0], QUERIES[7]], ids=repr)
+def test_refusals_do_not_depend_on_the_values(query: Query, x: object, y: object) -> None:
+    first, second = (
+        everything(lambda data=data: sd.release(data, query, guarantee=sd.PureDP(1)))  # type: ignore[misc]
+        for data in (x, y)
+    )
+    assert first == second
+    assert first[0] == "InvalidData"
