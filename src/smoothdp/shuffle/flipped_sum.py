@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from smoothdp.shuffle.flip_curve import type_two_errors
 from smoothdp.shuffle.flip_error import deviation
 from smoothdp.shuffle.flip_mu import exact_mu
 from smoothdp.shuffle.flip_profile import FlipProfile
+from smoothdp.shuffle.flip_promise import check_kind, false_promise, is_certified, keeps
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
 
@@ -43,6 +44,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     the estimate.
     """
 
+    rounds: ClassVar[bool] = False
+    """Whether a user may hold a fraction, which random rounding codes as bits."""
     n_users: int
     expected_random_users: Fraction
     n_bits: int
@@ -66,11 +69,22 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         object.__setattr__(self, "n_users", n_users)
         object.__setattr__(self, "expected_random_users", random_users)
         object.__setattr__(self, "n_bits", bits)
-        object.__setattr__(self, "promise", promise)
+        object.__setattr__(self, "promise", None)
         object.__setattr__(self, "_met", None)
+        if promise is None:
+            return
+        check_kind(promise)
+        profile = self._profile(n_users)
+        if is_certified(profile, promise):
+            self._calibrated_for(promise)
+        elif keeps(profile, promise):
+            object.__setattr__(self, "promise", promise)
+        else:
+            raise false_promise(profile, promise)
 
     def _calibrated_for(self, guarantee: Guarantee) -> None:
-        """Keep a guarantee that calibration proved for this lambda: the profile starts from it."""
+        """Keep a guarantee that was proved for this lambda: the profile starts from it."""
+        object.__setattr__(self, "promise", guarantee)
         if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
             object.__setattr__(self, "_met", guarantee)
 
@@ -196,11 +210,14 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:  # noqa: ARG002
         """Return a bound that |estimate - truth| exceeds with at most this probability.
 
-        For every data set, rounded up: exact for one bit a user and up to 300 users, Chernoff's
-        bound otherwise. ``simultaneous`` changes nothing: there is one estimate.
+        For every data set, random flips and random rounding together, rounded up: exact for a
+        Boolean sum of up to 300 users, Chernoff's bound otherwise. ``simultaneous`` changes
+        nothing: there is one estimate.
         """
         failure = read_failure_probability(failure_probability)
-        reach = deviation(failure, self.flip_probability, self.n_users, self.n_bits)
+        reach = deviation(
+            failure, self.flip_probability, self.n_users, self.n_bits, rounds=self.rounds
+        )
         gain = float_bounds(self.n_bits * (1 - 2 * self.flip_probability))[0]
         return math.nextafter(reach / gain * (1 + 1e-15), math.inf)
 

@@ -46,10 +46,13 @@ class RealSum(FlippedSum[float]):
         n_users: n >= 1.
         expected_random_users: lambda in (0, n).
         n_bits: r, messages per user, 1 <= r <= 65,536.
-        promise: the guarantee that releases state, kept by `calibrate`.
+        promise: PureDP, ApproxDP or GaussianDP that releases state; checked against the exact
+            profile, and kept by `calibrate`.
 
     Raises:
-        InvalidParameter: a parameter outside these domains.
+        InvalidParameter: a parameter outside these domains, or a promise that the exact profile
+            does not keep.
+        IncompatibleClaims: a promise about other neighbours than replace_one.
 
     >>> protocol = RealSum(100, expected_random_users=58, n_bits=10)
     >>> round(protocol.profile().delta("0.4"), 6)
@@ -57,6 +60,7 @@ class RealSum(FlippedSum[float]):
     """
 
     source: ClassVar[Source] = Source("chen-long", "Algorithms 2 and 3")
+    rounds: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -93,7 +97,7 @@ class RealSum(FlippedSum[float]):
             n_bits = cls.best_n_bits(n, guarantee=guarantee)
         bits = read_n_bits(n_bits)
         users = calibrated_random_users(n, n_bits=bits, guarantee=guarantee, method=method)
-        protocol = cls(n, expected_random_users=users, n_bits=bits, promise=guarantee)
+        protocol = cls(n, expected_random_users=users, n_bits=bits)
         protocol._calibrated_for(guarantee)
         return protocol
 
