@@ -93,6 +93,11 @@ class BooleanSum(FlippedSum[int]):
         protocol._calibrated_for(guarantee)
         return protocol
 
+    def _for_users(self, n_users: int) -> BooleanSum:
+        # The same lambda / n, so the same q.
+        users = self.expected_random_users * n_users / self.n_users
+        return self._kept_by(BooleanSum(n_users, expected_random_users=users))
+
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the one message of a user, a bit, with exact random bits."""
         bit = int(read_bits([datum])[0])

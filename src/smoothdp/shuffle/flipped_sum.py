@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
 from smoothdp.exact.samplers import binomial
@@ -114,8 +115,16 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
             expected=expected,
         )
 
-    def estimate(self, read: ReadMessages) -> float:
-        """Return (total - m q) / (r (1 - 2q)) from m bits: unbiased for those who answered."""
+    def estimate(
+        self, read: ReadMessages, *, n_answered: int | None = None, tolerated: int = 0
+    ) -> float:
+        """Return (total - m q) / (r (1 - 2q)) from m bits: unbiased for those who answered.
+
+        Raises:
+            InvalidData: fewer honest users than the promise needs have answered.
+        """
+        used, silent = self._those_who_answered(n_answered, tolerated)
+        self._check_honest(used, int(read.values.size), silent, said=True)
         return self.estimate_from_total(int(read.values.sum()), n_messages=read.values.size)
 
     def estimate_from_total(self, total: int, *, n_messages: int | None = None) -> float:
@@ -204,6 +213,35 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         if self.promise is not None:
             return self.promise
         return ApproxDP(self.profile().epsilon(DEFAULT_DELTA), delta=DEFAULT_DELTA)
+
+    # ---- users who stay away, are silent or lie --------------------------------------
+
+    @cached_property
+    def honest_needed(self) -> int:
+        """The fewest honest users with whom the promise is kept; 1 without a promise."""
+        promise = self.promise
+        if promise is None:
+            return 1
+        return least_integer(lambda m: keeps(self._profile(m), promise), 1, self.n_users)
+
+    @property
+    def influence_of_one_liar(self) -> float:
+        """1 / (1 - 2q), rounded up: what r chosen bits move the estimate by."""
+        return float_up(1 / (1 - 2 * self.flip_probability))
+
+    def honest_at_most(self, n_messages: int) -> int:
+        """Return how many users can be honest at most: r messages each."""
+        return min(self.n_users, n_messages // self.n_bits)
+
+    def _silence(self, n_silent: int) -> str:
+        who = "One who sends nothing is" if n_silent == 1 else f"{n_silent} who send nothing are"
+        return f"{who} left out of the sum."
+
+    def _kept_by(self, fewer: Self) -> Self:
+        """Return the protocol for fewer users, with the promise if they keep it."""
+        if self.promise is not None and fewer.n_users >= self.honest_needed:
+            object.__setattr__(fewer, "promise", self.promise)
+        return fewer
 
     # ---- error ----------------------------------------------------------------------
 

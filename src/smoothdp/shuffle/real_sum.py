@@ -165,6 +165,11 @@ class RealSum(FlippedSum[float]):
         ones = int(whole[0]) + (source.bits(_REST_BITS) < int(rest[0]))
         return (1,) * ones + (0,) * (self.n_bits - ones)
 
+    def _for_users(self, n_users: int) -> RealSum:
+        # The same lambda / n, so the same q.
+        users = self.expected_random_users * n_users / self.n_users
+        return self._kept_by(RealSum(n_users, expected_random_users=users, n_bits=self.n_bits))
+
     def randomize(self, datum: float, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the r messages of a user, bits, with exact random bits."""
         source = SystemRandom() if rng is None else rng
