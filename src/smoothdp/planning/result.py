@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
@@ -75,6 +75,15 @@ class Plan:
     confidence: Fraction | None = None
     half_width: float | None = None
     replaced: Replaced | None = None
+
+    def __post_init__(self) -> None:
+        # Whether the noise keeps it is found anew by every `mechanism`.
+        if not isinstance(self.guarantee, Guarantee):
+            raise InvalidParameter(
+                explain(
+                    "a guarantee such as PureDP(1)", f"guarantee={self.guarantee!r}", "Give one"
+                )
+            )
 
     def mechanism(
         self,

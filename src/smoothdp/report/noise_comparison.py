@@ -92,6 +92,17 @@ class NoiseTable:
     rows: tuple[NoiseRow, ...]
     least_deviation: float | None
 
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if row.calibration is not None and row.calibration.guarantee != self.guarantee:
+                raise InvalidParameter(
+                    explain(
+                        f"calibrations for {self.guarantee!r}",
+                        f"one for {row.calibration.guarantee!r} in the row of {row.family}",
+                        "Make the table with noise_table()",
+                    )
+                )
+
     def text(self) -> str:
         """Return the table and what it says."""
         header = ("law", "theorem", "exact", "label", "s", "gap", "exact / lower bound")

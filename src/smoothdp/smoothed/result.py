@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
@@ -50,6 +51,18 @@ class SmoothedDelta:
     vertex_counts: tuple[int, ...]
     method: str
     guarantee: SmoothedDP
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, SmoothedDP):
+            raise _false(f"{self.guarantee!r}", "a SmoothedDP")
+        stated = self.guarantee.exact_delta
+        certain = log_bounds(stated).upper if stated else -math.inf
+        if stated < Fraction(self.delta) and certain < self.log_delta:
+            raise _false(f"{self.guarantee!r}", f"a guarantee with delta of at least {self.delta}")
+
+
+def _false(got: str, expected: str) -> InvalidParameter:
+    return InvalidParameter(explain(expected, got, "Take what smoothed_delta() returns"))
 
 
 def smoothed_delta(

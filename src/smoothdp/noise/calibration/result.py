@@ -85,7 +85,7 @@ class Calibration:
             else math.inf
         )
         if not self.relative_gap >= least * (1 - 1e-12):
-            raise _false(f"a relative_gap of at least {least}", f"{self.relative_gap}")
+            raise _false(f"a relative_gap of at least {float(least)}", f"{self.relative_gap}")
 
     @property
     def shift(self) -> float:
