@@ -166,7 +166,7 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: replace(STUDENT, smoothing=Fraction(1, 9)),
         lambda: replace(STUDENT, law=sd.noise.StudentT(4)),
         lambda: replace(STUDENT, law=sd.noise.Laplace()),
-        lambda: replace(STUDENT, guarantee="hello"),
+        lambda: replace(STUDENT, guarantee="hello"),  # type: ignore[arg-type]
         lambda: replace(STUDENT, exact_shift=-STUDENT.exact_shift),
         lambda: replace(
             sd.noise.StudentT(13).calibrate(sd.ZCDP("1/2"), smoothing="0.1"), label="proved"
@@ -198,7 +198,7 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
     "IntervalRelease": [
         lambda: sd.IntervalRelease(1.0, "hello", "none", True, "0", (), (0.0, 1.0), 0.95, "")  # type: ignore[arg-type]
     ],
-    "Plan": [lambda: replace(the_plan(), guarantee="hello")],
+    "Plan": [lambda: replace(the_plan(), guarantee="hello")],  # type: ignore[arg-type]
     "plan_from_json": [lambda: edited_plan({"type": "hello"})],
 }
 """What is false and must be refused, by the name that is given it."""

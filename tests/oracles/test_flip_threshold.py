@@ -31,6 +31,9 @@ class OneWord:
         repeated = sum(self.word << (64 * place) for place in range(whole))
         return (repeated << rest) | (self.word >> (64 - rest) if rest else 0)
 
+    def below(self, n: int) -> int:
+        return self.word % n
+
 
 def shares() -> list[tuple[int, Fraction]]:
     """(n, lambda) with lambda / 2n no multiple of 2^-64: where rounding decides."""

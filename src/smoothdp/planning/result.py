@@ -49,6 +49,9 @@ class Plan:
         half_width: the mean half-width of those bars to expect, None without them.
         replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
 
+    Raises:
+        InvalidParameter: a guarantee that is none.
+
     >>> from smoothdp.planning.make import plan
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median

@@ -38,6 +38,9 @@ class Release(Generic[Value]):
         library_version: the version of smoothdp that made it.
         sources: where the mechanism and its guarantee are described.
 
+    Raises:
+        InvalidParameter: a guarantee that is none.
+
     >>> import smoothdp as sd
     >>> ages = [20 + i % 50 for i in range(1000)]
     >>> found = sd.release(ages, sd.queries.Median((0, 120)), guarantee=sd.PureDP(1))

@@ -38,6 +38,9 @@ class Collection:
         epsilon: as asked for; log_delta: ln of the exact delta there, rounded up.
         bounds: what the papers' bounds would have asked for, in words, by name.
 
+    Raises:
+        InvalidParameter: a release whose guarantee the profile does not keep.
+
     >>> import smoothdp as sd
     >>> promise = sd.ApproxDP(2, delta="1e-3")
     >>> found = sd.collect_share([0, 1, 1, 1] * 50, guarantee=promise)

@@ -81,6 +81,9 @@ class NoiseTable:
         least_deviation: no noise with this guarantee has a smaller standard deviation at
             smooth sensitivity 1; inf if none has a finite one; None if not known.
 
+    Raises:
+        InvalidParameter: a calibration for another guarantee.
+
     >>> import smoothdp as sd
     >>> table = sd.noise_table(sd.PureDP(1), smoothing="0.1")
     >>> [row.family for row in table.rows if row.calibration is not None]

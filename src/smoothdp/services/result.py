@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.balls import log_bounds
 from smoothdp.privacy.guarantee import float_up
 from smoothdp.privacy.profile import PrivacyProfile
@@ -96,9 +94,7 @@ def _estimate(task: Task, users: int, tally: Mapping[int, int]) -> dict[str, Any
 
         counts = np.array([tally.get(value, 0) for value in range(task.size)], dtype=np.int64)
         # The document says it where users sent no noise.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)
-            found = protocol.estimate_counts(counts)
+        found = protocol.estimate_counts(counts, warn=False)
         names = task.domain or tuple(str(place) for place in range(task.size))
         return {
             "counts": {names[place]: count for place, count in sorted(found.counts.items())},

@@ -37,6 +37,9 @@ class SmoothedDelta:
         method: how it was computed.
         guarantee: the claim that it proves.
 
+    Raises:
+        InvalidParameter: a guarantee with a smaller delta.
+
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> mechanism, model = SamplingHistogram(4, n_draws=2), DataModel([("1/2", "1/2")])
     >>> found = smoothed_delta(mechanism, model, epsilon=1)

@@ -23,6 +23,9 @@ class IntervalRelease(Release[float | int]):
             if it covers more than the statistic of the data).
         covers: what it covers, in words.
 
+    Raises:
+        InvalidParameter: a guarantee that is none.
+
     >>> from smoothdp.mechanisms.release_statistic import release
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median

@@ -26,13 +26,19 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     n_bins: int
 
     def estimate_counts(
-        self, message_counts: IntArray, *, n_answered: int | None = None, tolerated: int = 0
+        self,
+        message_counts: IntArray,
+        *,
+        n_answered: int | None = None,
+        tolerated: int = 0,
+        warn: bool = True,
     ) -> HistogramEstimate:
         """Return the estimate from the number of messages of each bin, an array of d.
 
         Args:
             message_counts: one whole number per bin.
             n_answered, tolerated: as `analyze` has them.
+            warn: False for a caller who says by `honest_at_most` what is missing.
 
         Raises:
             InvalidParameter: numbers of users outside their domains.
@@ -43,7 +49,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
             PrivacyWarning: more users than are tolerated sent no noise.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
-        self._check_honest(used, int(message_counts.sum()), silent, said=False)
+        self._check_honest(used, int(message_counts.sum()), silent, said=not warn)
         return used._estimated(message_counts, silent)
 
     @abstractmethod
