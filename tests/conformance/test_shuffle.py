@@ -325,11 +325,13 @@ def test_calibration_chooses_the_bits() -> None:
     assert RealSum.best_n_bits(336_776, guarantee=claim, at_most=7) == 4
 
 
-def test_only_calibration_counts_as_proof() -> None:
+def test_only_what_was_proved_counts_as_proof() -> None:
     claim = ApproxDP(1, delta="1e-6")
-    stated = RealSum(1000, expected_random_users=5, n_bits=20, promise=claim)
-    assert stated.profile().delta(1) > 1e-3
-    assert stated.profile().epsilon("1e-6") > 2
+    plain = RealSum(1000, expected_random_users=5, n_bits=20)
+    assert plain.profile().delta(1) > 1e-3
+    assert plain.profile().epsilon("1e-6") > 2
+    with pytest.raises(InvalidParameter, match="promise that the exact profile keeps"):
+        RealSum(1000, expected_random_users=5, n_bits=20, promise=claim)
     proved = RealSum.calibrate(1000, guarantee=claim, n_bits=20)
     assert proved.profile().epsilon("1e-6") <= 1.0
     assert proved.profile(n_honest=1000).epsilon("1e-6") <= 1.0
@@ -341,8 +343,51 @@ def test_only_calibration_counts_as_proof() -> None:
     assert proved.profile().delta("1.01") < 0.95e-6
     assert proved.profile().epsilon("0.9e-6") > 1
     assert proved.profile().epsilon("1.1e-6") < 1
-    again = replace(proved, expected_random_users=Fraction(5))
-    assert again.profile().delta(1) > 1e-3
+    assert replace(proved, n_bits=20) == proved
+    with pytest.raises(InvalidParameter, match="promise that the exact profile keeps"):
+        replace(proved, expected_random_users=Fraction(5))
+
+
+TARGETS: list[Guarantee] = [
+    PureDP(1),
+    PureDP("ln(3)"),
+    ApproxDP("0.5", delta="1e-3"),
+    ApproxDP(0, delta="0.2"),
+    ApproxDP(2, delta="1e-300"),
+    ApproxDP(3, delta=0),
+    GaussianDP(1),
+]
+
+
+@pytest.mark.parametrize("n_bits", [1, 3])
+@pytest.mark.parametrize("n", [2, 30])
+@pytest.mark.parametrize("claim", TARGETS, ids=repr)
+def test_a_sum_takes_what_calibration_found_and_no_less_noise(
+    n: int, n_bits: int, claim: Guarantee
+) -> None:
+    """The same numbers with the promise are accepted; a little less noise is refused."""
+    found = RealSum.calibrate(n, guarantee=claim, n_bits=n_bits)
+    users = found.expected_random_users
+    stated = RealSum(n, expected_random_users=users, n_bits=n_bits, promise=claim)
+    assert stated == found
+    assert stated.guarantee == claim
+    assert stated.profile().met == found.profile().met
+    with pytest.raises(InvalidParameter, match="promise that the exact profile keeps"):
+        RealSum(n, expected_random_users=users * Fraction("0.999"), n_bits=n_bits, promise=claim)
+    # What a sum states by itself may be given to it as well.
+    plain = RealSum(n, expected_random_users=users, n_bits=n_bits).guarantee
+    again = RealSum(n, expected_random_users=users, n_bits=n_bits, promise=plain)
+    assert again.guarantee == plain
+
+
+def test_a_sum_refuses_what_is_no_promise_of_its_kind() -> None:
+    with pytest.raises(InvalidParameter, match=r"delta of at least 0\.64"):
+        BooleanSum(100, expected_random_users=1, promise=ApproxDP("0.001", delta="1e-12"))
+    for bad in ("hello", 1, ZCDP(1), PureDP):
+        with pytest.raises(InvalidParameter, match="PureDP, ApproxDP or GaussianDP"):
+            BooleanSum(100, expected_random_users=90, promise=bad)  # type: ignore[arg-type]
+    with pytest.raises(IncompatibleClaims, match="replace_one"):
+        BooleanSum(100, expected_random_users=90, promise=PureDP(9, neighbours="add_remove"))
 
 
 def test_calibration_by_the_paper() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -354,48 +355,115 @@ def test_deviation(n: int, share: str, failure: str) -> None:
     found = exact_deviation(goal, q, n)
     assert float(truth) <= found * (1 + 1e-15)
     assert found <= float(truth) * (1 + 1e-8) + 1e-8
-    assert tilted_deviation(goal, q, n, 1) >= float(truth)
+    assert tilted_deviation(goal, q, n, 1, rounds=False) >= float(truth)
 
 
-def test_deviation_of_rounded_numbers() -> None:
-    """Two bits a user, any fractions: no data exceed the bound more often than stated."""
-    q, n = Fraction(1, 5), 3
-    reach = tilted_deviation(Fraction(1, 20), q, n, 2)
-    for xs in product([Fraction(i, 8) for i in range(9)], repeat=n):
-        law = [Fraction(1)]
-        for x in xs:
-            whole = math.floor(2 * x)
-            rest = 2 * x - whole
-            user = [Fraction(0)] * 3
-            for ones, weight in ((whole, 1 - rest), (whole + 1, rest)):
-                if weight:
-                    for k, mass in enumerate(total_law(2 - ones, ones, q)):
-                        user[k] += weight * mass
-            law = convolve(law, user)
-        mean = sum((y * m for y, m in enumerate(law)), Fraction(0))
-        outside = sum((m for y, m in enumerate(law) if abs(y - mean) > reach), Fraction(0))
-        assert outside <= Fraction(1, 20)
-
-
-def test_mse_is_the_variance() -> None:
-    protocol = RealSum(4, expected_random_users=2, n_bits=3)
-    q = protocol.flip_probability
-    xs = [Fraction(1, 4), Fraction(0), Fraction(1), Fraction(5, 8)]
+def real_sum_law(xs: Sequence[Fraction], q: Fraction, n_bits: int) -> Law:
+    """The law of the number of ones that users with numbers in [0, 1] report, n_bits each."""
     law = [Fraction(1)]
     for x in xs:
-        whole = math.floor(3 * x)
-        rest = 3 * x - whole
-        user = [Fraction(0)] * 4
+        whole = math.floor(n_bits * x)
+        rest = n_bits * x - whole
+        user = [Fraction(0)] * (n_bits + 1)
         for ones, weight in ((whole, 1 - rest), (whole + 1, rest)):
             if weight:
-                for k, mass in enumerate(total_law(3 - ones, ones, q)):
+                for k, mass in enumerate(total_law(n_bits - ones, ones, q)):
                     user[k] += weight * mass
         law = convolve(law, user)
-    errors = [(y - 12 * q) / (3 * (1 - 2 * q)) - sum(xs) for y in range(13)]
-    assert sum((m * e for m, e in zip(law, errors, strict=True)), Fraction(0)) == 0
-    truth = float(sum((m * e * e for m, e in zip(law, errors, strict=True)), Fraction(0)))
-    assert truth <= protocol.mse(xs) <= truth * (1 + 1e-15)
-    assert protocol.mse() >= protocol.mse(xs)
+    return law
+
+
+def failure_of_real_sum(
+    protocol: RealSum, xs: Sequence[Fraction], error: float, law: Law | None = None
+) -> Fraction:
+    """P(|estimate - sum of xs| > error), from the law of the ones and the analyser's formula."""
+    q, r, n = protocol.flip_probability, protocol.n_bits, protocol.n_users
+    found = real_sum_law(xs, q, r) if law is None else law
+    total = sum(xs)
+    return sum(
+        (
+            mass
+            for ones, mass in enumerate(found)
+            if abs((ones - n * r * q) / (r * (1 - 2 * q)) - total) > Fraction(error)
+        ),
+        Fraction(0),
+    )
+
+
+@pytest.mark.parametrize("n_bits", [1, 2, 3, 4])
+@pytest.mark.parametrize("q", ["1/256", "1/8", "7/16"])
+def test_error_of_a_real_sum_covers_its_rounding(n_bits: int, q: str) -> None:
+    """Every multiset of multiples of 1 / 4r by three users: none fails more often than stated."""
+    n = 3
+    protocol = RealSum(n, expected_random_users=2 * n * Fraction(q), n_bits=n_bits)
+    assert protocol.flip_probability == Fraction(q)
+    errors = {beta: protocol.error(beta) for beta in ("1/3", "1/20", "1/1000")}
+    grid = [Fraction(i, 4 * n_bits) for i in range(4 * n_bits + 1)]
+    step = max(1, len(grid) // 9)
+    for xs in combinations_with_replacement(grid[::step], n):
+        law = real_sum_law(xs, Fraction(q), n_bits)
+        for beta, error in errors.items():
+            assert failure_of_real_sum(protocol, xs, error, law) <= Fraction(beta)
+
+
+@pytest.mark.parametrize("n_bits", [1, 2, 3, 4])
+@pytest.mark.parametrize("q", ["1/128", "1/4"])
+def test_error_of_a_real_sum_of_equal_numbers(n_bits: int, q: str) -> None:
+    """All users hold one number, where the deviation is largest: Hoeffding (1956), Theorem 5."""
+    n = 20
+    protocol = RealSum(n, expected_random_users=2 * n * Fraction(q), n_bits=n_bits)
+    errors = {beta: protocol.error(beta) for beta in ("1/20", "1/100")}
+    for rest in (Fraction(0), Fraction(1, 8), Fraction(3, 8), Fraction(1, 2), Fraction(7, 8)):
+        whole = n_bits // 2
+        sure = total_law(n * (n_bits - 1 - whole), n * whole, Fraction(q))
+        law = convolve(sure, binomial_law(n, Fraction(q) + rest * (1 - 2 * Fraction(q))))
+        for beta, error in errors.items():
+            xs = [(whole + rest) / n_bits] * n
+            assert failure_of_real_sum(protocol, xs, error, law) <= Fraction(beta)
+
+
+def test_a_real_sum_of_one_bit_is_off_by_its_rounding() -> None:
+    """10,000 users with 1/2: the report is a fair coin, whatever the noise."""
+    protocol = RealSum(10_000, expected_random_users="67.43", n_bits=1)
+    q, error = protocol.flip_probability, protocol.error("1/20")
+    # |2 Bin(n, 1/2) - n| / (2 (1 - 2q)) > error, by the central limit to a few percent.
+    reach = error * float(1 - 2 * q) / math.sqrt(10_000 / 4)
+    assert 1.96 < reach < 2.2
+    # Without the rounding, as for bits: a seventh of it, which covers a fifth of the runs.
+    narrow = BooleanSum(10_000, expected_random_users="67.43").error("1/20")
+    assert 6 < error / narrow < 8
+
+
+def test_bits_round_nothing() -> None:
+    """The smaller bound of a Boolean sum is refuted by fractions, and the larger one is needed."""
+    n, q = 20, Fraction(1, 50)
+    goal = Fraction(1, 100)
+    narrow = tilted_deviation(goal, q, n, 1, rounds=False)
+    wide = tilted_deviation(goal, q, n, 1, rounds=True)
+    law = binomial_law(n, Fraction(1, 2))
+
+    def outside(reach: float) -> Fraction:
+        return sum((m for y, m in enumerate(law) if abs(y - 10) > reach), Fraction(0))
+
+    assert outside(narrow) > 10 * goal
+    assert outside(wide) <= goal
+
+
+@pytest.mark.parametrize("n_bits", [1, 2, 3, 4])
+def test_mse_is_the_variance(n_bits: int) -> None:
+    protocol = RealSum(4, expected_random_users=2, n_bits=n_bits)
+    q, r = protocol.flip_probability, n_bits
+    xs = [Fraction(1, 4), Fraction(0), Fraction(1), Fraction(5, 8)]
+    for data in (xs, [Fraction(1, 2 * r)] * 4):
+        law = real_sum_law(data, q, r)
+        errors = [(y - 4 * r * q) / (r * (1 - 2 * q)) - sum(data) for y in range(4 * r + 1)]
+        assert sum((m * e for m, e in zip(law, errors, strict=True)), Fraction(0)) == 0
+        truth = float(sum((m * e * e for m, e in zip(law, errors, strict=True)), Fraction(0)))
+        assert truth <= protocol.mse(data) * (1 + 1e-15)
+        assert protocol.mse(data) <= truth * (1 + 1e-15)
+        assert protocol.mse() >= protocol.mse(data)
+    # The worst data are halfway between two codes: the last ones.
+    assert protocol.mse() == pytest.approx(truth, rel=1e-15)
 
 
 @pytest.mark.parametrize(

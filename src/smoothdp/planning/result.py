@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
@@ -58,6 +58,9 @@ class Plan:
         noise_deviation: the standard deviation of the noise in units of the smooth sensitivity of
             the data, which is private; None in files of older versions.
         rivals: what other methods would err with the same guarantee; () without an assumption.
+
+    Raises:
+        InvalidParameter: a guarantee that is none.
 
     >>> from smoothdp.planning.make import plan
     >>> from smoothdp.privacy import PureDP
@@ -114,6 +117,15 @@ class Plan:
             replaced=None if asked is None else replace(asked, rmse=None),
             rivals=(),
         )
+
+    def __post_init__(self) -> None:
+        # Whether the noise keeps it is found anew by every `mechanism`.
+        if not isinstance(self.guarantee, Guarantee):
+            raise InvalidParameter(
+                explain(
+                    "a guarantee such as PureDP(1)", f"guarantee={self.guarantee!r}", "Give one"
+                )
+            )
 
     def mechanism(
         self,

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.privacy.guarantee import Guarantee
+
 if TYPE_CHECKING:
-    from smoothdp.privacy.guarantee import Guarantee
     from smoothdp.sources import Source
 
 Value = TypeVar("Value")
@@ -36,6 +38,9 @@ class Release(Generic[Value]):
         library_version: the version of smoothdp that made it.
         sources: where the mechanism and its guarantee are described.
 
+    Raises:
+        InvalidParameter: a guarantee that is none.
+
     >>> import smoothdp as sd
     >>> ages = [20 + i % 50 for i in range(1000)]
     >>> found = sd.release(ages, sd.queries.Median((0, 120)), guarantee=sd.PureDP(1))
@@ -49,6 +54,16 @@ class Release(Generic[Value]):
     is_private: bool
     library_version: str
     sources: tuple[Source, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, Guarantee):
+            raise InvalidParameter(
+                explain(
+                    "a guarantee such as PureDP(1)",
+                    f"guarantee={self.guarantee!r}",
+                    "State what the mechanism keeps",
+                )
+            )
 
     def sentence(self) -> str:
         """Return the promise in plain English."""

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
+from smoothdp.privacy.standard import ApproxDP
 from smoothdp.text import number_up, percent_text, table, upper_text
 
 if TYPE_CHECKING:
@@ -30,9 +33,13 @@ class Collection:
         confidence: of that error, for all estimates together.
         messages_per_user: on average.
         release: the value with its guarantee.
-        profile: the exact privacy profile.
+        n_users: who took part; the guarantee counts on all of them.
+        profile: the exact privacy profile, which keeps the guarantee.
         epsilon: as asked for; log_delta: ln of the exact delta there, rounded up.
         bounds: what the papers' bounds would have asked for, in words, by name.
+
+    Raises:
+        InvalidParameter: a release whose guarantee the profile does not keep.
 
     >>> import smoothdp as sd
     >>> promise = sd.ApproxDP(2, delta="1e-3")
@@ -49,10 +56,30 @@ class Collection:
     confidence: float
     messages_per_user: float
     release: Release[Any]
+    n_users: int
     profile: PrivacyProfile
     epsilon: float
     log_delta: float
     bounds: dict[str, str]
+
+    def __post_init__(self) -> None:
+        stated = self.release.guarantee
+        if not isinstance(stated, ApproxDP) or not _keeps(self.profile, stated):
+            raise InvalidParameter(
+                explain(
+                    "a release whose guarantee the profile keeps",
+                    f"{stated!r}",
+                    "Collect with collect_share, collect_mean or collect_histogram",
+                )
+            )
+
+    def sentence(self) -> str:
+        """Return the guarantee, and what it rests on."""
+        return (
+            f"{self._promise()} It holds if all {self.n_users} users follow the "
+            "protocol (with fewer, epsilon and delta are larger), against an analyser who does "
+            "not collude with the shuffler."
+        )
 
     def text(self) -> str:
         """Return the table and the sentences."""
@@ -76,8 +103,7 @@ class Collection:
         return (
             f"{self.title}\n\n"
             f"{table(rows, header=header)}{rest}\n\n"
-            f"{table(about)}\n\n{private}{self._promise()} It holds against an "
-            "analyser who does not collude with the shuffler."
+            f"{table(about)}\n\n{private}{self.sentence()}"
         )
 
     def _promise(self) -> str:
@@ -101,7 +127,8 @@ class Collection:
             "log_delta": self.log_delta if self.log_delta > -math.inf else None,
             "bounds": self.bounds,
             "is_private": self.release.is_private,
-            "guarantee": self._promise(),
+            "guarantee": self.sentence(),
+            "honest_users": self.n_users,
             "version": self.release.library_version,
         }
 
@@ -113,3 +140,8 @@ class Collection:
             title=self.release.mechanism,
         )
         return save(axes, path)
+
+
+def _keeps(profile: PrivacyProfile, stated: ApproxDP) -> bool:
+    upper = profile.log_delta_bounds(stated.exact_epsilon).upper
+    return upper <= (log_bounds(stated.exact_delta).lower if stated.exact_delta else -math.inf)

@@ -71,8 +71,8 @@ def report_protocol(
     profile = protocol.profile()
     promise = promise_section(guarantee, delta_at_zero=profile.delta(0))
     promise.text(
-        "It holds against whoever sees the shuffled messages and does not work together with the "
-        "shuffler, and counts every user as honest.",
+        f"It holds if all {n_users} users follow the protocol, against whoever sees the shuffled "
+        "messages and does not work together with the shuffler.",
         kind="caution",
     )
     inputs = Section("Inputs").table(
@@ -130,13 +130,18 @@ def _honest(protocol: ShuffleProtocol[Any, Any], guarantee: ApproxDP) -> Section
                 log_text(profile.log_delta(guarantee.exact_epsilon)),
             )
         )
+    # One user alone: nobody else hides them.
     alone = protocol.local_profile().log_delta(guarantee.exact_epsilon)
     rows.append(("one, or the shuffler colludes", log_text(alone)))
-    return Section("If users lie, or the shuffler does").table(
-        rows,
-        header=("users who follow the protocol", f"delta at epsilon = {up(guarantee.epsilon)}"),
-        caption="The exact delta for an honest user when the others send anything, or nothing, "
-        "and tell the analyser; rounded up.",
+    return (
+        Section("If users lie, or the shuffler does")
+        .table(
+            rows,
+            header=("users who follow the protocol", f"delta at epsilon = {up(guarantee.epsilon)}"),
+            caption="The exact delta for an honest user when the others send anything, or nothing, "
+            "and tell the analyser; rounded up.",
+        )
+        .text(protocol.liars_sentence(), kind="caution")
     )
 
 

@@ -81,6 +81,9 @@ class NoiseTable:
         least_deviation: no noise with this guarantee has a smaller standard deviation at
             smooth sensitivity 1; inf if none has a finite one; None if not known.
 
+    Raises:
+        InvalidParameter: a calibration for another guarantee.
+
     >>> import smoothdp as sd
     >>> table = sd.noise_table(sd.PureDP(1), smoothing="0.1")
     >>> [row.family for row in table.rows if row.calibration is not None]
@@ -91,6 +94,17 @@ class NoiseTable:
     smoothing: Fraction
     rows: tuple[NoiseRow, ...]
     least_deviation: float | None
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if row.calibration is not None and row.calibration.guarantee != self.guarantee:
+                raise InvalidParameter(
+                    explain(
+                        f"calibrations for {self.guarantee!r}",
+                        f"one for {row.calibration.guarantee!r} in the row of {row.family}",
+                        "Make the table with noise_table()",
+                    )
+                )
 
     def text(self) -> str:
         """Return the table and what it says."""

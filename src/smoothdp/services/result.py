@@ -52,7 +52,14 @@ def describe_batch(
         f"the {users} users followed the protocol, and the shuffler and the analyser do not "
         "work together."
     )
-    if Fraction(invalid + repeated, users * task.slots) > _INVALID_WORTH_SAYING:
+    silent = _silent(task, users, tally)
+    if silent:
+        document["users_without_noise_at_least"] = silent
+        document["warning"] = (
+            f"at least {silent} users sent no noise: every count is too low by as many, and counts "
+            "may be missing"
+        )
+    elif Fraction(invalid + repeated, users * task.slots) > _INVALID_WORTH_SAYING:
         document["warning"] = f"{invalid + repeated} slots were not genuine: users may be missing"
     return document
 
@@ -71,19 +78,30 @@ def refusal(task: Task, *, users: int, tally: Mapping[int, int]) -> tuple[bool, 
     return False, ""
 
 
+def _silent(task: Task, users: int, tally: Mapping[int, int]) -> int:
+    """Return how many users of a histogram certainly did not send the noise that they should."""
+    protocol = task.collect(users)
+    if not isinstance(protocol, Histogram):
+        return 0
+    sent = sum(tally.get(value, 0) for value in range(task.size))
+    return users - protocol.honest_at_most(sent)
+
+
 def _estimate(task: Task, users: int, tally: Mapping[int, int]) -> dict[str, Any]:
     protocol = task.collect(users)
     if isinstance(protocol, Histogram):
         import numpy as np
 
         counts = np.array([tally.get(value, 0) for value in range(task.size)], dtype=np.int64)
-        found = protocol.estimate_counts(counts)
+        # The document says it where users sent no noise.
+        found = protocol.estimate_counts(counts, warn=False)
         names = task.domain or tuple(str(place) for place in range(task.size))
         return {
             "counts": {names[place]: count for place, count in sorted(found.counts.items())},
             "error_of_all_counts": protocol.error(FAILURE_PROBABILITY, simultaneous=True),
             "error_fails_with_probability": FAILURE_PROBABILITY,
             "most_one_false_user_moves_a_count": task.slots,
+            "most_one_silent_user_lowers_every_count": 1,
         }
     total = protocol.estimate_from_total(
         tally.get(1, 0), n_messages=tally.get(0, 0) + tally.get(1, 0)

@@ -38,10 +38,13 @@ class BooleanSum(FlippedSum[int]):
     Args:
         n_users: n >= 1.
         expected_random_users: lambda in (0, n).
-        promise: the guarantee that releases state, kept by `calibrate`.
+        promise: PureDP, ApproxDP or GaussianDP that releases state; checked against the exact
+            profile, and kept by `calibrate`.
 
     Raises:
-        InvalidParameter: a parameter outside these domains.
+        InvalidParameter: a parameter outside these domains, or a promise that the exact profile
+            does not keep.
+        IncompatibleClaims: a promise about other neighbours than replace_one.
 
     >>> protocol = BooleanSum(100, expected_random_users=58)
     >>> round(protocol.profile().delta("0.3"), 10)
@@ -86,9 +89,14 @@ class BooleanSum(FlippedSum[int]):
         """
         n = read_users(n_users)
         users = calibrated_random_users(n, n_bits=1, guarantee=guarantee, method=method)
-        protocol = cls(n, expected_random_users=users, promise=guarantee)
+        protocol = cls(n, expected_random_users=users)
         protocol._calibrated_for(guarantee)
         return protocol
+
+    def _for_users(self, n_users: int) -> BooleanSum:
+        # The same lambda / n, so the same q.
+        users = self.expected_random_users * n_users / self.n_users
+        return self._kept_by(BooleanSum(n_users, expected_random_users=users))
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the one message of a user, a bit, with exact random bits."""

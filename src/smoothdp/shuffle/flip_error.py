@@ -13,28 +13,41 @@ from smoothdp.exact.flipped_bits import log_flip_tail
 from smoothdp.exact.logspace import log_sum_upper
 
 EXACT_UP_TO = 300
+_CLASSES = 24
+_MOST_VARIANCE = 0.245
 
 
-def deviation(failure: Fraction, flip: Fraction, n_users: int, n_bits: int) -> float:
+def deviation(
+    failure: Fraction, flip: Fraction, n_users: int, n_bits: int, *, rounds: bool
+) -> float:
     """Return D, rounded up, that |total - mean| exceeds with at most this probability.
 
-    For one bit a user and up to 300 users the smallest such D for the worst data; else
-    `tilted_deviation`: about 15% above it at .05, 6% at 1e-4, where the deviation is above 5.
+    The mean is that of the reports: with ``rounds`` users hold fractions, and one of the bits of
+    each is drawn with the fraction that is left over as its mean. Without it, for one bit a user
+    and up to 300 users, the smallest such D for the worst data; else `tilted_deviation`: about
+    15% above it at .05, 6% at 1e-4, where the deviation is above 5.
     """
-    if n_bits == 1 and n_users <= EXACT_UP_TO:
+    if n_bits == 1 and not rounds and n_users <= EXACT_UP_TO:
         return exact_deviation(failure, flip, n_users)
-    return tilted_deviation(failure, flip, n_users, n_bits)
+    return tilted_deviation(failure, flip, n_users, n_bits, rounds=rounds)
 
 
-def tilted_deviation(failure: Fraction, flip: Fraction, n_users: int, n_bits: int) -> float:
+def tilted_deviation(
+    failure: Fraction, flip: Fraction, n_users: int, n_bits: int, *, rounds: bool
+) -> float:
     """Return the least (n psi(theta) + ln(2 c / failure)) / theta over a grid, rounded up.
 
-    psi bounds ln E e^(theta (reports - mean)) over one user's data: r - 1 bits that are 0 or 1,
-    flipped with probability q, and one whose report is 1 with a probability anywhere in
-    [q, 1 - q] (a rounded fraction; if n_bits = 1, a 0 or a 1). It is the same for -theta.
+    psi bounds ln E e^(theta (reports - mean)) over one user's data: bits that are 0 or 1, flipped
+    with probability q; with ``rounds`` one of the r, be r = 1 or more, is a report that is 1 with
+    a probability anywhere in [q, 1 - q] (a rounded fraction). It is the same for -theta.
     Chernoff's bound has c = 1. Under the tilted law every total has probability at most .4689
     over the standard deviation (Baillon, Cominetti, Vaisman 2016), and the totals beyond D count
     e^-theta less with every step, so that c = .4689 / (deviation (1 - e^-theta)) holds too.
+
+    A report with little variance has a small psi as well, so with ``rounds`` reports are put in
+    classes by their tilted variance: psi at most H_j, variance at least v_j. The sum of the H_j
+    with -ln of the deviation is convex in how many users are in which class, so it is largest
+    where all are in one.
     """
     goal = math.log(2.0) - log_bounds(failure).lower
     q = float(flip)
@@ -44,19 +57,47 @@ def tilted_deviation(failure: Fraction, flip: Fraction, n_users: int, n_bits: in
 
     def reach(theta: float) -> float:
         growth = math.expm1(theta)
-        whole = max(_psi(q, theta, growth), _psi(1.0 - q, theta, growth))
-        if n_bits > 1:
-            # Concave in p, largest at 1 / theta - 1 / (e^theta - 1).
-            best = min(1.0 - q, max(q, 1.0 / theta - 1.0 / growth))
-            whole = (n_bits - 1) * whole + _psi(best, theta, growth)
+        fixed = max(_psi(q, theta, growth), _psi(1.0 - q, theta, growth))
         # p (1 - p) of a tilted report is least where p is q or 1 - q.
         least = min(_tilted_variance(q, 1.0 - q, growth), _tilted_variance(1.0 - q, q, growth))
-        spread = math.sqrt(n_users * n_bits * least)
-        share = math.log(min(1.0, 0.4689 / (spread * -math.expm1(-theta))))
-        return (n_users * whole + goal + share + units * math.exp(theta)) / theta
+        whole, classes = n_bits * fixed, [(n_bits * fixed, n_bits * least)]
+        if rounds:
+            rest, spread = (n_bits - 1) * fixed, (n_bits - 1) * least
+            found = _classes(q, theta, growth, least)
+            classes = [(rest + psi, spread + variance) for psi, variance in found]
+            whole = classes[-1][0]
+        fewer = math.log(0.4689 / -math.expm1(-theta))
+        tail = max(n_users * psi + fewer - math.log(n_users * v) / 2 for psi, v in classes)
+        return (min(n_users * whole, tail) + goal + units * math.exp(theta)) / theta
 
     thetas = np.exp(np.linspace(-25.0, 3.0, 800)).tolist()
     return min(reach(theta) for theta in thetas) * (1 + 1e-12)
+
+
+def _classes(q: float, theta: float, growth: float, least: float) -> list[tuple[float, float]]:
+    """Return (psi, variance): no report of p in [q, 1 - q] has more psi and less variance.
+
+    Each report is of a class whose psi is at least its own and whose variance is at most its own.
+    psi is concave in p, largest at 1 / theta - 1 / (e^theta - 1); the tilted variance rises, then
+    falls, so that it is at most v where p is at most p_- or at least p_+. The last psi is the
+    largest.
+    """
+    best = min(1.0 - q, max(q, 1.0 / theta - 1.0 / growth))
+    largest = _psi(best, theta, growth)
+    # Widened by more than roundings: a class may hold more than it need.
+    steps = [least * (_MOST_VARIANCE / least) ** (k / _CLASSES) for k in range(_CLASSES)]
+    found = []
+    for variance, above in zip(steps, [*steps[1:], _MOST_VARIANCE], strict=True):
+        half = math.sqrt(1.0 - 4.0 * min(above * (1 + 1e-9), 0.25)) / 2
+        low, high = (
+            tilted / (1.0 + growth - tilted * growth) for tilted in (0.5 - half, 0.5 + half)
+        )
+        if low < best < high:
+            ends = [_psi(p, theta, growth) for p in (low, high) if q <= p <= 1.0 - q]
+            found.append((max(ends, default=-math.inf), variance * (1 - 1e-9)))
+        else:
+            found.append((largest, variance * (1 - 1e-9)))
+    return [*found, (largest, _MOST_VARIANCE)]
 
 
 def _psi(p: float, theta: float, growth: float) -> float:

@@ -42,6 +42,14 @@ def exact_mu(flip: Fraction, n_bits: int, n_others: int) -> tuple[float, float]:
         candidate = max(candidate, here.upper) * (1 + tolerance / 4)
 
 
+def is_mu_at_most(limit: float, *, flip: Fraction, n_bits: int, n_others: int) -> bool:
+    """Return whether mu is certainly at most a limit, for all data of the others."""
+    if mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=_TOLERANCE).lower > limit:
+        return False
+    value = partial(mu_at, flip=flip, n_bits=n_bits, enough=limit)
+    return violation(value, n_others, limit=limit) is None
+
+
 def mu_at(
     n_zeros: int,
     n_ones: int,

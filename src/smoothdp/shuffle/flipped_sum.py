@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
 from smoothdp.exact.samplers import binomial
@@ -24,6 +25,7 @@ from smoothdp.shuffle.flip_curve import type_two_errors
 from smoothdp.shuffle.flip_error import deviation
 from smoothdp.shuffle.flip_mu import exact_mu
 from smoothdp.shuffle.flip_profile import FlipProfile
+from smoothdp.shuffle.flip_promise import check_kind, false_promise, is_certified, keeps
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
 
@@ -43,6 +45,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     the estimate.
     """
 
+    rounds: ClassVar[bool] = False
+    """Whether a user may hold a fraction, which random rounding codes as bits."""
     n_users: int
     expected_random_users: Fraction
     n_bits: int
@@ -66,11 +70,22 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         object.__setattr__(self, "n_users", n_users)
         object.__setattr__(self, "expected_random_users", random_users)
         object.__setattr__(self, "n_bits", bits)
-        object.__setattr__(self, "promise", promise)
+        object.__setattr__(self, "promise", None)
         object.__setattr__(self, "_met", None)
+        if promise is None:
+            return
+        check_kind(promise)
+        profile = self._profile(n_users)
+        if is_certified(profile, promise):
+            self._calibrated_for(promise)
+        elif keeps(profile, promise):
+            object.__setattr__(self, "promise", promise)
+        else:
+            raise false_promise(profile, promise)
 
     def _calibrated_for(self, guarantee: Guarantee) -> None:
-        """Keep a guarantee that calibration proved for this lambda: the profile starts from it."""
+        """Keep a guarantee that was proved for this lambda: the profile starts from it."""
+        object.__setattr__(self, "promise", guarantee)
         if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
             object.__setattr__(self, "_met", guarantee)
 
@@ -100,8 +115,16 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
             expected=expected,
         )
 
-    def estimate(self, read: ReadMessages) -> float:
-        """Return (total - m q) / (r (1 - 2q)) from m bits: unbiased for those who answered."""
+    def estimate(
+        self, read: ReadMessages, *, n_answered: int | None = None, tolerated: int = 0
+    ) -> float:
+        """Return (total - m q) / (r (1 - 2q)) from m bits: unbiased for those who answered.
+
+        Raises:
+            InvalidData: fewer honest users than the promise needs have answered.
+        """
+        used, silent = self._those_who_answered(n_answered, tolerated)
+        self._check_honest(used, int(read.values.size), silent, said=True)
         return self.estimate_from_total(int(read.values.sum()), n_messages=read.values.size)
 
     def estimate_from_total(self, total: int, *, n_messages: int | None = None) -> float:
@@ -191,16 +214,48 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
             return self.promise
         return ApproxDP(self.profile().epsilon(DEFAULT_DELTA), delta=DEFAULT_DELTA)
 
+    # ---- users who stay away, are silent or lie --------------------------------------
+
+    @cached_property
+    def honest_needed(self) -> int:
+        """The fewest honest users with whom the promise is kept; 1 without a promise."""
+        promise = self.promise
+        if promise is None:
+            return 1
+        return least_integer(lambda m: keeps(self._profile(m), promise), 1, self.n_users)
+
+    @property
+    def influence_of_one_liar(self) -> float:
+        """1 / (1 - 2q), rounded up: what r chosen bits move the estimate by."""
+        return float_up(1 / (1 - 2 * self.flip_probability))
+
+    def honest_at_most(self, n_messages: int) -> int:
+        """Return how many users can be honest at most: r messages each."""
+        return min(self.n_users, n_messages // self.n_bits)
+
+    def _silence(self, n_silent: int) -> str:
+        who = "One who sends nothing is" if n_silent == 1 else f"{n_silent} who send nothing are"
+        return f"{who} left out of the sum."
+
+    def _kept_by(self, fewer: Self) -> Self:
+        """Return the protocol for fewer users, with the promise if they keep it."""
+        if self.promise is not None and fewer.n_users >= self.honest_needed:
+            object.__setattr__(fewer, "promise", self.promise)
+        return fewer
+
     # ---- error ----------------------------------------------------------------------
 
     def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:  # noqa: ARG002
         """Return a bound that |estimate - truth| exceeds with at most this probability.
 
-        For every data set, rounded up: exact for one bit a user and up to 300 users, Chernoff's
-        bound otherwise. ``simultaneous`` changes nothing: there is one estimate.
+        For every data set, random flips and random rounding together, rounded up: exact for a
+        Boolean sum of up to 300 users, Chernoff's bound otherwise. ``simultaneous`` changes
+        nothing: there is one estimate.
         """
         failure = read_failure_probability(failure_probability)
-        reach = deviation(failure, self.flip_probability, self.n_users, self.n_bits)
+        reach = deviation(
+            failure, self.flip_probability, self.n_users, self.n_bits, rounds=self.rounds
+        )
         gain = float_bounds(self.n_bits * (1 - 2 * self.flip_probability))[0]
         return math.nextafter(reach / gain * (1 + 1e-15), math.inf)
 

@@ -19,6 +19,7 @@ from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile, read_delta
 from smoothdp.privacy.release import Release, library_version
 from smoothdp.privacy.tradeoff import TradeoffFunction
+from smoothdp.shuffle.answering import Answering
 from smoothdp.shuffle.messages import ReadMessages
 from smoothdp.shuffle.shuffler import UniformShuffler
 from smoothdp.sources import Source
@@ -37,7 +38,7 @@ class Shuffler(Protocol):
         """Return the messages in a uniform order."""
 
 
-class ShuffleProtocol(ABC, Generic[Datum, Estimate]):
+class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     """A protocol of the shuffle model: it is its own local randomiser and analyser.
 
     A subclass gives the law (`randomize`, `read`, `estimate`), the privacy of what the
@@ -125,17 +126,40 @@ class ShuffleProtocol(ABC, Generic[Datum, Estimate]):
 
     # ---- run ------------------------------------------------------------------------
 
-    def analyze(self, messages: Iterable[object]) -> Estimate:
+    def analyze(
+        self,
+        messages: Iterable[object],
+        *,
+        n_answered: int | None = None,
+        tolerated: int = 0,
+    ) -> Estimate:
         """Return the estimate from shuffled messages.
 
         Messages that are malformed, of another protocol, or too many are left out.
 
+        Args:
+            messages: what the shuffler hands over.
+            n_answered: users who sent something, by the shuffler's count; None: all n_users.
+                Who stays away must not depend on anybody's datum or coins.
+            tolerated: how many of these may not follow the protocol.
+
+        Raises:
+            InvalidParameter: more answered than there are users, or other numbers.
+            InvalidData: the promise needs more honest users than have answered, less those
+                tolerated, or than the messages leave possible. Nothing is estimated then.
+
         Warns:
-            PrivacyWarning: some were left out or are missing: how many, and what follows.
+            PrivacyWarning: some messages were left out or are missing, or more users than are
+                tolerated sent no noise: how many, and what follows.
         """
-        read = self.read(messages)
+        used, silent = self._those_who_answered(n_answered, tolerated)
+        read = used.read(messages)
+        self._check_honest(used, int(read.values.size), silent, said=bool(read.sentence()))
         if read.sentence():
             warnings.warn(read.sentence(), PrivacyWarning, stacklevel=2)
+        return used._estimate_read(read, silent)
+
+    def _estimate_read(self, read: ReadMessages, tolerated: int) -> Estimate:  # noqa: ARG002
         return self.estimate(read)
 
     def run_messages(

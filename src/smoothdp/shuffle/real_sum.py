@@ -52,10 +52,13 @@ class RealSum(FlippedSum[float]):
         n_users: n >= 1.
         expected_random_users: lambda in (0, n).
         n_bits: r, messages per user, 1 <= r <= 65,536.
-        promise: the guarantee that releases state, kept by `calibrate`.
+        promise: PureDP, ApproxDP or GaussianDP that releases state; checked against the exact
+            profile, and kept by `calibrate`.
 
     Raises:
-        InvalidParameter: a parameter outside these domains.
+        InvalidParameter: a parameter outside these domains, or a promise that the exact profile
+            does not keep.
+        IncompatibleClaims: a promise about other neighbours than replace_one.
 
     >>> protocol = RealSum(100, expected_random_users=58, n_bits=10)
     >>> round(protocol.profile().delta("0.4"), 6)
@@ -63,6 +66,7 @@ class RealSum(FlippedSum[float]):
     """
 
     source: ClassVar[Source] = Source("chen-long", "Algorithms 2 and 3")
+    rounds: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -99,7 +103,7 @@ class RealSum(FlippedSum[float]):
             n_bits = cls.best_n_bits(n, guarantee=guarantee)
         bits = read_n_bits(n_bits)
         users = calibrated_random_users(n, n_bits=bits, guarantee=guarantee, method=method)
-        protocol = cls(n, expected_random_users=users, n_bits=bits, promise=guarantee)
+        protocol = cls(n, expected_random_users=users, n_bits=bits)
         protocol._calibrated_for(guarantee)
         return protocol
 
@@ -166,6 +170,11 @@ class RealSum(FlippedSum[float]):
         whole, rest = whole_and_rest(read_units([datum]), self.n_bits)
         ones = int(whole[0]) + (source.bits(_REST_BITS) < int(rest[0]))
         return (1,) * ones + (0,) * (self.n_bits - ones)
+
+    def _for_users(self, n_users: int) -> RealSum:
+        # The same lambda / n, so the same q.
+        users = self.expected_random_users * n_users / self.n_users
+        return self._kept_by(RealSum(n_users, expected_random_users=users, n_bits=self.n_bits))
 
     def randomize(self, datum: float, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the r messages of a user, bits, with exact random bits."""

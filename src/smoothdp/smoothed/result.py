@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
@@ -39,6 +40,9 @@ class SmoothedDelta:
         method: how it was computed.
         guarantee: the claim that it proves.
 
+    Raises:
+        InvalidParameter: a guarantee with a smaller delta.
+
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> mechanism, model = SamplingHistogram(4, n_draws=2), DataModel([("1/2", "1/2")])
     >>> found = smoothed_delta(mechanism, model, epsilon=1)
@@ -54,6 +58,14 @@ class SmoothedDelta:
     method: str
     guarantee: SmoothedDP
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, SmoothedDP):
+            raise _false(f"{self.guarantee!r}", "a SmoothedDP")
+        stated = self.guarantee.exact_delta
+        certain = log_bounds(stated).upper if stated else -math.inf
+        if stated < Fraction(self.delta) and certain < self.log_delta:
+            raise _false(f"{self.guarantee!r}", f"a guarantee with delta of at least {self.delta}")
+
     @property
     def exact_delta(self) -> Fraction:
         """The upper bound as a rational number: what the guarantee says, never above ordinary DP.
@@ -61,6 +73,10 @@ class SmoothedDelta:
         ``delta`` may be the float above it.
         """
         return self.guarantee.exact_delta
+
+
+def _false(got: str, expected: str) -> InvalidParameter:
+    return InvalidParameter(explain(expected, got, "Take what smoothed_delta() returns"))
 
 
 def smoothed_delta(

@@ -93,7 +93,9 @@ class ErrorBars:
             honest = (
                 self.spread * self.cost >= t if pure else 2 * self.cost * self.spread**2 >= t * t
             )
-        rest = rest_of(self.guarantee, self.cost)
+        # A negative cost would leave more than there is.
+        honest = honest and self.cost >= 0 and self.spread >= 0
+        rest = rest_of(self.guarantee, max(self.cost, Fraction(0)))
         if not honest or not calibration.guarantee.implies(rest):
             raise InvalidParameter(
                 explain(

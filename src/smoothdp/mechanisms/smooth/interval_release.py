@@ -24,6 +24,9 @@ class IntervalRelease(Release[float | int]):
         covers: what it covers, in words: for a median or quantile of these records the mean of
             the window that stands in for it, not the plain quantile.
 
+    Raises:
+        InvalidParameter: a guarantee that is none.
+
     >>> from smoothdp.mechanisms.release_statistic import release
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median

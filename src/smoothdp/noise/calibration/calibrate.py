@@ -49,13 +49,19 @@ def calibrate(
     >>> round(result.shift, 3), result.label
     (1.085, 'certified')
     """
+    t = check_target(law, guarantee, smoothing, method)
+    return _calibrate(law, guarantee, t, method)
+
+
+def check_target(law: object, guarantee: object, smoothing: object, method: object) -> Fraction:
+    """Return t, or raise InvalidParameter where nothing can be calibrated."""
     if not isinstance(law, NoiseDistribution):
         raise InvalidParameter(explain("a noise law", f"{law!r}", "Give one such as PolyPlace(5)"))
     if method not in _METHODS:
         raise InvalidParameter(
             explain('method "exact" or "paper"', f"{method!r}", "Choose one of the two")
         )
-    t = exact_fraction(smoothing, name="smoothing")
+    t = exact_fraction(smoothing, name="smoothing")  # type: ignore[arg-type]
     if not 0 <= t <= _LARGEST_SMOOTHING:
         raise InvalidParameter(
             explain(
@@ -72,20 +78,14 @@ def calibrate(
                 "Calibrate to one of these; the result's profile() bounds the others",
             )
         )
-    return _calibrate(law, guarantee, t, method)
+    return t
 
 
 @lru_cache(maxsize=4096)
 def _calibrate(
     law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
 ) -> Calibration:
-    if method == "paper":
-        from smoothdp.noise.theorems import paper_shift
-
-        claim = paper_shift(law, guarantee, smoothing)
-    else:
-        shipped = shipped_claim(law, guarantee, smoothing)
-        claim = compute_claim(law, guarantee, smoothing) if shipped is None else shipped
+    claim = proved_claim(law, guarantee, smoothing, method)
     return Calibration(
         law=law,
         guarantee=guarantee,
@@ -97,6 +97,19 @@ def _calibrate(
         source=claim.source,
         reason=claim.reason,
     )
+
+
+@lru_cache(maxsize=4096)
+def proved_claim(
+    law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
+) -> ShiftClaim:
+    """Return what is proved of a law: every `Calibration` is compared with it when it is made."""
+    if method == "paper":
+        from smoothdp.noise.theorems import paper_shift
+
+        return paper_shift(law, guarantee, smoothing)
+    shipped = shipped_claim(law, guarantee, smoothing)
+    return compute_claim(law, guarantee, smoothing) if shipped is None else shipped
 
 
 def compute_claim(law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:

@@ -11,6 +11,7 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.shift_claim import LABELS
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 from smoothdp.text import number_up
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, repr=False)
 class Calibration:
     """Noise (S / s) Z keeps ``guarantee`` for every S that is smooth with ``smoothing``.
+
+    Whoever makes one, it is compared with what `calibrate` proves for the same target.
 
     S is a ``smoothing``-smooth upper bound of the local sensitivity: it bounds it, and
     between neighbours ln S changes by at most ``smoothing``.
@@ -37,6 +40,9 @@ class Calibration:
         method: "exact" or "paper".
         source: where the argument comes from.
         reason: the theorem or the route.
+
+    Raises:
+        InvalidParameter: a shift larger, or a label stronger, than what is proved.
 
     >>> from smoothdp.noise import StudentT
     >>> from smoothdp.privacy import PureDP
@@ -54,6 +60,32 @@ class Calibration:
     method: str
     source: Source
     reason: str
+
+    def __post_init__(self) -> None:
+        from smoothdp.noise.calibration.calibrate import check_target, proved_claim
+
+        smoothing = check_target(self.law, self.guarantee, self.smoothing, self.method)
+        if not isinstance(self.smoothing, Fraction) or not isinstance(self.exact_shift, Fraction):
+            raise _false("smoothing and exact_shift as Fractions", f"{self.exact_shift!r}")
+        if self.exact_shift <= 0:
+            raise _false("exact_shift > 0", f"exact_shift={shown(self.exact_shift)}")
+        # Found once for each target, so a calibration that was just made costs nothing here.
+        claim = proved_claim(self.law, self.guarantee, smoothing, self.method)
+        if self.exact_shift > claim.exact_shift:
+            raise _false(
+                f"a shift of at most {shown(claim.exact_shift)}, as far as {self.guarantee!r} is "
+                f"{claim.label} for {self.law!r}",
+                f"shift={shown(self.exact_shift)}",
+            )
+        if self.label not in LABELS or LABELS.index(self.label) < LABELS.index(claim.label):
+            raise _false(f"label={claim.label!r} or a weaker one", f"label={self.label!r}")
+        least = (
+            (claim.exact_shift * (1 + Fraction(claim.relative_gap)) / self.exact_shift - 1)
+            if (math.isfinite(claim.relative_gap))
+            else math.inf
+        )
+        if not self.relative_gap >= least * (1 - 1e-12):
+            raise _false(f"a relative_gap of at least {float(least)}", f"{self.relative_gap}")
 
     @property
     def shift(self) -> float:
@@ -119,3 +151,7 @@ class Calibration:
             f"label={self.label!r}, relative_gap={self.relative_gap:.2g}, "
             f"method={self.method!r})"
         )
+
+
+def _false(expected: str, got: str) -> InvalidParameter:
+    return InvalidParameter(explain(expected, got, "Take what calibrate() of the law returns"))

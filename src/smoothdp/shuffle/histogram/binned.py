@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.reading import Tally, tally_counts, tally_data
+from smoothdp.shuffle.honesty import most_honest_users
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 
 IntArray = NDArray[np.int64]
@@ -23,9 +25,41 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
 
     n_bins: int
 
+    def estimate_counts(
+        self,
+        message_counts: IntArray,
+        *,
+        n_answered: int | None = None,
+        tolerated: int = 0,
+        warn: bool = True,
+    ) -> HistogramEstimate:
+        """Return the estimate from the number of messages of each bin, an array of d.
+
+        Args:
+            message_counts: one whole number per bin.
+            n_answered, tolerated: as `analyze` has them.
+            warn: False for a caller who says by `honest_at_most` what is missing.
+
+        Raises:
+            InvalidParameter: numbers of users outside their domains.
+            InvalidData: fewer honest users than the promise needs have answered, or sent what
+                they should.
+
+        Warns:
+            PrivacyWarning: more users than are tolerated sent no noise.
+        """
+        used, silent = self._those_who_answered(n_answered, tolerated)
+        self._check_honest(used, int(message_counts.sum()), silent, said=not warn)
+        return used._estimated(message_counts, silent)
+
     @abstractmethod
-    def estimate_counts(self, message_counts: IntArray) -> HistogramEstimate:
-        """Return the estimate from the number of messages of each bin, an array of d."""
+    def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
+        """Return the estimate for the messages of n_users, so many of them silent at most."""
+
+    @property
+    @abstractmethod
+    def noise_share(self) -> Fraction:
+        """The probability that a user's noise message is sent, for each bin."""
 
     @property
     def most_messages(self) -> int:
@@ -43,9 +77,34 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
             messages, protocol=type(self).__name__, n_values=self.n_bins, at_most=most
         )
 
-    def estimate(self, read: ReadMessages) -> HistogramEstimate:
-        """Return the estimate from messages that were read."""
-        return self.estimate_counts(np.bincount(read.values, minlength=self.n_bins))
+    def estimate(
+        self, read: ReadMessages, *, n_answered: int | None = None, tolerated: int = 0
+    ) -> HistogramEstimate:
+        """Return the estimate from messages that were read; see `estimate_counts`."""
+        counts = np.bincount(read.values, minlength=self.n_bins)
+        return self.estimate_counts(counts, n_answered=n_answered, tolerated=tolerated)
+
+    def _estimate_read(self, read: ReadMessages, tolerated: int) -> HistogramEstimate:
+        return self._estimated(np.bincount(read.values, minlength=self.n_bins), tolerated)
+
+    def honest_at_most(self, n_messages: int) -> int:
+        """Return how many users can be honest at most if there are so many messages in all.
+
+        Each sends 1 and, for each of d bins, 1 more with the probability of noise. Wrong with
+        probability below 1e-12.
+        """
+        return most_honest_users(
+            n_messages,
+            self.n_users,
+            sure=1,
+            noise_bits=self.n_bins,
+            probability=float(self.noise_share),
+        )
+
+    @property
+    def influence_of_one_liar(self) -> float:
+        """d + 1: all messages of a user for one bin."""
+        return float(self.most_messages)
 
     def check_data(self, data: Iterable[int]) -> Tally:
         """Return the true counts of one value per user."""

@@ -97,7 +97,7 @@ def read_promise(promise: Guarantee | None, profile: PrivacyProfile) -> ApproxDP
     if promise is None:
         return None
     goal = read_goal(promise, "exact")
-    if not _certain(profile.log_delta_bounds(goal.exact_epsilon), goal):
+    if not is_kept(goal, profile):
         raise InvalidParameter(
             explain(
                 f"a promise with delta of at least {profile.delta(goal.exact_epsilon)} there",
@@ -106,6 +106,11 @@ def read_promise(promise: Guarantee | None, profile: PrivacyProfile) -> ApproxDP
             )
         )
     return goal
+
+
+def is_kept(promise: ApproxDP, profile: PrivacyProfile) -> bool:
+    """Return whether an exact profile keeps a promise with certainty."""
+    return _certain(profile.log_delta_bounds(promise.exact_epsilon), promise)
 
 
 def _certain(bounds: LogBounds, goal: ApproxDP) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, Real, exact_int
+from smoothdp.exact.parameters import Parameter, Real, exact_int, float_bounds
 from smoothdp.exact.samplers import bernoulli, binomial
 from smoothdp.exact.shown import shown
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
@@ -28,6 +29,7 @@ from smoothdp.shuffle.histogram.calibration import (
 )
 from smoothdp.shuffle.histogram.profiles import CountProfile
 from smoothdp.shuffle.histogram.reading import tally_data
+from smoothdp.shuffle.honesty import most_honest_users
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
@@ -65,7 +67,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
     source: ClassVar[Source] = Source("balcer-cheu", "Section 3.1, Theorem 3.1")
     n_users: int
     omission_probability: Fraction
-    promise: Guarantee | None
+    promise: ApproxDP | None
 
     def __init__(
         self, n_users: int, *, omission_probability: Parameter, promise: Guarantee | None = None
@@ -151,9 +153,51 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
         rejected[OUT_OF_ALPHABET] = rejected.get(OUT_OF_ALPHABET, 0) + zeros
         return ReadMessages(read.values[read.values == 1], rejected, read.n_missing)
 
-    def estimate(self, read: ReadMessages) -> float:
-        """Return M - n (1 - gamma) if M > n, else 0."""
-        return self._estimate(int(read.values.size) - self.n_users)
+    def estimate(
+        self, read: ReadMessages, *, n_answered: int | None = None, tolerated: int = 0
+    ) -> float:
+        """Return M - n (1 - gamma) if M > n - tolerated, else 0; n users answered.
+
+        Raises:
+            InvalidParameter: numbers of users outside their domains.
+            InvalidData: fewer honest users than the promise needs have answered.
+        """
+        used, silent = self._those_who_answered(n_answered, tolerated)
+        self._check_honest(used, int(read.values.size), silent, said=False)
+        return used._estimate_read(read, silent)
+
+    def _estimate_read(self, read: ReadMessages, tolerated: int) -> float:
+        return self._estimate(int(read.values.size) - self.n_users, tolerated)
+
+    def _for_users(self, n_users: int) -> ZeroPreservingCount:
+        gamma = self.omission_probability
+        return self._kept_by(ZeroPreservingCount(n_users, omission_probability=gamma))
+
+    @property
+    def hidden_up_to(self) -> float:
+        """n gamma, rounded up: M <= n is reported as 0."""
+        return float_bounds(self.n_users * self.omission_probability)[1]
+
+    def _read_tolerated(self, tolerated: int) -> int:
+        return zp.read_tolerated(tolerated, self.n_users, self.omission_probability)
+
+    def honest_at_most(self, n_messages: int) -> int:
+        """Return how many users can be honest at most: each sends noise but for an omission."""
+        return most_honest_users(
+            n_messages,
+            self.n_users,
+            sure=0,
+            noise_bits=1,
+            probability=float(1 - self.omission_probability),
+        )
+
+    @property
+    def influence_of_one_liar(self) -> float:
+        """2: the messages that a user may send."""
+        return float(self.most_messages)
+
+    def _silence(self, n_silent: int) -> str:
+        return zp.silence_sentence("the count", n_silent)
 
     def check_data(self, data: Iterable[int]) -> int:
         """Return how many of the bits, one per user, are 1."""
@@ -182,8 +226,8 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
     def _run_counts(self, counts: Any, rng: Entropy) -> float:
         return self._estimate(counts - binomial(self.n_users, self.omission_probability, rng))
 
-    def _estimate(self, excess: int) -> float:
-        if excess <= 0:
+    def _estimate(self, excess: int, tolerated: int = 0) -> float:
+        if excess <= -tolerated:
             return 0.0
         return float(excess + self.n_users * self.omission_probability)
 

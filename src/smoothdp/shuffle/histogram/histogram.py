@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.binomial_table import binomial_draws
 from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.logspace import exp_upper
+from smoothdp.exact.parameters import Parameter, Real, float_bounds
 from smoothdp.exact.shown import shown
+from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
@@ -70,7 +73,7 @@ class Histogram(BinnedProtocol):
     n_users: int
     n_bins: int
     omission_probability: Fraction
-    promise: Guarantee | None
+    promise: ApproxDP | None
 
     def __init__(
         self,
@@ -176,10 +179,53 @@ class Histogram(BinnedProtocol):
         omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
         return (place, *np.flatnonzero(~omitted).tolist())
 
-    def estimate_counts(self, message_counts: IntArray) -> HistogramEstimate:
-        """Return the estimate from the number of messages of each bin, an array of d."""
-        seen = np.flatnonzero(message_counts > self.n_users)
+    def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
+        """Return M - n (1 - gamma) for bins with M > n - tolerated, else 0.
+
+        Of n users m <= tolerated <= n gamma are silent. A bin with s true records of the others
+        has s - m - W above n, W ~ Bin(n - m, gamma): for A >= n gamma its error exceeds A only if
+        W > A, as without them, so `error` holds for all of that. An empty bin is listed only
+        if W < tolerated - m.
+        """
+        seen = np.flatnonzero(message_counts > self.n_users - tolerated)
         return self._listed(seen, message_counts[seen] - self.n_users)
+
+    @property
+    def noise_share(self) -> Fraction:
+        """1 - gamma."""
+        return 1 - self.omission_probability
+
+    def _for_users(self, n_users: int) -> Histogram:
+        gamma = self.omission_probability
+        return self._kept_by(Histogram(n_users, n_bins=self.n_bins, omission_probability=gamma))
+
+    @property
+    def hidden_up_to(self) -> float:
+        """n gamma, rounded up: M <= n is reported as 0."""
+        return float_bounds(self.n_users * self.omission_probability)[1]
+
+    def _read_tolerated(self, tolerated: int) -> int:
+        return zp.read_tolerated(tolerated, self.n_users, self.omission_probability)
+
+    def _silence(self, n_silent: int) -> str:
+        return zp.silence_sentence("every bin", n_silent)
+
+    def false_bin_probability(self, tolerated: int) -> float:
+        """Return a bound, rounded up, that any empty bin is listed with so many tolerated.
+
+        d P(Bin(n, gamma) < tolerated): 0 for none, and small for a few.
+
+        >>> p = Histogram(10_000, n_bins=100, omission_probability="0.0043")
+        >>> p.false_bin_probability(0), p.false_bin_probability(18) < 1e-3
+        (0.0, True)
+        """
+        silent = self._read_tolerated(tolerated)
+        if silent == 0:
+            return 0.0
+        tail = log_binomial_tail(
+            self.n_users - silent + 1, self.n_users, 1 - self.omission_probability
+        ).upper
+        return min(1.0, float_bounds(self.n_bins * Fraction(exp_upper(tail)))[1])
 
     def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
         """Draw what the analyser sees, the messages of each bin, without a draw per user.

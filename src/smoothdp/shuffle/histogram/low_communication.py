@@ -19,10 +19,11 @@ from smoothdp.exact.binomial_table import binomial_draws
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import log_sum_upper
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters import Parameter, float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
@@ -38,6 +39,7 @@ from smoothdp.shuffle.histogram.profiles import ExchangeProfile
 from smoothdp.shuffle.histogram.reading import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
+from smoothdp.text import number_up
 
 
 @dataclass(frozen=True, init=False)
@@ -70,7 +72,7 @@ class LowCommunicationHistogram(BinnedProtocol):
     noise_probability: Fraction
     false_positive: Fraction
     threshold: int
-    promise: Guarantee | None
+    promise: ApproxDP | None
 
     def __init__(
         self,
@@ -200,8 +202,34 @@ class LowCommunicationHistogram(BinnedProtocol):
         noise = zp.bernoulli_array(self.noise_probability, self.n_bins, source)
         return (place, *np.flatnonzero(noise).tolist())
 
-    def estimate_counts(self, message_counts: IntArray) -> HistogramEstimate:
-        """Return the estimate from the number of messages of each bin, an array of d."""
+    @property
+    def noise_share(self) -> Fraction:
+        """gamma."""
+        return self.noise_probability
+
+    @property
+    def hidden_up_to(self) -> float:
+        """tau - n gamma, rounded up."""
+        return float_bounds(self.threshold - self.n_users * self.noise_probability)[1]
+
+    def _for_users(self, n_users: int) -> LowCommunicationHistogram:
+        return self._kept_by(
+            LowCommunicationHistogram(
+                n_users,
+                n_bins=self.n_bins,
+                noise_probability=self.noise_probability,
+                false_positive=self.false_positive,
+            )
+        )
+
+    def _silence(self, n_silent: int) -> str:
+        lost = number_up(float(n_silent * self.noise_probability))
+        who = "One who sends nothing" if n_silent == 1 else f"{n_silent} who send nothing"
+        verb = "lowers" if n_silent == 1 else "lower"
+        return f"{who} {verb} every count by {lost} on average: the noise that is missing."
+
+    def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:  # noqa: ARG002
+        """Return M - n gamma where M is above the threshold; silent users are not seen."""
         seen = np.flatnonzero(message_counts > self.threshold)
         values = message_counts[seen] - float(self.n_users * self.noise_probability)
         return HistogramEstimate(

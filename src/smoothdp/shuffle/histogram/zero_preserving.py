@@ -44,6 +44,35 @@ def read_omission(value: Parameter, *, name: str = "omission_probability") -> Fr
     return gamma
 
 
+def read_tolerated(tolerated: object, n_users: int, gamma: Fraction) -> int:
+    """Return how many silent users are allowed for, at most n gamma, or raise InvalidParameter.
+
+    Beyond it an empty bin is listed as often as not.
+    """
+    count = exact_int(tolerated, name="tolerated", minimum=0)
+    if count > n_users * gamma:
+        raise InvalidParameter(
+            explain(
+                f"tolerated of at most n gamma = {float(n_users * gamma):.6g}",
+                f"tolerated={count}",
+                "Count those who sent nothing as absent (n_answered=), or use "
+                "LowCommunicationHistogram, which they hardly touch",
+            )
+        )
+    return count
+
+
+def silence_sentence(what: str, n_silent: int) -> str:
+    """Return what users do who send nothing, or their own message without noise."""
+    who = "One who sends nothing" if n_silent == 1 else f"{n_silent} who send nothing"
+    verb = "lowers" if n_silent == 1 else "lower"
+    return (
+        f"{who}, counted among those who answered, {verb} {what} by {n_silent}, and hides a true "
+        f"count up to {n_silent} larger than noise alone: count the absent out (n_answered=), or "
+        f"allow for it (tolerated={n_silent})."
+    )
+
+
 def read_bins(n_bins: object) -> int:
     """Return the size of the domain, of any magnitude, or raise InvalidParameter."""
     return exact_int(n_bins, name="n_bins", minimum=1)

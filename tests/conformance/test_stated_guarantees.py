@@ -1,0 +1,343 @@
+"""Who states a guarantee was checked: every public name that takes one, by its signature.
+
+A new class or function whose parameters hold a guarantee, a promise, a claim, a calibration or a
+profile has no entry below and fails by name, until it says how it checks what it is given.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import smoothdp as sd
+from smoothdp.mechanisms.smooth.error_bars import ErrorBars
+from smoothdp.services import PrivateKey, Task, create_task
+from smoothdp.shuffle import (
+    BooleanSum,
+    Histogram,
+    LowCommunicationHistogram,
+    RealSum,
+    ZeroPreservingCount,
+)
+
+REFUSALS = (sd.InvalidParameter, sd.IncompatibleClaims, sd.InvalidData)
+ROOMS = ("interop", "noise", "paper_bounds", "queries", "services", "shuffle", "engines", "plots")
+KINDS = ("Guarantee", "DP", "Calibration", "ErrorBars", "PrivacyProfile", "Release[", "Budget")
+NAMES = {"guarantee", "promise", "claim", "calibration", "bars", "profile", "budget", "met"}
+
+
+def is_claim(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter can hold something that is stated about privacy."""
+    annotation = str(parameter.annotation)
+    return parameter.name in NAMES or any(kind in annotation for kind in KINDS)
+
+
+def callables(room: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every public function, class, and public method of a class, with its name."""
+    for name in room.__all__:
+        found = getattr(room, name)
+        if inspect.isclass(found):
+            yield name, found
+            for attribute in dir(found):
+                static = inspect.getattr_static(found, attribute)
+                if not attribute.startswith("_") and (
+                    isinstance(static, classmethod | staticmethod) or inspect.isfunction(static)
+                ):
+                    yield f"{name}.{attribute}", getattr(found, attribute)
+        elif callable(found):
+            yield name, found
+
+
+def takers() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for room in (sd, *(import_module(f"smoothdp.{name}") for name in ROOMS)):
+        for name, call in callables(room):
+            try:
+                parameters = inspect.signature(call).parameters.values()
+            except (TypeError, ValueError):
+                continue
+            # `implies` asks about a claim and states none.
+            if not name.endswith(".implies") and any(map(is_claim, parameters)):
+                found[name] = call
+    # Its claim is in words: epsilon, delta and noise as text.
+    return found | {"Task": Task, "plan_from_json": sd.plan_from_json}
+
+
+GOAL = sd.ApproxDP(1, delta="1e-6")
+MEDIAN = sd.queries.Median((0, 100), window=3)
+STUDENT = sd.noise.StudentT(3).calibrate(sd.PureDP(1), smoothing="0.1")
+
+
+def smooth_noise() -> sd.SmoothNoise:
+    return sd.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=101)
+
+
+def task(**changes: Any) -> Task:
+    made = create_task(
+        "boolean_sum",
+        epsilon="1",
+        delta="1e-6",
+        min_batch=500,
+        analyzer_key=PrivateKey.generate().public,
+    )
+    return replace(made, **changes)
+
+
+def edited_task(name: str) -> Task:
+    made = task()
+    document = json.loads(made.encoded)
+    document["epsilon" if name == "epsilon" else "noise"] = {"epsilon": "1/2", "noise": "9"}[name]
+    return Task.decode(json.dumps(document, sort_keys=True, separators=(",", ":")).encode())
+
+
+def with_bars(**changes: Any) -> sd.SmoothNoise:
+    """Bars that say they cost other than they do, beside noise for the whole budget."""
+    from smoothdp.mechanisms.smooth.coverage import Coverage
+
+    made = sd.SmoothNoise.calibrate(
+        MEDIAN, guarantee=sd.PureDP(1), n_records=100_001, coverage=Coverage.read("0.95")
+    )
+    assert made.bars is not None
+    # The same numbers are taken.
+    replace(made, bars=replace(made.bars, factor=made.bars.factor * 2))
+    assert isinstance(made.bars, ErrorBars)
+    return replace(made, bars=replace(made.bars, **changes))
+
+
+def claimed_collection() -> Any:
+    found = sd.collect_share([0, 1] * 50, guarantee=sd.ApproxDP(2, delta="1e-3"))
+    release = replace(found.release, guarantee=sd.ApproxDP(2, delta="1e-5"))
+    return replace(found, release=release)
+
+
+def claimed_delta() -> Any:
+    model = sd.DataModel([("1/2", "1/2")])
+    found = sd.smoothed_delta(sd.SamplingHistogram(4, n_draws=2), model, epsilon=1)
+    return replace(found, guarantee=sd.SmoothedDP(1, delta="1e-9", model=model))
+
+
+def claimed_table() -> Any:
+    return replace(sd.noise_table(sd.PureDP(1), smoothing="0.1"), guarantee=sd.PureDP("0.5"))
+
+
+def spent(name: str, tmp_path: Path) -> Any:
+    ledger = sd.Ledger(tmp_path / "ledger.db", budget=sd.PureDP(10))
+    return getattr(ledger, name)(sd.LaplaceMechanism(1), claim=sd.PureDP("0.5"))
+
+
+SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
+    "BooleanSum": (BooleanSum, {"expected_random_users": 1}),
+    "RealSum": (RealSum, {"expected_random_users": 1, "n_bits": 3}),
+    "Histogram": (Histogram, {"n_bins": 3, "omission_probability": "0.01"}),
+    "LowCommunicationHistogram": (
+        LowCommunicationHistogram,
+        {"n_bins": 3, "noise_probability": "0.01"},
+    ),
+    "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
+}
+
+
+def false_promises(name: str) -> list[Callable[[], Any]]:
+    kind, noise = SMALL[name]
+    claims: list[Any] = [GOAL, sd.ApproxDP("0.001", delta="1e-12"), sd.PureDP("0.1")]
+    claims += [sd.GaussianDP("0.01"), sd.ZCDP("0.01"), "hello", 1.0]
+    claims += [sd.ApproxDP(50, delta="0.9", neighbours="add_remove")]
+    calls: list[Callable[[], Any]] = [
+        lambda claim=claim: kind(100, promise=claim, **noise)  # type: ignore[misc]
+        for claim in claims
+    ]
+    return calls
+
+
+STRONGER = sd.PureDP("0.9")
+REFUSED: dict[str, list[Callable[[], Any]]] = {
+    **{name: false_promises(name) for name in SMALL},
+    "Calibration": [
+        lambda: replace(STUDENT, exact_shift=STUDENT.exact_shift * Fraction(1001, 1000)),
+        lambda: replace(STUDENT, guarantee=STRONGER),
+        lambda: replace(STUDENT, smoothing=Fraction(1, 9)),
+        lambda: replace(STUDENT, law=sd.noise.StudentT(4)),
+        lambda: replace(STUDENT, law=sd.noise.Laplace()),
+        lambda: replace(STUDENT, guarantee="hello"),  # type: ignore[arg-type]
+        lambda: replace(STUDENT, exact_shift=-STUDENT.exact_shift),
+        lambda: replace(
+            sd.noise.StudentT(13).calibrate(sd.ZCDP("1/2"), smoothing="0.1"), label="proved"
+        ),
+        lambda: replace(STUDENT, relative_gap=-1.0),
+        lambda: replace(STUDENT, label="sure"),
+    ],
+    "SmoothNoise": [
+        lambda: replace(smooth_noise(), calibration=replace(STUDENT, guarantee=STRONGER)),
+        lambda: with_bars(guarantee=STRONGER),
+        lambda: with_bars(cost=Fraction(1, 10**6)),
+        lambda: with_bars(spread=Fraction(1, 10**6)),
+        lambda: with_bars(cost=Fraction(-5), spread=Fraction(-5)),
+        lambda: with_bars(cost=Fraction(-5), spread=Fraction(0)),
+    ],
+    "Task": [
+        lambda: task(epsilon="1/2"),
+        lambda: task(delta="1e-7"),
+        lambda: task(min_batch=100),
+        lambda: task(dishonest_share="1/2"),
+        lambda: task(noise="9"),
+        lambda: edited_task("epsilon"),
+        lambda: edited_task("noise"),
+    ],
+    "Collection": [claimed_collection],
+    "SmoothedDelta": [claimed_delta, lambda: replace(claimed_delta_of(), guarantee=sd.PureDP(1))],
+    "NoiseTable": [claimed_table],
+    "Release": [lambda: sd.Release(1.0, "hello", "none", True, "0", ())],  # type: ignore[arg-type]
+    "IntervalRelease": [
+        lambda: sd.IntervalRelease(1.0, "hello", "none", True, "0", (), (0.0, 1.0), 0.95, "")  # type: ignore[arg-type]
+    ],
+    "Plan": [lambda: replace(the_plan(), guarantee="hello")],  # type: ignore[arg-type]
+    "plan_from_json": [lambda: edited_plan({"type": "hello"})],
+}
+"""What is false and must be refused, by the name that is given it."""
+
+
+def claimed_delta_of() -> Any:
+    model = sd.DataModel([("1/2", "1/2")])
+    return sd.smoothed_delta(sd.SamplingHistogram(4, n_draws=2), model, epsilon=1)
+
+
+def the_plan() -> sd.Plan:
+    return sd.plan(MEDIAN, guarantee=sd.PureDP(1), n_records=1001)
+
+
+def edited_plan(guarantee: Any) -> sd.Plan:
+    fields = json.loads(the_plan().to_json())
+    fields["guarantee"] = guarantee
+    return sd.plan_from_json(json.dumps(fields))
+
+
+MADE: dict[str, Callable[[], Any]] = {
+    **{
+        f"{name}.calibrate": lambda kind=kind, noise=noise: kind.calibrate(  # type: ignore[misc]
+            400, guarantee=GOAL, **{k: v for k, v in noise.items() if k.startswith("n_")}
+        )
+        for name, (kind, noise) in SMALL.items()
+    },
+    "collect_share": lambda: sd.collect_share([0, 1] * 100, guarantee=GOAL),
+    "collect_mean": lambda: sd.collect_mean([0, 1] * 100, bounds=(0, 1), guarantee=GOAL),
+    "collect_histogram": lambda: sd.collect_histogram(
+        ["a", "b"] * 100, domain=["a", "b"], guarantee=GOAL
+    ),
+}
+"""What is made for a target: its own profile lies below the guarantee that it states."""
+
+_CALIBRATED = "a target of a law's calibrate(): what it returns is checked when it is made"
+NO_CLAIM = {
+    **{
+        f"{law}.calibrate": _CALIBRATED
+        for law in (
+            *("ArsinhNormal", "Gaussian", "GeneralizedCauchy", "Laplace", "LaplaceLogNormal"),
+            *("Log1pNormal", "NoiseDistribution", "PolyPlace", "StudentT", "UniformLogNormal"),
+        )
+    },
+    "SmoothNoise.calibrate": _CALIBRATED,
+    "release": _CALIBRATED,
+    "plan": _CALIBRATED,
+    "Plan.release": _CALIBRATED,
+    "Account": "a view of a ledger, whose hash chain is verified when it is read",
+    "Ledger": "the budget is a limit",
+    "compose_smoothed": "adds up claims that were made elsewhere",
+    "default_trim": "a target",
+    "errors_by_epsilon": "targets of plans",
+    "errors_by_size": "a target of plans",
+    "noise_table": "a target; each calibration is checked when it is made",
+    "smoothed_to_distributional": "what follows from a claim, itself a claim",
+    "variance_lower_bound": "a target",
+    "tail_lower_bound": "a target",
+    "Histogram.smallest_n_users": "a target",
+    "ZeroPreservingCount.smallest_n_users": "a target",
+    "RealSum.best_n_bits": "a target",
+    "samples_needed": "a target",
+    "MultiPartyPointerJumping.protocol": "a target of Histogram.calibrate",
+    "PointerChasing.protocol": "a target of Histogram.calibrate",
+    "plot_profile": "draws what it is given",
+    "plot_profiles": "draws what it is given",
+    "Ledger.charge": "see test_a_ledger_refuses_what_does_not_follow",
+    "Ledger.check": "see test_a_ledger_refuses_what_does_not_follow",
+    "Ledger.spend": "see test_a_ledger_refuses_what_does_not_follow",
+}
+"""Takes a guarantee and states none, with the reason."""
+
+
+def test_every_public_name_that_takes_a_guarantee_has_an_entry() -> None:
+    found = set(takers())
+    entries = set(REFUSED) | set(MADE) | set(NO_CLAIM)
+    assert found - entries == set(), "say in this file how these check what they are given"
+    assert entries - found == set(), "these are gone"
+
+
+def test_the_walk_sees_what_it_must() -> None:
+    """A name without an entry fails: the walk is shown a class that it has not met."""
+
+    class Unchecked:
+        def __init__(self, *, promise: object) -> None: ...
+
+        @classmethod
+        def from_json(cls, guarantee: object) -> None: ...
+
+    class Room:
+        __all__ = ("Unchecked",)
+
+    Room.Unchecked = Unchecked  # type: ignore[attr-defined]
+    names = {
+        name
+        for name, call in callables(Room)
+        if any(map(is_claim, inspect.signature(call).parameters.values()))
+    }
+    assert names == {"Unchecked", "Unchecked.from_json"}
+    assert {"Calibration", "SmoothNoise", "BooleanSum", "Task", "Collection"} <= set(takers())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(call, id=f"{name}-{place}")
+        for name, calls in REFUSED.items()
+        for place, call in enumerate(calls)
+    ],
+)
+def test_a_false_claim_is_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(REFUSALS):
+        call()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_made_keeps_what_it_states(name: str) -> None:
+    made = MADE[name]()
+    stated = made.release.guarantee if isinstance(made, sd.Collection) else made.guarantee
+    profile = made.profile if isinstance(made, sd.Collection) else made.profile()
+    assert stated == GOAL
+    assert Fraction(profile.delta(GOAL.exact_epsilon)) <= GOAL.exact_delta
+    # Not vacuous: at half of epsilon it is above.
+    assert profile.delta_bounds("1/2")[0] > GOAL.delta
+
+
+@pytest.mark.parametrize("name", ["charge", "check", "spend"])
+def test_a_ledger_refuses_what_does_not_follow(name: str, tmp_path: Path) -> None:
+    with pytest.raises(sd.IncompatibleClaims, match="claim"):
+        spent(name, tmp_path)
+
+
+def test_a_plan_file_with_another_guarantee_gets_noise_for_it() -> None:
+    """What the file says of noise is not believed: the release is calibrated anew."""
+    plain = the_plan().mechanism()
+    weaker = sd.PureDP("1.1")
+    found = edited_plan(json.loads(weaker.to_json())).mechanism()
+    assert found.guarantee == weaker
+    assert found.calibration.shift > plain.calibration.shift
+    assert found.calibration == found.noise.calibrate(weaker, smoothing=found.smoothing)
+    with pytest.raises(REFUSALS):
+        edited_plan(json.loads(STRONGER.to_json())).mechanism()
