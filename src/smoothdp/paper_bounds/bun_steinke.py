@@ -37,16 +37,38 @@ def bun_steinke_theorem_18(sigma: Parameter, *, shift: Parameter, dilation: Para
 
 
 def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
-    """Return |t| / sigma + c(sigma) |s|: epsilon of epsilon^2/2-zCDP, uniform log-normal.
+    """Return |t| / sigma + e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma |s|, sigma >= sqrt 2.
 
-    c(sigma) is the exact score, for every sigma > 0. Verdict: as printed (sigma >= sqrt 2, also
-    Proposition 4) it holds and is loose: at sqrt 2 its constant is 11.33 where the score is
-    6.2577; the proof of Lemma 24 fails. This repaired bound is never above it.
+    The epsilon of epsilon^2/2-zCDP of the uniform log-normal law; also Proposition 4. Verdict:
+    holds, loose: at sqrt 2 the constant of the shift is 11.33 where the score is 6.2577. The
+    proof of Lemma 24 fails. `bun_steinke_theorem_22_improved` has the exact score.
+
+    Raises:
+        InvalidParameter: sigma below sqrt 2, about which the theorem says nothing.
+
+    >>> round(bun_steinke_theorem_22("1.5", shift=1, dilation="0.1"), 4)
+    15.611
+    """
+    shape = read_above(sigma, 0, name="sigma")
+    if shape * shape < 2:
+        raise InvalidParameter(
+            explain("sigma >= sqrt(2)", f"sigma={sigma}", "Use bun_steinke_theorem_22_improved")
+        )
+    return _linear(scores.uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation)
+
+
+def bun_steinke_theorem_22_improved(
+    sigma: Parameter, *, shift: Parameter, dilation: Parameter
+) -> float:
+    """Return |t| / sigma + c(sigma) |s|, c the exact score of the uniform log-normal law.
+
+    As `bun_steinke_theorem_22`, for every sigma > 0 and never above it. Not in the paper;
+    proved in `noise/theorems/scores.py`.
 
     Raises:
         InvalidParameter: sigma not above 0.
 
-    >>> round(bun_steinke_theorem_22("0.3", shift=1, dilation=0), 9)
+    >>> round(bun_steinke_theorem_22_improved("0.3", shift=1, dilation=0), 9)
     4.87790423
     """
     shape = read_above(sigma, 0, name="sigma")
@@ -100,17 +122,34 @@ def bun_steinke_proposition_5(*, shift: Parameter, smoothing: Parameter) -> floa
 
 
 def bun_steinke_theorem_31(degrees: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
-    """Return max(1, d) |t| + |s| (d + 1) / (2 sqrt d): the largest loss of Student's T, at most.
+    """Return (d + 1) |t| + |s| (d + 1) / (2 sqrt d): the largest loss of Student's T, at most.
 
-    Pure DP, and epsilon^2/2-zCDP with the same epsilon. Verdict: as printed, with (d + 1) |t|,
-    it holds and is loose; its proof leaves out the Jacobian e^t. So finite variance reaches up
-    to t = epsilon / 2, and the Cauchy law up to t = epsilon. The exact loss is
+    Pure DP, and epsilon^2/2-zCDP with the same epsilon. Verdict: holds, loose: its proof leaves
+    out the Jacobian e^t, see `bun_steinke_theorem_31_improved`. The exact loss is
     `StudentT.max_divergence`.
 
     Raises:
         InvalidParameter: degrees not above 0.
 
-    >>> bun_steinke_theorem_31(1, shift=0, dilation="0.9")
+    >>> bun_steinke_theorem_31(3, shift=0, dilation="0.1")
+    0.4
+    """
+    d = read_above(degrees, 0, name="degrees")
+    return _linear(scores.student_t_score, d, d + 1, shift, dilation)
+
+
+def bun_steinke_theorem_31_improved(
+    degrees: Parameter, *, shift: Parameter, dilation: Parameter
+) -> float:
+    """Return max(1, d) |t| + |s| (d + 1) / (2 sqrt d), never above Theorem 31.
+
+    Not in the paper: with the Jacobian, d/dt of t + ln f(e^t x) is in [-d, 1]. So finite variance
+    reaches up to t = epsilon / 2, and the Cauchy law up to t = epsilon.
+
+    Raises:
+        InvalidParameter: degrees not above 0.
+
+    >>> bun_steinke_theorem_31_improved(1, shift=0, dilation="0.9")
     0.9
     """
     d = read_above(degrees, 0, name="degrees")

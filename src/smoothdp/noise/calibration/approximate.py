@@ -49,7 +49,7 @@ def approximate_shift(
         explain(
             f"a certificate near shift={start:.6g}",
             f"none for {law!r}",
-            "Use another law, a larger delta, or method='paper'",
+            "Use another law, a larger delta, or method='closed_form'",
         )
     )
 

@@ -16,7 +16,7 @@ from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
 
-_METHODS = ("exact", "paper")
+_METHODS = ("exact", "paper", "closed_form")
 _LARGEST_SMOOTHING = 20
 
 
@@ -37,7 +37,9 @@ def calibrate(
         law: a noise law at unit scale.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
         smoothing: t, from 0 to 20.
-        method: "exact" (default) or "paper", the printed theorem with its loose constants.
+        method: "exact" (default), the tightest analysis; "paper", the theorem of the papers as
+            it is printed, with its loose constants; "closed_form", this library's sharper
+            formula of the same kind (see `smoothdp.noise.theorems`).
 
     Raises:
         InvalidParameter: no scale of the law meets the guarantee, or another guarantee.
@@ -53,7 +55,9 @@ def calibrate(
         raise InvalidParameter(explain("a noise law", f"{law!r}", "Give one such as PolyPlace(5)"))
     if method not in _METHODS:
         raise InvalidParameter(
-            explain('method "exact" or "paper"', f"{method!r}", "Choose one of the two")
+            explain(
+                'method "exact", "paper" or "closed_form"', f"{method!r}", "Choose one of the three"
+            )
         )
     t = exact_fraction(smoothing, name="smoothing")
     if not 0 <= t <= _LARGEST_SMOOTHING:
@@ -83,6 +87,10 @@ def _calibrate(
         from smoothdp.noise.theorems import paper_shift
 
         claim = paper_shift(law, guarantee, smoothing)
+    elif method == "closed_form":
+        from smoothdp.noise.theorems import closed_form_shift
+
+        claim = closed_form_shift(law, guarantee, smoothing)
     else:
         shipped = shipped_claim(law, guarantee, smoothing)
         claim = compute_claim(law, guarantee, smoothing) if shipped is None else shipped

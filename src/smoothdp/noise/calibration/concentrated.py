@@ -94,7 +94,7 @@ def _certified(law: NoiseDistribution, promise: Promise, start: float) -> tuple[
         explain(
             f"a certificate near shift={start:.6g}",
             f"none ({certificate.reason if certificate else 'untried'})",
-            "Use another law, a less extreme parameter, or method='paper'",
+            "Use another law, a less extreme parameter, or method='closed_form'",
         )
     )
 

@@ -34,7 +34,7 @@ class Calibration:
         label: how it is known: "proved", "certified" (in balls) or "numerical".
         relative_gap: (u - s) / s for a value u at which the guarantee is known to fail or
             which is a proved upper bound; inf if there is none.
-        method: "exact" or "paper".
+        method: "exact", "paper" (the theorem as printed) or "closed_form".
         source: where the argument comes from.
         reason: the theorem or the route.
 
