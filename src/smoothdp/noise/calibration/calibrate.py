@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.exact.shown import shown
+from smoothdp.exact.work import remembered
+from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.result import Calibration
 from smoothdp.noise.calibration.table import shipped_claim
 from smoothdp.noise.law import NoiseDistribution
@@ -43,7 +44,8 @@ def calibrate(
 
     Raises:
         InvalidParameter: no scale of the law meets the guarantee, or another guarantee.
-        OutOfReach: it could not be certified.
+        OutOfReach: it could not be certified, or only with more work than a few seconds, a limit
+            that is counted and not timed (`smoothdp.noise.calibration.limits`).
 
     >>> from smoothdp.noise import StudentT
     >>> from smoothdp.privacy import ZCDP
@@ -79,7 +81,11 @@ def calibrate(
     return _calibrate(law, guarantee, t, method)
 
 
-@lru_cache(maxsize=4096)
+@remembered(
+    MOST_WORK,
+    kept=4096,
+    message=lambda law, guarantee, smoothing, _: too_much_work(law, guarantee, shown(smoothing)),
+)
 def _calibrate(
     law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
 ) -> Calibration:
