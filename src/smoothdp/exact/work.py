@@ -29,11 +29,12 @@ class WorkLimitReached(OutOfReach):
 class Work:
     """What was spent, and the most that may be."""
 
-    __slots__ = ("message", "most", "once", "spent")
+    __slots__ = ("message", "most", "once", "scope", "spent")
 
     def __init__(self, most: int, message: Callable[[], str]) -> None:
         self.spent, self.most, self.message = 0, most, message
         self.once: set[Hashable] = set()
+        self.scope: object = self
 
     def spend(self, units: int) -> None:
         """Count some work.
@@ -70,6 +71,22 @@ def limited(most: int, message: Callable[[], str]) -> Iterator[Work]:
             outer.spent += work.spent
 
 
+@contextmanager
+def share(most: int) -> Iterator[None]:
+    """Allow what is done inside at most ``most`` units of the present limit, if there is one.
+
+    For a part that would use up the limit before others come to their turn: then the whole is
+    refused early, in its own words.
+    """
+    whole = _current.get()
+    if whole is None:
+        yield
+        return
+    with limited(most, whole.message) as part:
+        part.once, part.scope = whole.once, whole.scope
+        yield
+
+
 def spend(units: int) -> None:
     """Count some work against the present limit, if there is one."""
     work = _current.get()
@@ -85,9 +102,10 @@ def spend_once(what: Hashable, units: int) -> None:
         work.spend(units)
 
 
-def scope() -> Work | None:
-    """Return the present limit, as a key for caches of what is counted while it is computed."""
-    return _current.get()
+def scope() -> object:
+    """Return a key of the present limit, for caches of what is counted while it is computed."""
+    work = _current.get()
+    return None if work is None else work.scope
 
 
 def remembered(

@@ -12,7 +12,7 @@ from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision, real_bounds, round_down, round_up
 from smoothdp.exact.logspace import LogBounds, exp_lower, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, float_bounds
-from smoothdp.exact.work import Work, scope
+from smoothdp.exact.work import scope
 from smoothdp.noise.ball_law import BallLaw
 from smoothdp.noise.hockey_stick import MOST_BITS, log_hockey_stick
 from smoothdp.noise.loss_integral import LossIntegral
@@ -153,7 +153,7 @@ def _offset(law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
 
 @lru_cache(maxsize=64)
 def _integral(
-    within: Work | None, law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
+    within: object, law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
 ) -> LossIntegral:
     del within
     return LossIntegral(_offset(law, shift, dilation, reverse))
@@ -161,7 +161,7 @@ def _integral(
 
 @lru_cache(maxsize=4096)
 def _renyi(
-    within: Work | None,
+    within: object,
     law: Divergences,
     order: Fraction,
     shift: Fraction,
@@ -205,7 +205,7 @@ def _divergence(log_excess: float, b: float, side: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _supremum(
-    within: Work | None, law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
+    within: object, law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
 ) -> tuple[float, float]:
     del within
     with precision(BITS):
@@ -218,7 +218,7 @@ def _supremum(
 
 @lru_cache(maxsize=4096)
 def _log_delta(
-    within: Work | None,
+    within: object,
     law: Divergences,
     epsilon: Real,
     shift: Fraction,

@@ -47,11 +47,7 @@ def concentrated_shift(
     _refuse(law, promise)
     if isinstance(law, Gaussian) and smoothing == 0:
         return _gaussian_mechanism(promise.rho)
-    problem = _problem(law, promise)
-    found = problem.largest_shift()
-    if found is None:
-        raise _hopeless(law, promise, problem)
-    start, binding = found
+    start, binding = _estimated(law, promise)
     certified, reason = _certified(law, promise, start)
     upper = None
     for k in range(_MOST_STEPS):
@@ -73,11 +69,26 @@ def concentrated_estimate(
     omega = guarantee.exact_omega if isinstance(guarantee, TruncatedCDP) else None
     promise = Promise(guarantee.exact_rho, omega, smoothing)
     _refuse(law, promise)
+    return _estimated(law, promise)[0]
+
+
+def _estimated(law: NoiseDistribution, promise: Promise) -> tuple[float, Binding]:
+    """Return about the largest shift and its binding point."""
     problem = _problem(law, promise)
-    found = problem.largest_shift()
+    try:
+        found = problem.largest_shift()
+    except (ValueError, ArithmeticError):
+        # Numbers that floats do not hold.
+        raise OutOfReach(
+            explain(
+                "a guarantee and a smoothing within what floats hold",
+                f"rho={shown(promise.rho)}, smoothing={shown(promise.smoothing)} with {law!r}",
+                "Use a less extreme guarantee, smoothing or shape",
+            )
+        ) from None
     if found is None:
         raise _hopeless(law, promise, problem)
-    return found[0]
+    return found
 
 
 def _certified(law: NoiseDistribution, promise: Promise, start: float) -> tuple[Fraction, str]:
