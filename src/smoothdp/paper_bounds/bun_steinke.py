@@ -47,7 +47,7 @@ def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Para
         InvalidParameter: sigma below sqrt 2, about which the theorem says nothing.
 
     >>> round(bun_steinke_theorem_22("1.5", shift=1, dilation="0.1"), 4)
-    15.611
+    15.6117
     """
     shape = read_above(sigma, 0, name="sigma")
     if shape * shape < 2:
