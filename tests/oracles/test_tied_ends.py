@@ -13,22 +13,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls import ball, precision
 from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
 from smoothdp.queries import clamped_inputs as kernel
 from smoothdp.queries.clamped_inputs import ClampedInputs
+from smoothdp.queries.near_maxima import near_maxima
 from smoothdp.queries.order_statistics import OrderStatistics
+from smoothdp.queries.reading import Values
 from smoothdp.queries.sides import Sides
 
 Bounds = tuple[Fraction, Fraction]
 UNIT: Bounds = (Fraction(0), Fraction(1))
 
 
-def by_enumeration(
-    x: NDArray[np.generic], drops: tuple[int, int], bounds: Bounds
-) -> dict[int, Fraction]:
+def by_enumeration(x: Values, drops: tuple[int, int], bounds: Bounds) -> dict[int, Fraction]:
     """Return the largest u_q - v_p for each k = max(p + q - 1, 0), of all p and q."""
     n, (lo, hi) = len(x), drops
     ordered = sorted(min(max(Fraction(v.item()), bounds[0]), bounds[1]) for v in x)
@@ -69,7 +68,8 @@ def test_ties_give_the_exact_maximiser(seed: int, monkeypatch: pytest.MonkeyPatc
         n = rng.randint(1, 11)
         lo = rng.randint(0, n - 1)
         drops = lo, rng.randint(0, n - 1 - lo)
-        x: NDArray[np.generic]
+        x: Values
+        bounds: tuple[Fraction | int, Fraction | int]
         if rng.random() < 0.3:
             bounds = rng.choice([(whole, whole + 5), (Fraction(2 * whole + 1, 2), whole + 3)])
             values = [whole + rng.randint(-1, 6) for _ in range(rng.randint(1, 3))]
@@ -94,7 +94,7 @@ class Touched:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.values = self.places = 0
-        arrange, near = OrderStatistics.arrange, kernel.near_maxima
+        arrange, near = OrderStatistics.arrange, near_maxima
 
         def counted(ordered: OrderStatistics, pieces: Sequence[tuple[int, int]]) -> None:
             self.values += sum(stop - start for start, stop in pieces)

@@ -17,6 +17,7 @@ from mpmath import cos, e, exp, expm1, log, mp, mpf, pi, sqrt
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters import Real
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -36,7 +37,8 @@ from smoothdp.report.noise_comparison import paper_deviation
 DIGITS = 60
 
 
-def m(value: Fraction | int) -> mpf:
+def m(value: Real | int) -> mpf:
+    assert isinstance(value, Fraction | int)
     value = Fraction(value)
     return mpf(value.numerator) / value.denominator
 
@@ -184,11 +186,14 @@ def test_another_method_is_refused_by_name() -> None:
 
 def least_printed(family: type[NoiseDistribution], t: str) -> mpf | None:
     """Return the least printed deviation at epsilon = 1 over shapes, by a plain search."""
-    deviation = {
-        StudentT: lambda d: sqrt(d / (d - 2)),
-        GeneralizedCauchy: lambda c: 1 / sqrt(1 + 2 * cos(2 * pi / c)),
-    }[family]
-    low, high, best = mpf({StudentT: 2, GeneralizedCauchy: 3}[family]), mpf(1 / float(t)), None
+    is_student = family is StudentT
+
+    def deviation(shape: mpf) -> mpf:
+        if is_student:
+            return sqrt(shape / (shape - 2))
+        return 1 / sqrt(1 + 2 * cos(2 * pi / shape))
+
+    low, high, best = mpf(2 if is_student else 3), mpf(1 / float(t)), None
     for _ in range(6):
         step = (high - low) / 50
         found = []

@@ -109,7 +109,7 @@ def scope() -> object:
 
 
 def remembered(
-    most: int, *, kept: int, message: Callable[Arguments, str]
+    most: int, *, kept: int, message: Callable[..., str]
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Limit a function of hashable arguments, and keep its results and refusals with their cost.
 

@@ -85,7 +85,8 @@ class ClampedInputs:
         reach = min(first_reach(self._selected.n_records, rate), whole)
         sides = self._selected.sides(reach)
         pairs = near_maxima(sides, float(rate))
-        take, skipped = self._selected.sides, 0
+        take: Callable[[int], Sides] = self._selected.sides
+        skipped = 0
         if pairs.best == -math.inf and reach < whole and isinstance(self._selected, Selected):
             take, skipped = self._beyond_ties(self._selected)
             sides = take(reach)
