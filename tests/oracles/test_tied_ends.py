@@ -69,24 +69,29 @@ def test_ties_give_the_exact_maximiser(seed: int, monkeypatch: pytest.MonkeyPatc
         lo = rng.randint(0, n - 1)
         drops = lo, rng.randint(0, n - 1 - lo)
         x: Values
-        bounds: tuple[Fraction | int, Fraction | int]
         if rng.random() < 0.3:
-            bounds = rng.choice([(whole, whole + 5), (Fraction(2 * whole + 1, 2), whole + 3)])
+            half = Fraction(2 * whole + 1, 2)
+            bounds = rng.choice(
+                [(Fraction(whole), Fraction(whole + 5)), (half, Fraction(whole + 3))]
+            )
             values = [whole + rng.randint(-1, 6) for _ in range(rng.randint(1, 3))]
             x = np.array([rng.choice(values) for _ in range(n)], dtype=np.int64)
         else:
             bounds = rng.choice(
-                [(0, 1), (Fraction(1, 10), Fraction(9, 10)), (Fraction(1, 3), Fraction(2, 3))]
+                [UNIT, (Fraction(1, 10), Fraction(9, 10)), (Fraction(1, 3), Fraction(2, 3))]
             )
             ends = [float(bounds[0]), float(bounds[1])]
             pool = [0.0, 1.0, 0.1, 0.9, 0.25, 0.5, -1.0, 3.0, *ends, *ends]
             floats = [rng.choice(pool) for _ in range(rng.randint(1, 3))]
             x = np.array([rng.choice(floats) for _ in range(n)])
-        exact = Fraction(bounds[0]), Fraction(bounds[1])
         rate = Fraction(rng.choice(["0.01", "0.1", "1", "3"]))
-        k, d = ClampedInputs(x, drops, exact).largest(rate)
+        k, d = ClampedInputs(x, drops, bounds).largest(rate)
         width = n - sum(drops)
-        assert is_largest((k, d * width), by_enumeration(x, drops, exact), rate), (x, drops, exact)
+        assert is_largest((k, d * width), by_enumeration(x, drops, bounds), rate), (
+            x,
+            drops,
+            bounds,
+        )
 
 
 class Touched:

@@ -7,7 +7,6 @@ printed (section 3.5, Proposition 39, Lemma 33 with gamma > 1) are offered as th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
@@ -17,7 +16,7 @@ from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.special import Ball
 from smoothdp.noise.theorems import best_laplace_log_normal_sigma, scores, statements
 from smoothdp.noise.theorems.lower_bounds import proposition_35_log, steps_to
-from smoothdp.paper_bounds.noise_setting import read_above, read_magnitude, upper_float
+from smoothdp.paper_bounds.noise_setting import linear_loss, read_above, read_magnitude, upper_float
 
 
 def bun_steinke_theorem_18(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -33,7 +32,7 @@ def bun_steinke_theorem_18(sigma: Parameter, *, shift: Parameter, dilation: Para
     0.5
     """
     shape = read_above(sigma, 0, name="sigma")
-    return _linear(scores.laplace_log_normal_score, shape, 1 / shape, shift, dilation)
+    return linear_loss(scores.laplace_log_normal_score, shape, 1 / shape, shift, dilation)
 
 
 def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -54,25 +53,9 @@ def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Para
         raise InvalidParameter(
             explain("sigma >= sqrt(2)", f"sigma={sigma}", "Use bun_steinke_theorem_22_improved")
         )
-    return _linear(scores.uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation)
-
-
-def bun_steinke_theorem_22_improved(
-    sigma: Parameter, *, shift: Parameter, dilation: Parameter
-) -> float:
-    """Return |t| / sigma + c(sigma) |s|, c the exact score of the uniform log-normal law.
-
-    As `bun_steinke_theorem_22`, for every sigma > 0 and never above it. Not in the paper;
-    proved in `noise/theorems/scores.py`.
-
-    Raises:
-        InvalidParameter: sigma not above 0.
-
-    >>> round(bun_steinke_theorem_22_improved("0.3", shift=1, dilation=0), 9)
-    4.87790423
-    """
-    shape = read_above(sigma, 0, name="sigma")
-    return _linear(scores.uniform_log_normal_score, shape, 1 / shape, shift, dilation)
+    return linear_loss(
+        scores.uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation
+    )
 
 
 def bun_steinke_theorem_25(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -135,25 +118,7 @@ def bun_steinke_theorem_31(degrees: Parameter, *, shift: Parameter, dilation: Pa
     0.4
     """
     d = read_above(degrees, 0, name="degrees")
-    return _linear(scores.student_t_score, d, d + 1, shift, dilation)
-
-
-def bun_steinke_theorem_31_improved(
-    degrees: Parameter, *, shift: Parameter, dilation: Parameter
-) -> float:
-    """Return max(1, d) |t| + |s| (d + 1) / (2 sqrt d), never above Theorem 31.
-
-    Not in the paper: with the Jacobian, d/dt of t + ln f(e^t x) is in [-d, 1]. So finite variance
-    reaches up to t = epsilon / 2, and the Cauchy law up to t = epsilon.
-
-    Raises:
-        InvalidParameter: degrees not above 0.
-
-    >>> bun_steinke_theorem_31_improved(1, shift=0, dilation="0.9")
-    0.9
-    """
-    d = read_above(degrees, 0, name="degrees")
-    return _linear(scores.student_t_score, d, max(Fraction(1), d), shift, dilation)
+    return linear_loss(scores.student_t_score, d, d + 1, shift, dilation)
 
 
 def bun_steinke_lemma_33(
@@ -312,18 +277,6 @@ def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
     return upper_float(
         lambda: ball(n) * (1 + special.sqrt(ball(8 * m * m + 4 * m))) / ball(n - 2 * m) ** 2
     )
-
-
-def _linear(
-    score: Callable[[Fraction], Ball],
-    shape: Fraction,
-    slope: Fraction,
-    shift: Parameter,
-    dilation: Parameter,
-) -> float:
-    """Return slope |t| + score(shape) |s|."""
-    s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
-    return upper_float(lambda: ball(slope * t) + ball(s) * score(shape))
 
 
 def _below_mixture(gamma: Fraction, order: Fraction, t: Fraction) -> bool:
