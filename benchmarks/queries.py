@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import Row, best_time, show
-from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Maximum, Mean, Median, Minimum, Quantile, Query, TrimmedMean
 
 BOUNDS = (-1000, 1000)
 
@@ -46,6 +46,8 @@ def main() -> None:
     whole = np.arange(10**7)
     ties = np.random.default_rng(2).integers(0, 100, 10**7)
     wide = Median((0, 10**7))
+    tied = np.random.default_rng(3).random(10**7)
+    tied[tied < 0.3] = 0
     show(
         "The same on columns of ties",
         [
@@ -54,6 +56,8 @@ def main() -> None:
             timed("median of 0, 1, ..., 1e7 - 1, t = 0.00001", wide, whole, "0.00001"),
             timed("median of 100 different values, t = 0.1", wide, ties, "0.1"),
             timed("median of zeros, t = 0.1", Median(BOUNDS), np.zeros(10**7), "0.1"),
+            timed("minimum, 30% of values at the bound, t = 0.1", Minimum((0, 1)), tied, "0.1"),
+            timed("maximum, 30% of values at the bound, t = 0.1", Maximum((-1, 0)), -tied, "0.1"),
         ],
     )
     million = x[: 10**6]

@@ -197,9 +197,11 @@ def test_bounds_of_1e5_spreads_do_not_show(guarantee: Guarantee, law: Any) -> No
 
 
 def test_families_of_quick_certificates() -> None:
-    """Log1p-normal up to .6 e only where its calibration comes with the library."""
+    """Log1p-normal up to e only where its calibration comes with the library."""
     assert default_family(ZCDP(HALF), Fraction("0.5")) is ArsinhNormal
     assert default_family(ZCDP(HALF), Fraction("0.6")) is Log1pNormal
     assert default_family(ZCDP(HALF), Fraction("0.59")) is ArsinhNormal
     assert default_family(ZCDP(HALF), Fraction("0.7")) is Log1pNormal
+    assert default_family(ZCDP(HALF), Fraction("0.71")) is ArsinhNormal
+    assert default_family(ZCDP(HALF), Fraction("1.01")) is Log1pNormal
     assert default_family(ZCDP("0.125"), Fraction("0.29")) is ArsinhNormal

@@ -19,6 +19,7 @@ from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
 from smoothdp.noise.student_t import StudentT
 from smoothdp.noise.theorems import (
     best_laplace_log_normal_sigma,
+    closed_form_shift,
     paper_shift,
     pure_shift,
     variance_lower_bound,
@@ -53,7 +54,7 @@ def theorem_18_deviation(eps: str, t: str) -> float:
 
 def tcdp_sigma(omega: str, t: str, eps: str) -> float:
     target = sd.TruncatedCDP(Fraction(eps) ** 2 / 2, omega=omega)
-    return 1 / float(paper_shift(Gaussian(), target, Fraction(t)).exact_shift)
+    return 1 / float(closed_form_shift(Gaussian(), target, Fraction(t)).exact_shift)
 
 
 def best_36(s: str, t: str, eps: str) -> float:

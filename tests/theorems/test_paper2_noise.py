@@ -6,6 +6,7 @@ The other side of every inequality is computed from the densities, in plain nump
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -23,9 +24,11 @@ from smoothdp.noise.laplace import Laplace
 from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.log1p_normal import Log1pNormal
+from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.noise.student_t import StudentT
 from smoothdp.noise.theorems import (
     best_degrees,
+    closed_form_shift,
     log_tail_lower_bound,
     paper_shift,
     pure_shift,
@@ -40,6 +43,7 @@ from smoothdp.noise.theorems.scores import (
 )
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
 from smoothdp.paper_bounds import bun_steinke as paper
+from smoothdp.paper_bounds import improved
 from smoothdp.paper_bounds.hladik_tetek import hladik_tetek_claim_16_loss
 from smoothdp.privacy.guarantee import Guarantee
 from tests.theorems import paper_noise as laws
@@ -108,7 +112,7 @@ def test_section_3_1_1_cubic_and_bracket(epsilon: str, t: str) -> None:
 @pytest.mark.parametrize("sigma", ["0.1", "0.3", "0.75", "1.5"])
 @pytest.mark.parametrize(("s", "t"), PLACES)
 def test_theorem_22_repaired_for_every_sigma(sigma: str, s: float, t: float) -> None:
-    bound = paper.bun_steinke_theorem_22(sigma, shift=s, dilation=t)
+    bound = improved.bun_steinke_theorem_22_improved(sigma, shift=s, dilation=t)
     assert laws.worst_zcdp_epsilon(laws.uniform_log_normal(float(sigma)), s, t) <= bound
 
 
@@ -243,12 +247,14 @@ def test_lemma_29_dilations() -> None:
 @pytest.mark.parametrize("d", ["0.5", "1", "2.5", "9"])
 @pytest.mark.parametrize(("s", "t"), PLACES)
 def test_theorem_31_repaired(d: str, s: float, t: float) -> None:
-    bound = paper.bun_steinke_theorem_31(d, shift=s, dilation=t)
+    bound = improved.bun_steinke_theorem_31_improved(d, shift=s, dilation=t)
     log_f = laws.student_t(float(d))
     assert laws.max_loss(log_f, s, t) <= bound * (1 + 1e-12)
     assert laws.worst_zcdp_epsilon(log_f, s, t) <= bound
     printed = abs(t) * (float(d) + 1) + abs(s) * (float(d) + 1) / (2 * math.sqrt(float(d)))
-    assert bound <= printed * (1 + 1e-15)
+    as_printed = paper.bun_steinke_theorem_31(d, shift=s, dilation=t)
+    assert as_printed == pytest.approx(printed, rel=1e-14)
+    assert bound <= as_printed
 
 
 def test_theorem_31_dilation_is_exactly_max_1_d() -> None:
@@ -307,10 +313,12 @@ def test_generalized_cauchy_improved(c: float) -> None:
     log_f = laws.generalized_cauchy(c)
     assert score_on_grid(log_f, 1e-3, 1e3) == pytest.approx(score, rel=1e-6)
     for s, t in PLACES:
-        bound = hladik_tetek_claim_16_loss(c, shift=s, dilation=t)
+        bound = improved.hladik_tetek_claim_16_loss_improved(c, shift=s, dilation=t)
         assert bound == pytest.approx(max(1, c - 1) * abs(t) + score * abs(s), rel=1e-12)
         assert laws.max_loss(log_f, s, t) <= bound * (1 + 1e-9)
-        assert bound <= (c + 1) * (abs(t) + abs(s))
+        printed = hladik_tetek_claim_16_loss(c, shift=s, dilation=t)
+        assert printed == pytest.approx((c + 1) * (abs(t) + abs(s)), rel=1e-14)
+        assert bound <= printed
 
 
 # ---- section 3.5: Gaussian and truncated CDP ------------------------------------------
@@ -628,6 +636,7 @@ def worst_epsilon(law: NoiseDistribution, s: float, t: float) -> float:
     )
 
 
+@pytest.mark.parametrize("shift_of", [paper_shift, closed_form_shift])
 @pytest.mark.parametrize(
     "law",
     [
@@ -640,17 +649,21 @@ def worst_epsilon(law: NoiseDistribution, s: float, t: float) -> float:
     ],
     ids=repr,
 )
-def test_paper_shift_meets_zcdp(law: NoiseDistribution) -> None:
+def test_statements_meet_zcdp(law: NoiseDistribution, shift_of: Callable[..., ShiftClaim]) -> None:
     t = Fraction(1, 20)
-    claim = paper_shift(law, sd.ZCDP("0.5"), t)
+    if law == UniformLogNormal("0.4") and shift_of is paper_shift:
+        with pytest.raises(InvalidParameter, match="sqrt"):
+            shift_of(law, sd.ZCDP("0.5"), t)
+        return
+    claim = shift_of(law, sd.ZCDP("0.5"), t)
     assert claim.label == "proved"
     assert claim.upper is None
     assert worst_epsilon(law, float(claim.exact_shift), float(t)) <= 1
-    assert paper_shift(law, sd.TruncatedCDP("0.5", omega=3), t).exact_shift == claim.exact_shift
+    assert shift_of(law, sd.TruncatedCDP("0.5", omega=3), t).exact_shift == claim.exact_shift
 
 
-def test_paper_shift_is_never_above_the_exact_pure_one() -> None:
-    for epsilon, ratio in product(("0.2", "1", "4"), ("0.05", "0.3")):
+def test_statements_are_never_above_the_exact_pure_shift() -> None:
+    for epsilon, ratio in product(("0.2", "1", "4"), ("0.05", "0.15")):
         for law in (
             StudentT("0.5"),
             StudentT("2.5"),
@@ -659,7 +672,8 @@ def test_paper_shift_is_never_above_the_exact_pure_one() -> None:
         ):
             t = Fraction(epsilon) * Fraction(ratio)
             exact = pure_shift(law, epsilon, t).exact_shift
-            assert paper_shift(law, sd.PureDP(epsilon), t).exact_shift <= exact
+            printed = paper_shift(law, sd.PureDP(epsilon), t).exact_shift
+            assert printed < closed_form_shift(law, sd.PureDP(epsilon), t).exact_shift <= exact
             assert (
                 paper_shift(law, sd.ApproxDP(epsilon, delta="1e-6"), t).exact_shift
                 == paper_shift(law, sd.PureDP(epsilon), t).exact_shift
@@ -680,37 +694,55 @@ def test_paper_shift_laplace_and_lemma_9() -> None:
     assert "Lemma 9" in through.reason
 
 
-def test_paper_shift_gaussian_uses_the_repaired_formula() -> None:
-    claim = paper_shift(Gaussian(), sd.TruncatedCDP("0.5", omega=10), Fraction(1, 100))
+def test_closed_form_of_the_gaussian_law_is_the_repaired_formula() -> None:
+    with pytest.raises(InvalidParameter, match="false"):
+        paper_shift(Gaussian(), sd.TruncatedCDP("0.5", omega=10), Fraction(1, 100))
+    claim = closed_form_shift(Gaussian(), sd.TruncatedCDP("0.5", omega=10), Fraction(1, 100))
     s = float(claim.exact_shift)
     assert paper.bun_steinke_section_3_5(omega=10, shift=s, smoothing="0.01") == pytest.approx(0.5)
     assert tcdp_rho(10.0, s, 0.01) <= 0.5
 
 
-@pytest.mark.parametrize(
-    ("law", "guarantee", "t", "message"),
-    [
-        (Log1pNormal(1), sd.ZCDP(1), "0.1", "in no paper"),
-        (Gaussian(), sd.ZCDP(1), "0.1", "section 3.5"),
-        (Gaussian(), sd.TruncatedCDP(1, omega=60), "0.1", "omega <"),
-        (Gaussian(), sd.TruncatedCDP("0.001", omega=2), "0.1", "sqrt\\(rho\\)"),
-        (Laplace(), sd.PureDP(1), "0.1", "Theorem 34"),
-        (Laplace(), sd.ApproxDP(1, delta="0.2"), "0.1", "e\\^-2"),
-        (Laplace(), sd.ApproxDP(1, delta="1e-6"), "0.1", "ln\\(1/delta\\)"),
-        (LaplaceLogNormal(1), sd.PureDP(1), "0.1", "zCDP"),
-        (LaplaceLogNormal("0.1"), sd.ZCDP("0.5"), "0.1", "smoothing / sigma"),
-        (ArsinhNormal(1), sd.ZCDP("0.02"), "0.1", "2 rho"),
-        (StudentT(3), sd.GaussianDP(1), "0.1", "Theorem 31"),
-        (StudentT(10), sd.PureDP(1), "0.1", "max\\(1, degrees\\)"),
-        (GeneralizedCauchy(11), sd.PureDP(1), "0.1", "max\\(1, power - 1\\)"),
-        (StudentT(3), sd.PureDP(1), "-1", "smoothing >= 0"),
-    ],
-)
+REFUSED = [
+    (Log1pNormal(1), sd.ZCDP(1), "0.1", "in no paper"),
+    (Gaussian(), sd.ZCDP(1), "0.1", "section 3.5"),
+    (Laplace(), sd.PureDP(1), "0.1", "Theorem 34"),
+    (Laplace(), sd.ApproxDP(1, delta="0.2"), "0.1", "e\\^-2"),
+    (Laplace(), sd.ApproxDP(1, delta="1e-6"), "0.1", "ln\\(1/delta\\)"),
+    (LaplaceLogNormal(1), sd.PureDP(1), "0.1", "zCDP"),
+    (LaplaceLogNormal("0.1"), sd.ZCDP("0.5"), "0.1", "smoothing / sigma"),
+    (ArsinhNormal(1), sd.ZCDP("0.02"), "0.1", "2 rho"),
+    (StudentT(3), sd.GaussianDP(1), "0.1", "Theorem 31"),
+    (StudentT(3), sd.PureDP(1), "-1", "smoothing >= 0"),
+]
+REFUSED_PRINTED = [
+    (StudentT(9), sd.PureDP(1), "0.1", "\\(degrees \\+ 1\\)"),
+    (GeneralizedCauchy(9), sd.PureDP(1), "0.1", "\\(power \\+ 1\\)"),
+    (Gaussian(), sd.TruncatedCDP(1, omega=2), "0.1", "false"),
+    (UniformLogNormal("1.41"), sd.ZCDP(1), "0.1", "sqrt\\(2\\)"),
+]
+REFUSED_CLOSED = [
+    (StudentT(10), sd.PureDP(1), "0.1", "max\\(1, degrees\\)"),
+    (GeneralizedCauchy(11), sd.PureDP(1), "0.1", "max\\(1, power - 1\\)"),
+    (Gaussian(), sd.TruncatedCDP(1, omega=60), "0.1", "omega <"),
+    (Gaussian(), sd.TruncatedCDP("0.001", omega=2), "0.1", "sqrt\\(rho\\)"),
+]
+
+
+@pytest.mark.parametrize(("law", "guarantee", "t", "message"), REFUSED + REFUSED_PRINTED)
 def test_paper_shift_refuses(
     law: NoiseDistribution, guarantee: Guarantee, t: str, message: str
 ) -> None:
     with pytest.raises(InvalidParameter, match=message):
         paper_shift(law, guarantee, Fraction(t))
+
+
+@pytest.mark.parametrize(("law", "guarantee", "t", "message"), REFUSED + REFUSED_CLOSED)
+def test_closed_form_shift_refuses(
+    law: NoiseDistribution, guarantee: Guarantee, t: str, message: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        closed_form_shift(law, guarantee, Fraction(t))
 
 
 # ---- Proposition 39 --------------------------------------------------------------------

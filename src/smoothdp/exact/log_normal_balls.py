@@ -10,6 +10,7 @@ from typing import NamedTuple
 from flint import arb, arb_poly, ctx, fmpq
 
 from smoothdp.exact.balls import ball, precision
+from smoothdp.exact.work import spend, spend_once
 
 _LN2 = math.log(2)
 # A cell reaches this far from its centre, in units of sigma; centres are half as dense again.
@@ -17,6 +18,7 @@ _REACH = Fraction(26, 100)
 _SPACING = Fraction(1, 2)
 _MOST_CELL_BITS = 160
 _FURTHEST_CENTER = -60.0
+_SUMS_PER_CELL = 14
 
 
 def log_transform_ball(log_z: arb, sigma: Fraction) -> arb:
@@ -39,14 +41,22 @@ def log_transform_ball(log_z: arb, sigma: Fraction) -> arb:
         sigma: shape > 0.
     """
     if ctx.prec > _MOST_CELL_BITS:
+        spend(_work(sigma))
         return _transform(log_z, sigma)
     width = _width(sigma, ctx.prec)
     index = math.floor(float(log_z / width) + 0.5)
     x = (log_z - width * index) / ball(sigma)
     if _center(log_z, sigma) < _FURTHEST_CENTER or not abs(x) < ball(_REACH):
+        spend(_work(sigma))
         return _transform(log_z, sigma)
+    spend_once((sigma, index, ctx.prec), _SUMS_PER_CELL * _work(sigma))
     cell = _cell(sigma, index, ctx.prec)
     return (cell.series(x) + cell.error).log() + x * (cell.center - x / 2)
+
+
+def _work(sigma: Fraction) -> int:
+    """Return what a sum costs, in the units of `smoothdp.exact.work`: terms times digits."""
+    return int((120 + 250 * float(sigma)) * ctx.prec / 96)
 
 
 def _center(log_z: arb, sigma: Fraction) -> float:

@@ -10,6 +10,7 @@ from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.lazy.rounded import RoundedDraws
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.work import limited
 from smoothdp.mechanisms.smooth.arguments import check_kinds, check_statistic, resolve_smoothing
 from smoothdp.mechanisms.smooth.budget import bars_budget
 from smoothdp.mechanisms.smooth.coverage import Coverage
@@ -20,6 +21,7 @@ from smoothdp.mechanisms.smooth.grid import OutputGrid, default_step, read_step
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth.laws import lazy_law
 from smoothdp.noise.calibration import Calibration, best_shape
+from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
@@ -135,9 +137,11 @@ class SmoothNoise:
                 cost, spread = bars_budget(guarantee, rate, n_records)
         rest = rest_of(guarantee, cost)
         family = default_family(rest, rate) if noise is None else noise
-        law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
-        lazy_law(law)
-        calibration = law.calibrate(rest, smoothing=rate)
+        # One limit of work for shape and scale together.
+        with limited(MOST_WORK, lambda: too_much_work(family, rest, rate)):
+            law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
+            lazy_law(law)
+            calibration = law.calibrate(rest, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
         whole = round_to is not None and step.denominator == 1

@@ -36,6 +36,7 @@ class ArsinhNormal(StretchedNormal):
     1.17852426355
     """
 
+    _ball_work: ClassVar[int] = 10
     source: ClassVar[Source] = Source("bun-steinke-averages", "Lemma 26")
     parameters: ClassVar[tuple[ParameterSpec, ...]] = (
         ParameterSpec(

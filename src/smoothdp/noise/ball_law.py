@@ -10,13 +10,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from typing import ClassVar
 
 from smoothdp.exact import special
 from smoothdp.exact.special import Ball
 
 
 class BallLaw(ABC):
-    """The hooks of a law for certified numbers; ``v`` and ``x`` are balls."""
+    """The hooks of a law for certified numbers; ``v`` and ``x`` are balls.
+
+    ``_ball_work`` is what one evaluation costs, in the units of `smoothdp.exact.work`.
+    """
+
+    _ball_work: ClassVar[int] = 8
 
     @abstractmethod
     def _ball_log_density(self, v: Ball) -> Ball:

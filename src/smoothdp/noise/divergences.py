@@ -12,6 +12,7 @@ from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision, real_bounds, round_down, round_up
 from smoothdp.exact.logspace import LogBounds, exp_lower, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, float_bounds
+from smoothdp.exact.work import scope
 from smoothdp.noise.ball_law import BallLaw
 from smoothdp.noise.hockey_stick import MOST_BITS, log_hockey_stick
 from smoothdp.noise.loss_integral import LossIntegral
@@ -20,6 +21,8 @@ from smoothdp.noise.panels import BITS
 from smoothdp.noise.supremum import loss_supremum
 
 Direction = Literal["forward", "reverse"]
+# The caches have the limit of work as their first key: what is counted while a divergence is
+# computed must not depend on what was asked before.
 # Beyond this order the divergence of order inf, where finite, is as good.
 _LARGEST_ORDER = 10**5
 
@@ -62,13 +65,13 @@ class Divergences(BallLaw):
         if place == _NOWHERE:
             return 0.0, 0.0
         if order == math.inf or order == "inf":
-            return _supremum(self, *place)
+            return _supremum(scope(), self, *place)
         alpha = exact_fraction(order, name="order")
         if alpha < 1:
             raise InvalidParameter(
                 explain("order >= 1", f"order={order}", "Give an order from 1 to inf")
             )
-        return _renyi(self, alpha, *place)
+        return _renyi(scope(), self, alpha, *place)
 
     def max_divergence(self, *, shift: Parameter, dilation: Parameter) -> float:
         """Return the largest privacy loss of both directions; inf if it is unbounded."""
@@ -81,7 +84,7 @@ class Divergences(BallLaw):
         places = [_place(shift, dilation, way) for way in ("forward", "reverse")]
         if places[0] == _NOWHERE:
             return 0.0, 0.0
-        both = [_supremum(self, *place) for place in places]
+        both = [_supremum(scope(), self, *place) for place in places]
         return max(b[0] for b in both), max(b[1] for b in both)
 
     def delta(
@@ -125,7 +128,7 @@ class Divergences(BallLaw):
         place = _place(shift, dilation, direction)
         if place == _NOWHERE:
             return LogBounds(-math.inf, -math.inf)
-        return _log_delta(self, amount, *place)
+        return _log_delta(scope(), self, amount, *place)
 
 
 Place = tuple[Fraction, Fraction, bool]
@@ -149,13 +152,21 @@ def _offset(law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
 
 
 @lru_cache(maxsize=64)
-def _integral(law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool) -> LossIntegral:
+def _integral(
+    within: object, law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
+) -> LossIntegral:
+    del within
     return LossIntegral(_offset(law, shift, dilation, reverse))
 
 
 @lru_cache(maxsize=4096)
 def _renyi(
-    law: Divergences, order: Fraction, shift: Fraction, dilation: Fraction, reverse: bool
+    within: object,
+    law: Divergences,
+    order: Fraction,
+    shift: Fraction,
+    dilation: Fraction,
+    reverse: bool,
 ) -> tuple[float, float]:
     with precision(4 * BITS):
         offset = _offset(law, shift, dilation, reverse)
@@ -164,13 +175,13 @@ def _renyi(
             return max(0.0, round_down(closed)), round_up(closed)
     place = (shift, dilation, reverse)
     if order > _LARGEST_ORDER:
-        most = _supremum(law, *place)[1]
+        most = _supremum(within, law, *place)[1]
         if most < math.inf:
-            return _renyi(law, Fraction(_LARGEST_ORDER), *place)[0], most
+            return _renyi(within, law, Fraction(_LARGEST_ORDER), *place)[0], most
     # The divergence rises with the order: a float below it and one above it.
     below, above = float_bounds(order - 1)
     with precision(BITS):
-        integral = _integral(law, *place)
+        integral = _integral(within, law, *place)
         first = integral.log_excess(below)
         last = first if above == below else integral.log_excess(above)
     return _divergence(first[0], below, -1), _divergence(last[1], above, 1)
@@ -194,8 +205,9 @@ def _divergence(log_excess: float, b: float, side: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _supremum(
-    law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
+    within: object, law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
 ) -> tuple[float, float]:
+    del within
     with precision(BITS):
         offset = _offset(law, shift, dilation, reverse)
         closed = law._supremum_closed(offset.shift, offset.dilation)
@@ -206,8 +218,15 @@ def _supremum(
 
 @lru_cache(maxsize=4096)
 def _log_delta(
-    law: Divergences, epsilon: Real, shift: Fraction, dilation: Fraction, reverse: bool
+    within: object,
+    law: Divergences,
+    epsilon: Real,
+    shift: Fraction,
+    dilation: Fraction,
+    reverse: bool,
 ) -> LogBounds:
+    del within
+
     def make() -> Offset:
         return _offset(law, shift, dilation, reverse)
 

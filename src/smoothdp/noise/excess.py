@@ -25,18 +25,22 @@ RELATIVE_ERROR = 64 * LIBM_ERROR
 def log_psi(loss: FloatArray, b: float) -> FloatArray:
     """Return ln psi_b, to within RELATIVE_ERROR of psi and a unit of the logarithm."""
     loss = np.asarray(loss, dtype=np.float64)
+    result = np.empty_like(loss)
+    near = np.abs(loss) * max(b, 1.0) < _SERIES_BELOW
     with np.errstate(all="ignore"):
-        return np.where(np.abs(loss) * max(b, 1.0) < _SERIES_BELOW, _near(loss, b), _far(loss, b))
+        result[near] = _near(loss[near], b)
+        result[~near] = _far(loss[~near], b)
+    return result
 
 
 def _near(loss: FloatArray, b: float) -> FloatArray:
     """Sum L^k (b^(k-1) + (-1)^k) / k! over k >= 2, in units of L^2."""
     total = np.zeros_like(loss)
-    power = np.ones_like(loss)
+    # (b L)^(k-2) b and (-1)^k L^(k-2), both below max(b, 1) here.
+    grown, power = np.full_like(loss, b), np.ones_like(loss)
     for k in range(2, _TERMS):
-        # L^(k-2) b^(k-1) as (b L)^(k-2) b: neither factor overflows.
-        total += ((b * loss) ** (k - 2) * b + power * (-1) ** k) / math.factorial(k)
-        power = power * loss
+        total += (grown + power) / math.factorial(k)
+        grown, power = grown * (b * loss), power * -loss
     return 2 * np.log(np.abs(loss)) + np.log(total)
 
 

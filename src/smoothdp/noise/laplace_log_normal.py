@@ -38,6 +38,7 @@ class LaplaceLogNormal(LogNormalFactor):
     0.491266906838
     """
 
+    _ball_work: ClassVar[int] = 28
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 17")
     parameters: ClassVar[tuple[ParameterSpec, ...]] = (
         ParameterSpec(

@@ -149,14 +149,15 @@ class NoiseDistribution(Divergences):
         guarantee: Guarantee,
         *,
         smoothing: Parameter,
-        method: Literal["exact", "paper"] = "exact",
+        method: Literal["exact", "paper", "closed_form"] = "exact",
     ) -> Calibration:
         """Return the largest shift s, and with it the least noise, that meets a guarantee.
 
         Args:
             guarantee: what releasing f(x) + (S(x) / s) Z must promise.
             smoothing: t > 0; S changes by a factor of at most e^t between neighbours.
-            method: "exact" for the tightest analysis, "paper" for a theorem as printed.
+            method: "exact" for the tightest analysis, "paper" for the theorem as it is printed,
+                "closed_form" for this library's sharper formula of the same kind.
 
         Raises:
             InvalidParameter: no scale meets the guarantee, or a parameter outside its domain.

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from smoothdp.exact import special
 from smoothdp.exact.special import Ball
+from smoothdp.exact.work import spend
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Piece, pieces
 
 _FIRST_REACH = 4.0
+_PER_CELL = 20
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class CellFactory:
         return cells
 
     def cell(self, piece: Piece, low: float | None, high: float | None) -> LossCell:
+        spend(_PER_CELL + 6 * self.offset.law._ball_work)
         if low is not None and high is not None:
             bounds = self.offset.loss_range(piece, low, high)
             return LossCell(piece, low, high, *bounds)
@@ -99,6 +102,7 @@ class CellFactory:
 
     def masses(self, cell: LossCell) -> tuple[Ball, Ball]:
         """Return the probabilities of a cell under both laws."""
+        spend(4 * self.offset.law._ball_work)
         ends = [self._tails(cell, cell.low, upper=False), self._tails(cell, cell.high, upper=True)]
         # Without a shift, one piece stands for both sides of the line.
         times = 1 if self.offset.shift > 0 else 2

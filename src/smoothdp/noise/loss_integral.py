@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
 from smoothdp.exact.log_sums import log_total
+from smoothdp.exact.work import spend
 from smoothdp.noise.excess import RELATIVE_ERROR, log_psi, slope_bound
 from smoothdp.noise.kinks import kink_gaps
 from smoothdp.noise.offset import Offset
@@ -21,6 +23,8 @@ from smoothdp.noise.pieces import Piece, pieces
 FloatArray = NDArray[np.float64]
 _TOLERANCE = 1e-12
 _MOST_PANELS = 3_000
+# What one order costs for each panel, in the units of `smoothdp.exact.work`.
+_PER_PANEL = 8
 # Losses smaller than the root of this are rounding.
 _LEAST_EXCESS = -2 * BITS * math.log(2)
 _FIRST_HALF = 1.0
@@ -38,12 +42,14 @@ class LossIntegral:
     def __init__(self, offset: Offset) -> None:
         self.parts = [_Part(offset, piece) for piece in pieces(offset.shift)]
         self.weight = 2.0 if len(self.parts) == 1 else 1.0
+        self._known: _Arrays | None = None
 
     def log_excess(self, b: float) -> tuple[float, float]:
         """Bound ln of the integral of p psi_b(L), b >= 0."""
         for _ in range(200):
             panels = [panel for part in self.parts for panel in part.panels]
-            table = _Table(panels, b)
+            table = _Table(self._arrays(panels), b)
+            spend(_PER_PANEL * len(panels))
             estimate = table.estimate()
             target = max(estimate, _LEAST_EXCESS) + math.log(_TOLERANCE)
             moved = [part.extend(b, target) for part in self.parts]
@@ -65,6 +71,12 @@ class LossIntegral:
                 "Lower the order, or use max_divergence",
             )
         )
+
+    def _arrays(self, panels: list[Panel]) -> _Arrays:
+        """Return the panels as arrays, which serve every order until a panel is added."""
+        if self._known is None or self._known.panels != panels:
+            self._known = _Arrays(panels)
+        return self._known
 
     def _assemble(self, table: _Table, errors: FloatArray, b: float) -> tuple[float, float]:
         lower, upper = table.log_sums()
@@ -156,18 +168,34 @@ class _Part:
         return [cell.log_excess(b) for cell in (self.first, self.last, *self.gaps)]
 
 
+class _Arrays:
+    """Panels as arrays, whatever the order."""
+
+    def __init__(self, panels: list[Panel]) -> None:
+        self.panels = panels
+        rows = np.array([panel.numbers() for panel in panels], dtype=np.float64)
+        self.log_weight, self.loss, self.half, self.rounding, self.loss_size = rows[:, :5].T
+        self.weight_slack, self.loss_slack = rows[:, 5:7].T
+        self.weight_slope, self.loss_slope = rows[:, 7:10].T, rows[:, 10:13].T
+        self.analytic = np.array([panel.analytic for panel in panels])
+
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, ...]:
+        """The nodes of all panels, row by row as in `Panel.nodes`."""
+        known = [panel.nodes for panel in self.panels]
+        return tuple(np.concatenate([nodes[i] for nodes in known]) for i in range(4))
+
+
 class _Table:
     """Panels as arrays, for one order."""
 
-    def __init__(self, panels: list[Panel], b: float) -> None:
-        self.panels, self.b = panels, b
+    def __init__(self, arrays: _Arrays, b: float) -> None:
+        self.arrays, self.b = arrays, b
 
     def estimate(self) -> float:
         """Return roughly ln of the sum, by the centres of the panels."""
-        weight = np.array([p.log_weight for p in self.panels])
-        loss = np.array([p.loss for p in self.panels])
-        half = np.array([float(p.half) for p in self.panels])
-        return log_total(weight + log_psi(loss, self.b) + np.log(2 * half))
+        all_ = self.arrays
+        return log_total(all_.log_weight + log_psi(all_.loss, self.b) + np.log(2 * all_.half))
 
     def log_errors(self) -> FloatArray:
         """Return bounds of ln of the quadrature error of each panel.
@@ -184,47 +212,32 @@ class _Table:
         with np.errstate(over="ignore", divide="ignore"):
             grown = np.logaddexp(math.log(b) + b * size if b > 0 else -math.inf, size)
             near = plain + 2 * np.log(size) - math.log(2) + grown
-        half = np.array([float(p.half) for p in self.panels])
-        errors = np.minimum(whole, near) + np.log(half) + log_error_factor() + 1e-9
-        analytic = np.array([p.analytic for p in self.panels])
-        return np.where(analytic & np.isfinite(errors), errors, math.inf)
+        errors = np.minimum(whole, near) + np.log(self.arrays.half) + log_error_factor() + 1e-9
+        return np.where(self.arrays.analytic & np.isfinite(errors), errors, math.inf)
 
     def _exponent(self, k: float) -> FloatArray:
         """Return a bound of ln of the weight plus k Re L on the ellipses."""
-        rows = []
-        for p in self.panels:
-            w, s = p.weight_slope, p.loss_slope
-            if not p.analytic:
-                rows.append(math.inf)
-                continue
-            low, high = sorted((k * s.lower, k * s.upper))
-            real = max(abs(w.lower + low), abs(w.upper + high))
-            reach = REAL_REACH * real + IMAGINARY_REACH * (w.imaginary + abs(k) * s.imaginary)
-            slack = p.weight_slack + abs(k) * (p.loss_slack + p.rounding) + p.rounding
-            rows.append(p.log_weight + k * p.loss + float(p.half) * reach + slack)
-        return np.array(rows)
+        p = self.arrays
+        (w_low, w_high, w_imaginary), (s_low, s_high, s_imaginary) = p.weight_slope, p.loss_slope
+        low, high = np.minimum(k * s_low, k * s_high), np.maximum(k * s_low, k * s_high)
+        real = np.maximum(np.abs(w_low + low), np.abs(w_high + high))
+        reach = REAL_REACH * real + IMAGINARY_REACH * (w_imaginary + abs(k) * s_imaginary)
+        slack = p.weight_slack + abs(k) * (p.loss_slack + p.rounding) + p.rounding
+        return np.where(p.analytic, p.log_weight + k * p.loss + p.half * reach + slack, math.inf)
 
     def _loss_size(self) -> FloatArray:
-        rows = []
-        for p in self.panels:
-            s = p.loss_slope
-            if not p.analytic:
-                rows.append(math.inf)
-                continue
-            size = math.hypot(max(abs(s.lower), abs(s.upper)), s.imaginary)
-            # Where the slope stands for two real numbers (`_continuation_error`), the real and
-            # the imaginary part of the loss each move by at most this.
-            size *= math.sqrt(2)
-            reach = float(p.half) * math.hypot(REAL_REACH, IMAGINARY_REACH)
-            near = (abs(p.loss) + p.rounding + reach * size + p.loss_slack) * (1 + 1e-12)
-            rows.append(min(near, p.loss_size))
-        return np.array(rows)
+        p = self.arrays
+        low, high, imaginary = p.loss_slope
+        # Where the slope stands for two real numbers (`_continuation_error`), the real and
+        # the imaginary part of the loss each move by at most this.
+        size = np.hypot(np.maximum(np.abs(low), np.abs(high)), imaginary) * math.sqrt(2)
+        reach = p.half * math.hypot(REAL_REACH, IMAGINARY_REACH)
+        near = (np.abs(p.loss) + p.rounding + reach * size + p.loss_slack) * (1 + 1e-12)
+        return np.where(p.analytic, np.minimum(near, p.loss_size), math.inf)
 
     def log_sums(self) -> tuple[float, float]:
         """Bound ln of the sum of the rule over all panels."""
-        weight, loss, weight_error, loss_error = (
-            np.concatenate([p.nodes[i] for p in self.panels]) for i in range(4)
-        )
+        weight, loss, weight_error, loss_error = self.arrays.nodes
         terms = weight + log_psi(loss, self.b)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = np.where(loss == 0, 0.0, loss_error / np.abs(loss))

@@ -20,12 +20,14 @@ from smoothdp.exact.gauss_legendre import (
     nodes_and_weights,
 )
 from smoothdp.exact.special import Ball
+from smoothdp.exact.work import spend
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Logs, Piece
 
 FloatArray = NDArray[np.float64]
 BITS = 96
 _SMALLEST_HALF_WIDTH = 2.0**-24
+_PER_PANEL = 130
 
 
 class Slope(NamedTuple):
@@ -54,6 +56,7 @@ class Panel:
                     "Lower the order, the shift or the dilation",
                 )
             )
+        spend(_PER_PANEL + 4 * offset.law._ball_work)
         middle = ball(center)
         weight, loss = offset.at(piece.logs(middle))
         self.log_weight, self.loss = float(weight), float(loss)
@@ -93,6 +96,20 @@ class Panel:
         bound = round_up(abs(t) + gap * law._elasticity_size(branch, between))
         return bound if math.isfinite(bound) else math.inf
 
+    def numbers(self) -> tuple[float, ...]:
+        """Return what bounds on the ellipse are made of, as one row."""
+        return (
+            self.log_weight,
+            self.loss,
+            float(self.half),
+            self.rounding,
+            self.loss_size,
+            self.weight_slack,
+            self.loss_slack,
+            *self.weight_slope,
+            *self.loss_slope,
+        )
+
     def halves(self) -> tuple[Panel, Panel]:
         quarter = self.half / 2
         return (
@@ -103,6 +120,7 @@ class Panel:
     @cached_property
     def nodes(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """ln of weight times rule weight, the loss, and bounds of the errors of both."""
+        spend(2 * N_NODES * self.offset.law._ball_work)
         rows = np.empty((4, N_NODES))
         middle, half = ball(self.center), ball(self.half)
         for j, (node, share) in enumerate(nodes_and_weights(BITS)):

@@ -37,6 +37,7 @@ class PolyPlace(NoiseDistribution):
     1.082857142857
     """
 
+    _ball_work: ClassVar[int] = 15
     source: ClassVar[Source] = Source("hladik-tetek", "Definition 6")
     parameters: ClassVar[tuple[ParameterSpec, ...]] = (
         ParameterSpec(

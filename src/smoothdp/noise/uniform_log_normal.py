@@ -43,6 +43,7 @@ class UniformLogNormal(LogNormalFactor):
     1.026738949639
     """
 
+    _ball_work: ClassVar[int] = 16
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 21")
     parameters: ClassVar[tuple[ParameterSpec, ...]] = (
         ParameterSpec(

@@ -53,6 +53,11 @@ from smoothdp.paper_bounds.hladik_tetek import (
     hladik_tetek_lemma_13,
     hladik_tetek_theorem_8,
 )
+from smoothdp.paper_bounds.improved import (
+    bun_steinke_theorem_22_improved,
+    bun_steinke_theorem_31_improved,
+    hladik_tetek_claim_16_loss_improved,
+)
 from smoothdp.paper_bounds.liu_all_epsilon import (
     liu_all_epsilon_smoothed_upper,
     liu_all_epsilon_upper,
@@ -114,8 +119,10 @@ __all__ = [
     "bun_steinke_section_3_5",
     "bun_steinke_theorem_18",
     "bun_steinke_theorem_22",
+    "bun_steinke_theorem_22_improved",
     "bun_steinke_theorem_25",
     "bun_steinke_theorem_31",
+    "bun_steinke_theorem_31_improved",
     "bun_steinke_theorem_34",
     "chen_long_delta",
     "chen_long_mu",
@@ -131,6 +138,7 @@ __all__ = [
     "clones_random_users",
     "hladik_tetek_claim_16",
     "hladik_tetek_claim_16_loss",
+    "hladik_tetek_claim_16_loss_improved",
     "hladik_tetek_claim_17",
     "hladik_tetek_claim_18",
     "hladik_tetek_lemma_13",

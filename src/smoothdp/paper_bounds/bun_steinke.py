@@ -7,7 +7,6 @@ printed (section 3.5, Proposition 39, Lemma 33 with gamma > 1) are offered as th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
@@ -17,7 +16,7 @@ from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.special import Ball
 from smoothdp.noise.theorems import best_laplace_log_normal_sigma, scores, statements
 from smoothdp.noise.theorems.lower_bounds import proposition_35_log, steps_to
-from smoothdp.paper_bounds.noise_setting import read_above, read_magnitude, upper_float
+from smoothdp.paper_bounds.noise_setting import linear_loss, read_above, read_magnitude, upper_float
 
 
 def bun_steinke_theorem_18(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -33,24 +32,30 @@ def bun_steinke_theorem_18(sigma: Parameter, *, shift: Parameter, dilation: Para
     0.5
     """
     shape = read_above(sigma, 0, name="sigma")
-    return _linear(scores.laplace_log_normal_score, shape, 1 / shape, shift, dilation)
+    return linear_loss(scores.laplace_log_normal_score, shape, 1 / shape, shift, dilation)
 
 
 def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
-    """Return |t| / sigma + c(sigma) |s|: epsilon of epsilon^2/2-zCDP, uniform log-normal.
+    """Return |t| / sigma + e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma |s|, sigma >= sqrt 2.
 
-    c(sigma) is the exact score, for every sigma > 0. Verdict: as printed (sigma >= sqrt 2, also
-    Proposition 4) it holds and is loose: at sqrt 2 its constant is 11.33 where the score is
-    6.2577; the proof of Lemma 24 fails. This repaired bound is never above it.
+    The epsilon of epsilon^2/2-zCDP of the uniform log-normal law; also Proposition 4. Verdict:
+    holds, loose: at sqrt 2 the constant of the shift is 11.33 where the score is 6.2577. The
+    proof of Lemma 24 fails. `bun_steinke_theorem_22_improved` has the exact score.
 
     Raises:
-        InvalidParameter: sigma not above 0.
+        InvalidParameter: sigma below sqrt 2, about which the theorem says nothing.
 
-    >>> round(bun_steinke_theorem_22("0.3", shift=1, dilation=0), 9)
-    4.87790423
+    >>> round(bun_steinke_theorem_22("1.5", shift=1, dilation="0.1"), 4)
+    15.6117
     """
     shape = read_above(sigma, 0, name="sigma")
-    return _linear(scores.uniform_log_normal_score, shape, 1 / shape, shift, dilation)
+    if shape * shape < 2:
+        raise InvalidParameter(
+            explain("sigma >= sqrt(2)", f"sigma={sigma}", "Use bun_steinke_theorem_22_improved")
+        )
+    return linear_loss(
+        scores.uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation
+    )
 
 
 def bun_steinke_theorem_25(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -100,21 +105,20 @@ def bun_steinke_proposition_5(*, shift: Parameter, smoothing: Parameter) -> floa
 
 
 def bun_steinke_theorem_31(degrees: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
-    """Return max(1, d) |t| + |s| (d + 1) / (2 sqrt d): the largest loss of Student's T, at most.
+    """Return (d + 1) |t| + |s| (d + 1) / (2 sqrt d): the largest loss of Student's T, at most.
 
-    Pure DP, and epsilon^2/2-zCDP with the same epsilon. Verdict: as printed, with (d + 1) |t|,
-    it holds and is loose; its proof leaves out the Jacobian e^t. So finite variance reaches up
-    to t = epsilon / 2, and the Cauchy law up to t = epsilon. The exact loss is
+    Pure DP, and epsilon^2/2-zCDP with the same epsilon. Verdict: holds, loose: its proof leaves
+    out the Jacobian e^t, see `bun_steinke_theorem_31_improved`. The exact loss is
     `StudentT.max_divergence`.
 
     Raises:
         InvalidParameter: degrees not above 0.
 
-    >>> bun_steinke_theorem_31(1, shift=0, dilation="0.9")
-    0.9
+    >>> bun_steinke_theorem_31(3, shift=0, dilation="0.1")
+    0.4
     """
     d = read_above(degrees, 0, name="degrees")
-    return _linear(scores.student_t_score, d, max(Fraction(1), d), shift, dilation)
+    return linear_loss(scores.student_t_score, d, d + 1, shift, dilation)
 
 
 def bun_steinke_lemma_33(
@@ -273,18 +277,6 @@ def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
     return upper_float(
         lambda: ball(n) * (1 + special.sqrt(ball(8 * m * m + 4 * m))) / ball(n - 2 * m) ** 2
     )
-
-
-def _linear(
-    score: Callable[[Fraction], Ball],
-    shape: Fraction,
-    slope: Fraction,
-    shift: Parameter,
-    dilation: Parameter,
-) -> float:
-    """Return slope |t| + score(shape) |s|."""
-    s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
-    return upper_float(lambda: ball(slope * t) + ball(s) * score(shape))
 
 
 def _below_mixture(gamma: Fraction, order: Fraction, t: Fraction) -> bool:

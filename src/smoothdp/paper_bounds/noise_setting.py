@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import precision, round_up
+from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.exact.special import Ball
 
@@ -32,3 +32,15 @@ def read_above(value: Parameter, least: int, *, name: str) -> Fraction:
 def read_magnitude(value: Parameter, *, name: str) -> Fraction:
     """Return |value|: shifts and dilations of both signs cost the same in these bounds."""
     return abs(exact_fraction(value, name=name))
+
+
+def linear_loss(
+    score: Callable[[Fraction], Ball],
+    shape: Fraction,
+    slope: Fraction,
+    shift: Parameter,
+    dilation: Parameter,
+) -> float:
+    """Return slope |t| + score(shape) |s|."""
+    s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
+    return upper_float(lambda: ball(slope * t) + ball(s) * score(shape))

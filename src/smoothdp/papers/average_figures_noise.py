@@ -1,7 +1,7 @@
 """Deviations of the noise in Figures 2 to 6 of paper 2: by its statements, and exact.
 
-Standard deviations are of (S / s) Z at S = 1. Those as printed are floats that certify nothing;
-the others come from `smoothdp.noise.calibration`.
+Standard deviations are of (S / s) Z at S = 1, all from `smoothdp.noise.calibration` but the
+Gaussian line as printed, a float that certifies nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from smoothdp.noise import (
     NoiseDistribution,
     PolyPlace,
     StudentT,
+    UniformLogNormal,
 )
 from smoothdp.noise.calibration import best_shape, calibrate
 from smoothdp.noise.theorems import variance_lower_bound
@@ -32,6 +33,8 @@ DELTA = Fraction(1, 10**6)
 OMEGA = 10
 # Of paper 2, section 7.1: the arsinh-normal shape is 2 / sqrt(3), to 20 digits.
 _ARSINH = Fraction("1.15470053837925152902")
+# sqrt(2), to 20 digits and not below it.
+_ROOT_TWO = Fraction("1.41421356237309504881")
 _STEPS = 400
 
 
@@ -86,9 +89,7 @@ def laplace_log_normal(epsilon: Fraction, t: Fraction) -> float:
 
 def uniform_log_normal_as_printed(epsilon: Fraction, t: Fraction) -> float:
     """Theorem 22 at sigma = sqrt 2, with the score of Lemma 24."""
-    score = math.exp(3) / math.sqrt(math.pi)
-    shift = (float(epsilon) - float(t) / math.sqrt(2)) / score
-    return math.exp(2) / math.sqrt(3) / shift if shift > 0 else math.inf
+    return deviation_of(UniformLogNormal(_ROOT_TWO), zcdp(epsilon), t, method="paper")
 
 
 def arsinh_normal(epsilon: Fraction, t: Fraction) -> float:
@@ -98,8 +99,7 @@ def arsinh_normal(epsilon: Fraction, t: Fraction) -> float:
 
 def student_t_as_printed(epsilon: Fraction, t: Fraction) -> float:
     """Theorem 31 at d = 3, with (d + 1) |t|."""
-    shift = (float(epsilon) - 4 * float(t)) * math.sqrt(3) / 2
-    return math.sqrt(3) / shift if shift > 0 else math.inf
+    return deviation_of(StudentT(3), PureDP(epsilon), t, method="paper")
 
 
 def laplace(epsilon: Fraction, t: Fraction) -> float:
@@ -118,7 +118,7 @@ def gaussian_as_printed(epsilon: Fraction, t: Fraction) -> float:
 
 def gaussian(epsilon: Fraction, t: Fraction) -> float:
     """Section 3.5 with the right variance ratio."""
-    return deviation_of(Gaussian(), truncated(epsilon), t, method="paper")
+    return deviation_of(Gaussian(), truncated(epsilon), t, method="closed_form")
 
 
 def lower_bound(epsilon: Fraction, t: Fraction) -> float:

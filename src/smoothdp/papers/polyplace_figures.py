@@ -36,6 +36,8 @@ _MORE_SMOOTHINGS = (
 _SHOWN = ("91/100", "2/3", "1/5")
 _EPSILON = 1
 _DELTA = "1e-5"
+# Not in the picture of the paper.
+_THEOREM_34 = "Laplace, paper 2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ class DeviationFigure:
     ) -> DeviationFigure:
         """Compute both curves of every law, best shapes.
 
-        The paper's are Claims 16 to 18 and Theorem 8; exact ones are calibrated.
+        The paper's are Claims 16 to 18 and Theorem 8; exact ones are calibrated. Laplace noise has
+        a sharper theorem in paper 2 as well, which is what `smoothdp noise` prints.
         The full size has more smoothings; from epsilon / 2 on no variance is finite.
         """
         smoothings = sorted(_SMOOTHINGS + _MORE_SMOOTHINGS, key=float) if full else _SMOOTHINGS
@@ -82,9 +85,10 @@ class DeviationFigure:
         ]
         return (
             f"Figure 1 of paper 4: {self.title}\n\n{table(rows, header=('smoothing', *names))}\n\n"
-            "Standard deviations at smooth sensitivity 1: Claims 16 to 18, Theorem 8 as printed, "
-            "and exactly\ncalibrated. PolyPlace stays the best pure-DP noise, by less than "
-            "printed: the ranges in which older\nnoise works are wider than the claims say."
+            "Standard deviations at smooth sensitivity 1: Claims 16 to 18 and Theorem 8, and "
+            "Theorem 34 of paper 2,\nas printed, and exactly calibrated. PolyPlace stays the best "
+            "pure-DP noise, by less than printed:\nthe ranges in which older noise works are "
+            "wider than the claims say."
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -112,6 +116,7 @@ class DeviationFigure:
         curves = {
             name: [row.deviations[name] for row in self.smoothings]
             for name in self.smoothings[0].deviations
+            if name != _THEOREM_34
         }
         axes = plot_deviations(
             [float(row.smoothing) for row in self.smoothings],
@@ -205,8 +210,19 @@ def deviation_row(smoothing: str) -> dict[str, float]:
         (GeneralizedCauchy, PureDP(_EPSILON), _best(hladik_tetek_claim_16, 3, t)),
     ):
         found[f"{family.__name__}, paper"] = printed
+        if family is Laplace:
+            found[_THEOREM_34] = _theorem_34(t)
         found[f"{family.__name__}, exact"] = _exact(family, guarantee, t)
     return found
+
+
+def _theorem_34(t: Fraction) -> float:
+    """Return the deviation of Laplace noise by Theorem 34 of paper 2, inf outside its range."""
+    guarantee = ApproxDP(_EPSILON, delta=_DELTA)
+    try:
+        return calibrate(Laplace(), guarantee, smoothing=t, method="paper").standard_deviation
+    except InvalidParameter:
+        return math.inf
 
 
 def _best(claim: Callable[..., float], least: int, t: Fraction) -> float:

@@ -10,11 +10,13 @@ from functools import lru_cache
 import numpy as np
 
 from smoothdp.errors import SmoothdpError
+from smoothdp.exact.work import limited
 from smoothdp.mechanisms.smooth.defaults import Rule, default_family
 from smoothdp.noise import NoiseDistribution, StudentT
 from smoothdp.noise.calibration import best_shape
 from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.calibration.limits import too_much_work
 from smoothdp.noise.theorems import variance_lower_bound
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
@@ -22,6 +24,8 @@ from smoothdp.privacy.standard import ApproxDP, PureDP
 
 BOUNDED = (PureDP, ZCDP, TruncatedCDP)
 """Guarantees for which a deviation is known that no noise can beat."""
+_MOST_WORK = 1_000_000
+"""Of one estimate (`smoothdp.exact.work`); beyond it the law serves no plan."""
 _KNOTS = (0.015, 0.06, 0.15, 0.3, 0.45, 0.6)
 
 
@@ -54,13 +58,14 @@ def estimated(
 ) -> tuple[NoiseDistribution, float] | None:
     """Return the best law of a family and ln of its deviation at S = 1, which certifies nothing."""
     try:
-        law = best_shape(family, guarantee, smoothing=rate)
-        if isinstance(guarantee, ZCDP | TruncatedCDP):
-            shift = concentrated_estimate(law, guarantee, rate)
-        elif isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
-            shift = approximate_estimate(law, guarantee, rate)
-        else:
-            shift = law.calibrate(guarantee, smoothing=rate).shift
+        with limited(_MOST_WORK, lambda: too_much_work(family.__name__, guarantee, rate)):
+            law = best_shape(family, guarantee, smoothing=rate)
+            if isinstance(guarantee, ZCDP | TruncatedCDP):
+                shift = concentrated_estimate(law, guarantee, rate)
+            elif isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
+                shift = approximate_estimate(law, guarantee, rate)
+            else:
+                shift = law.calibrate(guarantee, smoothing=rate).shift
     except SmoothdpError:
         return None
     return (law, math.log(law.variance) / 2 - math.log(shift)) if shift > 0 else None

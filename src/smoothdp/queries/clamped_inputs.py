@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.exact.balls import log_bounds
@@ -12,6 +14,7 @@ from smoothdp.queries.exact_pairs import exact_candidates, largest_within
 from smoothdp.queries.near_maxima import near_maxima
 from smoothdp.queries.reading import Bounds, Values
 from smoothdp.queries.selected import Selected, first_reach, needed_reach
+from smoothdp.queries.sides import Sides
 
 
 class ClampedInputs:
@@ -59,6 +62,18 @@ class ClampedInputs:
         low, high = self._selected.sides(self._whole)
         return max(0, int(low.steps[-1] + high.steps[-1]) - 1)
 
+    def _beyond_ties(self, selected: Selected) -> tuple[Callable[[int], Sides], int]:
+        """Return the sides with the ties at the window's ends left out, and how many ranks.
+
+        Where all values within reach are one value, the next ones are found by counting. A side
+        that is tied at its own bound never gains, and does not matter.
+        """
+        steps = selected.first_steps()
+        low, high = selected.clamp.bounds
+        tied = selected.sides(0).low.exact(0)
+        first = min(step for step, end in zip(steps, (low, high), strict=True) if end != tied)
+        return lambda reach: selected.beyond_ties(reach, steps), first - 1
+
     def largest(self, rate: Fraction, *, within: int = sys.maxsize) -> Candidate:
         """Return (k, LS_k) with the largest e^(-rate k) LS_k, exactly.
 
@@ -68,12 +83,20 @@ class ClampedInputs:
         """
         whole = min(self._whole, within + 1)
         reach = min(first_reach(self._selected.n_records, rate), whole)
-        while True:
-            sides = self._selected.sides(reach)
+        sides = self._selected.sides(reach)
+        pairs = near_maxima(sides, float(rate))
+        take: Callable[[int], Sides] = self._selected.sides
+        skipped = 0
+        if pairs.best == -math.inf and reach < whole and isinstance(self._selected, Selected):
+            take, skipped = self._beyond_ties(self._selected)
+            sides = take(reach)
             pairs = near_maxima(sides, float(rate))
-            needed = needed_reach(self._log_range, pairs.best, rate)
-            if min(needed, whole) <= reach:
+        while True:
+            needed = min(needed_reach(self._log_range, pairs.best, rate), whole) - skipped
+            if needed <= reach:
                 break
-            reach = min(needed, whole)
+            reach = needed
+            sides = take(reach)
+            pairs = near_maxima(sides, float(rate))
         k, difference = largest(exact_candidates(sides, pairs.low, pairs.high), rate)
         return k, difference / self._selected.width

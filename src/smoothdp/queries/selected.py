@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
+
 from smoothdp.queries.exact_sums import exact_sum
 from smoothdp.queries.order_statistics import OrderStatistics
 from smoothdp.queries.reading import Bounds, Values
@@ -51,6 +53,52 @@ class Selected:
         low = values[max(0, lo - reach) : lo + 1][::-1]
         high = values[n - hi - 1 : n - hi + reach]
         return sides(low, high, self.clamp, complete=(reach > lo, reach > hi))
+
+    def first_steps(self) -> tuple[int, int]:
+        """Return the steps p and q at which v_p and u_q first differ from v_0 and u_0.
+
+        Counted in one pass, nothing is sorted. The bound stands one step beyond the values.
+        """
+        self.arrange(0)
+        n, (lo, hi) = self.n_records, self.drops
+        values = self._ordered.values
+        below, above = self._below(values[lo].item()), self._above(values[n - hi - 1].item())
+        return lo - below + 1, hi - above + 1
+
+    def _below(self, raw: int | float) -> int:
+        """Return how many values are below one, all clamped."""
+        clamp, values = self.clamp, self._ordered.values
+        if clamp.value(raw) == clamp.bounds[0]:
+            return 0
+        if raw > clamp.last and clamp.last < clamp.bounds[1]:
+            return int(np.count_nonzero(values <= clamp.last))
+        return int(np.count_nonzero(values < min(raw, clamp.last)))
+
+    def _above(self, raw: int | float) -> int:
+        """Return how many values are above one, all clamped."""
+        clamp, values = self.clamp, self._ordered.values
+        if clamp.value(raw) == clamp.bounds[1]:
+            return 0
+        if raw < clamp.first and clamp.first > clamp.bounds[0]:
+            return int(np.count_nonzero(values >= clamp.first))
+        return int(np.count_nonzero(values > max(raw, clamp.first)))
+
+    def beyond_ties(self, reach: int, steps: tuple[int, int]) -> Sides:
+        """Return the sides with what `first_steps` gave, and ``reach`` ranks from there on."""
+        n, (lo, hi) = self.n_records, self.drops
+        below, above = lo - steps[0] + 1, n - hi - 1 + steps[1]
+        low, high = (max(0, below - reach), below), (above, min(n, above + reach))
+        ends = [(lo, lo + 1), (n - hi - 1, n - hi)]
+        self._ordered.arrange([*ends, *(part for part in (low, high) if part[0] < part[1])])
+        self._reach = self._inward = 0
+        values = self._ordered.values
+        return sides(
+            np.concatenate([values[lo : lo + 1], values[slice(*low)][::-1]]),
+            np.concatenate([values[n - hi - 1 : n - hi], values[slice(*high)]]),
+            self.clamp,
+            complete=(reach > below, reach > n - above),
+            second=steps,
+        )
 
     def sum_between(self, start: int, stop: int) -> Fraction:
         """Return the sum of the order statistics start+1, ..., stop, clamped, exactly.

@@ -98,20 +98,36 @@ class Clamp:
         return Fraction(raw)
 
 
-def sides(low: Values, high: Values, clamp: Clamp, *, complete: tuple[bool, bool]) -> Sides:
+def sides(
+    low: Values,
+    high: Values,
+    clamp: Clamp,
+    *,
+    complete: tuple[bool, bool],
+    second: tuple[int, int] = (1, 1),
+) -> Sides:
     """Return the sides of a window, from v_0, v_1, ... (falling) and u_0, u_1, ... (rising).
 
     ``complete`` tells of each side whether all its values are there: then the bound itself
-    stands one step further, unless a value is clamped to it before.
+    stands one step further, unless a value is clamped to it before. ``second`` is the step of
+    the second value of each side, if those between the first and it are ties and left out.
     """
     reference = clamp.value(low[0].item())
     return Sides(
-        _side(low, clamp, reference, falling=True, complete=complete[0]),
-        _side(high, clamp, reference, falling=False, complete=complete[1]),
+        _side(low, clamp, reference, falling=True, complete=complete[0], second=second[0]),
+        _side(high, clamp, reference, falling=False, complete=complete[1], second=second[1]),
     )
 
 
-def _side(raw: Values, clamp: Clamp, reference: Fraction, *, falling: bool, complete: bool) -> Side:
+def _side(
+    raw: Values,
+    clamp: Clamp,
+    reference: Fraction,
+    *,
+    falling: bool,
+    complete: bool,
+    second: int,
+) -> Side:
     """Return one side; the first places may be clamped to the bound of the other side."""
     near, far = clamp.bounds[::-1] if falling else clamp.bounds
     if falling:
@@ -136,9 +152,10 @@ def _side(raw: Values, clamp: Clamp, reference: Fraction, *, falling: bool, comp
     if tail:
         clamped[size - 1] = far
     ends = [float(abs(clamped[i] - reference)) if i in clamped else 0.0 for i in (0, size - 1)]
+    steps = np.concatenate([head, places, tail]).astype(np.int64)
     return Side(
         np.concatenate([ends[:1] * len(head), gains, ends[1:] * len(tail)]),
-        np.concatenate([head, places, tail]).astype(np.int64),
+        np.where(steps > 0, steps + (second - 1), 0),
         np.concatenate([raw[:1] * 0] * len(head) + [inside] + [raw[:1] * 0] * len(tail)),
         clamped,
     )

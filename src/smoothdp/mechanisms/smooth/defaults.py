@@ -192,10 +192,10 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
     if isinstance(guarantee, TruncatedCDP):
         return Gaussian
     if isinstance(guarantee, ZCDP):
-        # Up to .6 e log1p-normal saves 1% of the noise at most. Its certificate takes half a
-        # minute unless it comes with the library, that of arsinh-normal a second.
+        # Up to e log1p-normal saves 5% of the noise at most. Its certificate may come to the
+        # limit of work unless it comes with the library, that of arsinh-normal takes a second.
         ratio = float_of(smoothing) / rule.epsilon
-        is_near = 0.5 < ratio <= rule.most + 1e-9
+        is_near = 0.5 < ratio <= 1
         if is_near and shipped_shape(Log1pNormal, guarantee, smoothing) is None:
             return ArsinhNormal
         return ArsinhNormal if ratio <= 0.5 else Log1pNormal

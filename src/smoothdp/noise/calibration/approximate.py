@@ -10,7 +10,9 @@ from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, log_bounds
 from smoothdp.exact.parameters import LogRatio, float_of
 from smoothdp.exact.shown import shown
+from smoothdp.exact.work import WorkLimitReached, limited
 from smoothdp.noise.calibration.delta_cover import covered, ends_keep
+from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth
 from smoothdp.noise.laplace import Laplace
@@ -41,6 +43,21 @@ def approximate_shift(
         )
     if isinstance(law, Laplace) and smoothing == 0:
         return _laplace_mechanism(guarantee)
+    if growth(law).power is not None:
+        try:
+            # A power law has a claim of pure DP as well, which costs next to nothing.
+            with limited(MOST_WORK // 2, lambda: too_much_work(law, guarantee, smoothing)):
+                return _by_hockey_stick(law, guarantee, smoothing)
+        except WorkLimitReached:
+            from smoothdp.noise.theorems import pure_shift
+
+            return pure_shift(law, guarantee.exact_epsilon, smoothing)
+    return _by_hockey_stick(law, guarantee, smoothing)
+
+
+def _by_hockey_stick(
+    law: NoiseDistribution, guarantee: ApproxDP, smoothing: Fraction
+) -> ShiftClaim:
     search = _Search(law, guarantee, smoothing)
     start = search.largest_shift()
     for k in range(_MOST_STEPS):
@@ -54,7 +71,7 @@ def approximate_shift(
         explain(
             f"a certificate near shift={start:.6g}",
             f"none for {law!r}",
-            "Use another law, a larger delta, or method='paper'",
+            "Use another law, a larger delta, or method='closed_form'",
         )
     )
 

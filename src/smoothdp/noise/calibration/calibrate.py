@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.exact.shown import shown
+from smoothdp.exact.work import remembered
+from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.result import Calibration
 from smoothdp.noise.calibration.table import shipped_claim
 from smoothdp.noise.law import NoiseDistribution
@@ -16,7 +17,7 @@ from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
 
-_METHODS = ("exact", "paper")
+_METHODS = ("exact", "paper", "closed_form")
 _LARGEST_SMOOTHING = 20
 
 
@@ -37,11 +38,14 @@ def calibrate(
         law: a noise law at unit scale.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
         smoothing: t, from 0 to 20.
-        method: "exact" (default) or "paper", the printed theorem with its loose constants.
+        method: "exact" (default), the tightest analysis; "paper", the theorem of the papers as
+            it is printed, with its loose constants; "closed_form", this library's sharper
+            formula of the same kind (see `smoothdp.noise.theorems`).
 
     Raises:
         InvalidParameter: no scale of the law meets the guarantee, or another guarantee.
-        OutOfReach: it could not be certified.
+        OutOfReach: it could not be certified, or only with more work than a few seconds, a limit
+            that is counted and not timed (`smoothdp.noise.calibration.limits`).
 
     >>> from smoothdp.noise import StudentT
     >>> from smoothdp.privacy import ZCDP
@@ -59,7 +63,9 @@ def check_target(law: object, guarantee: object, smoothing: object, method: obje
         raise InvalidParameter(explain("a noise law", f"{law!r}", "Give one such as PolyPlace(5)"))
     if method not in _METHODS:
         raise InvalidParameter(
-            explain('method "exact" or "paper"', f"{method!r}", "Choose one of the two")
+            explain(
+                'method "exact", "paper" or "closed_form"', f"{method!r}", "Choose one of the three"
+            )
         )
     t = exact_fraction(smoothing, name="smoothing")  # type: ignore[arg-type]
     if not 0 <= t <= _LARGEST_SMOOTHING:
@@ -81,7 +87,6 @@ def check_target(law: object, guarantee: object, smoothing: object, method: obje
     return t
 
 
-@lru_cache(maxsize=4096)
 def _calibrate(
     law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
 ) -> Calibration:
@@ -99,7 +104,11 @@ def _calibrate(
     )
 
 
-@lru_cache(maxsize=4096)
+@remembered(
+    MOST_WORK,
+    kept=4096,
+    message=lambda law, guarantee, smoothing, _: too_much_work(law, guarantee, shown(smoothing)),
+)
 def proved_claim(
     law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
 ) -> ShiftClaim:
@@ -108,6 +117,10 @@ def proved_claim(
         from smoothdp.noise.theorems import paper_shift
 
         return paper_shift(law, guarantee, smoothing)
+    if method == "closed_form":
+        from smoothdp.noise.theorems import closed_form_shift
+
+        return closed_form_shift(law, guarantee, smoothing)
     shipped = shipped_claim(law, guarantee, smoothing)
     return compute_claim(law, guarantee, smoothing) if shipped is None else shipped
 

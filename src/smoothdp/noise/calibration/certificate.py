@@ -18,8 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.exact.work import share
 from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.cover import cover
+from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE
 from smoothdp.noise.calibration.orders import unproved
 from smoothdp.noise.calibration.promise import Promise, divergence_curve, last_excess
 from smoothdp.noise.law import NoiseDistribution
@@ -61,7 +63,9 @@ def certify(law: NoiseDistribution, promise: Promise, shift: Fraction) -> Certif
         points += [(t, True, reverse), (t, False, forward)]
     for dilation, backwards, last in points:
         curve = divergence_curve(law, shift, dilation, reverse=backwards)
-        if unproved(curve, rho, [(0.0, last)]):
+        with share(MOST_WORK_OF_A_CURVE):
+            left = unproved(curve, rho, [(0.0, last)])
+        if left:
             name = "reverse" if backwards else "forward"
             return Certificate(False, f"{name} at dilation {float(dilation):.6g}")
     if t == 0:

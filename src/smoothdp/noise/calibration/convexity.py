@@ -32,11 +32,11 @@ psi' = (w / sigma^2 + T) / C and psi'' = (1 / sigma^2 + 1 / C^2 - w T / sigma^2 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision
 from smoothdp.exact.special import Ball
+from smoothdp.exact.work import remembered, spend
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.law import NoiseDistribution
@@ -44,6 +44,8 @@ from smoothdp.noise.student_t import StudentT
 
 _BITS = 64
 _MOST_CELLS = 4000
+# In the units of `smoothdp.exact.work`.
+_PER_CELL = 100
 
 
 def reverse_is_convex(law: NoiseDistribution, shift: Fraction) -> str | None:
@@ -66,7 +68,7 @@ def reverse_is_convex(law: NoiseDistribution, shift: Fraction) -> str | None:
             return None
 
 
-@lru_cache(maxsize=1024)
+@remembered(_MOST_CELLS * 2 * _PER_CELL, kept=1024, message=lambda *_: "Theorem B' undecided")
 def symmetrised_is_convex(sigma: Fraction, product: Fraction) -> bool:
     """Whether N >= 0 for the arsinh-normal law is verified; ``product`` is sigma s > 0."""
     if product > 2:
@@ -134,6 +136,7 @@ class _Potential:
 
     def _scaled(self, low: Fraction, high: Fraction) -> Ball:
         """Return N / X over a cell: its value at the centre, and its slope over the cell."""
+        spend(_PER_CELL)
         middle = ball((low + high) / 2)
         x = special.interval(ball(low), ball(high))
         up, down = middle + self.s, middle - self.s

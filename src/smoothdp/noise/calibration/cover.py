@@ -18,7 +18,9 @@ import math
 from fractions import Fraction
 
 from smoothdp.exact.balls import exp_bounds
+from smoothdp.exact.work import share
 from smoothdp.noise.calibration.estimate import stretch
+from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE
 from smoothdp.noise.calibration.orders import unproved
 from smoothdp.noise.calibration.promise import Promise, divergence_curve, last_excess
 from smoothdp.noise.law import NoiseDistribution
@@ -47,7 +49,9 @@ def cover(law: NoiseDistribution, promise: Promise, shift: Fraction) -> int | No
                 return None
             stretched = shift * Fraction(exp_bounds(high - low).upper)
             curve = divergence_curve(law, stretched, high, reverse=True)
-            if not unproved(curve, promise.rho, [(0.0, last)]):
+            with share(MOST_WORK_OF_A_CURVE):
+                left = unproved(curve, promise.rho, [(0.0, last)])
+            if not left:
                 break
             length /= 2
         else:

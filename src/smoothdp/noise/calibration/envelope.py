@@ -21,6 +21,7 @@ from smoothdp.exact.balls import ball, precision, round_down, round_up
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.special import Ball
+from smoothdp.exact.work import spend
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.loss_cells import CellFactory, LossCell
 from smoothdp.noise.offset import Offset
@@ -53,6 +54,7 @@ class EnvelopeCells(CellFactory):
 
     def masses(self, cell: LossCell) -> tuple[Ball, Ball]:
         """Return the masses of a cell under p and under min(q_a, q_b)."""
+        spend(6 * self.offset.law._ball_work)
         ends = [self._logs(cell, cell.low, upper=False), self._logs(cell, cell.high, upper=True)]
         p = abs(self._beyond(ends[0][0]) - self._beyond(ends[1][0]))
         near, far = sorted((ends[0][1], ends[1][1]))
@@ -98,6 +100,7 @@ def _crossing(first: Offset, second: Offset) -> tuple[float, float]:
     """Return floats around ln R, R the radius from which q_a < q_b."""
 
     def gap(v: float) -> Ball:
+        spend(2 * first.law._ball_work)
         at = special.number(v)
         return second.log_q(at) - first.log_q(at)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.exact.work import spend, spend_once
 from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
 from smoothdp.noise.law import NoiseDistribution
 
@@ -19,6 +20,9 @@ FloatArray = NDArray[np.float64]
 _STEP = 0.15
 _FAR = 700.0
 _TABLE_STEP = 0.04
+# In the units of `smoothdp.exact.work`.
+_PER_RULE = 200
+_PER_TABLE = 50_000
 
 
 class Binding(NamedTuple):
@@ -51,14 +55,18 @@ class Loss:
         near = np.concatenate([tail, shift * share, shift + tail])
         far = np.concatenate([tail + shift, shift * rest, tail])
         width = np.concatenate([outer, np.log(shift * share * rest), outer])
+        if isinstance(law, LaplaceLogNormal):
+            spend_once((law, "table"), _PER_TABLE)
         log_density = _fast_density(law)
         log_p = log_density(near)
         log_q = log_density(far * math.exp(-dilation)) - dilation
+        spend(_PER_RULE + near.size // 2)
         self.log_weight = log_p + width + math.log(_STEP)
         self.loss = log_p - log_q
 
     def renyi(self, b: FloatArray) -> FloatArray:
         """Return D_{1+b} for an array of b > 0."""
+        spend(b.size * self.loss.size // 30)
         exponent = b[:, None] * self.loss
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             small = np.exp(self.log_weight) * np.expm1(exponent)

@@ -24,6 +24,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.exact.work import spend
+
 FloatArray = NDArray[np.float64]
 Interval = tuple[float, float]
 Bounds = Callable[[float], tuple[float, float]]
@@ -34,6 +36,8 @@ _MOST_SPLITS = 40
 _FINE = 32
 _UNIT = 2.0**-53
 _WINDOWS = (6, 4)
+# In the units of `smoothdp.exact.work`.
+_PER_CHORD = 60
 
 
 class Curve:
@@ -127,6 +131,7 @@ def chord_proves(
     Their difference rho b^2 + (rho - m) b - c is least at b = (m - rho) / (2 rho) or at an
     end. From (0, 0) on it is b (rho - m) + rho b^2.
     """
+    spend(_PER_CHORD)
     low, k_low = first
     high, k_high = last
     if k_low is None or k_high is None:

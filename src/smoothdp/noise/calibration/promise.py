@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.parameters import float_bounds
+from smoothdp.exact.work import WorkLimitReached
 from smoothdp.noise.calibration.orders import Curve
 from smoothdp.noise.calibration.tails import forward_tail, reverse_tail
 from smoothdp.noise.law import NoiseDistribution
@@ -50,6 +51,8 @@ def divergence_curve(
                 dilation=dilation,
                 direction="reverse" if reverse else "forward",
             )
+        except WorkLimitReached:
+            raise
         except (OutOfReach, ArithmeticError):
             return 0.0, math.inf
 

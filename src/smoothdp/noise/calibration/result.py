@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 from smoothdp.exact.shown import shown
+from smoothdp.exact.work import apart
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import LABELS
 from smoothdp.privacy.guarantee import Guarantee
@@ -37,7 +38,7 @@ class Calibration:
         label: how it is known: "proved", "certified" (in balls) or "numerical".
         relative_gap: (u - s) / s for a value u at which the guarantee is known to fail or
             which is a proved upper bound; inf if there is none.
-        method: "exact" or "paper".
+        method: "exact", "paper" (the theorem as printed) or "closed_form".
         source: where the argument comes from.
         reason: the theorem or the route.
 
@@ -69,8 +70,9 @@ class Calibration:
             raise _false("smoothing and exact_shift as Fractions", f"{self.exact_shift!r}")
         if self.exact_shift <= 0:
             raise _false("exact_shift > 0", f"exact_shift={shown(self.exact_shift)}")
-        # Found once for each target, so a calibration that was just made costs nothing here.
-        claim = proved_claim(self.law, self.guarantee, smoothing, self.method)
+        # Remembered for each target: a calibration that was just made costs nothing here.
+        with apart():
+            claim = proved_claim(self.law, self.guarantee, smoothing, self.method)
         if self.exact_shift > claim.exact_shift:
             raise _false(
                 f"a shift of at most {shown(claim.exact_shift)}, as far as {self.guarantee!r} is "

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 
 from smoothdp.errors import InvalidParameter, SmoothdpError, explain
 from smoothdp.exact.parameters import LogRatio, Parameter, exact_fraction, float_of
 from smoothdp.exact.shown import shown
+from smoothdp.exact.work import remembered
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.table import shipped_shape
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
 from smoothdp.noise.law import NoiseDistribution
@@ -61,7 +62,11 @@ def best_shape(
     return compute_shape(law, guarantee, t) if shipped is None else _member(law, shipped)
 
 
-@lru_cache(maxsize=1024)
+@remembered(
+    MOST_WORK,
+    kept=1024,
+    message=lambda law, guarantee, t: too_much_work(law.__name__, guarantee, shown(t)),
+)
 def compute_shape(
     law: type[NoiseDistribution], guarantee: Guarantee, t: Fraction
 ) -> NoiseDistribution:

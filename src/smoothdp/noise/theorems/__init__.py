@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smoothdp.noise.theorems.closed_form import closed_form_shift
 from smoothdp.noise.theorems.lower_bounds import (
     log_tail_lower_bound,
     tail_lower_bound,
@@ -14,6 +15,7 @@ from smoothdp.noise.theorems.shapes import best_degrees, best_laplace_log_normal
 __all__ = [
     "best_degrees",
     "best_laplace_log_normal_sigma",
+    "closed_form_shift",
     "log_tail_lower_bound",
     "paper_shift",
     "pure_shift",

@@ -34,6 +34,17 @@ def pure_amount(guarantee: Guarantee) -> Amount | None:
     return _root_of_rho(guarantee, " through Proposition 10")
 
 
+def theorem_31_amount(guarantee: Guarantee) -> Amount | None:
+    """Return the x that Theorem 31 of paper 2 may bound: D_a <= min(x, a x^2 / 2).
+
+    As `pure_amount`; beyond rho = 2 it is x = rho, the other side of the minimum.
+    """
+    if isinstance(guarantee, ZCDP | TruncatedCDP) and guarantee.exact_rho > 2:
+        rho = guarantee.exact_rho
+        return Amount(lambda: ball(rho), "")
+    return pure_amount(guarantee)
+
+
 def concentrated_amount(guarantee: Guarantee) -> Amount | None:
     """Return the epsilon for which epsilon^2/2-zCDP implies the guarantee; None if none does.
 

@@ -15,8 +15,8 @@ from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.exact.shown import shown
 from smoothdp.exact.special import Ball
-from smoothdp.noise.theorems.paper import read_smoothing
 from smoothdp.noise.theorems.staircase import staircase_variance
+from smoothdp.noise.theorems.statement import read_smoothing
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee

@@ -21,12 +21,12 @@ from smoothdp.noise.poly_place import PolyPlace
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.noise.student_t import StudentT
 from smoothdp.noise.theorems.endpoints import largest_shift
-from smoothdp.noise.theorems.paper import read_smoothing
 from smoothdp.noise.theorems.pure_generalized_cauchy import generalized_cauchy_supremum
 from smoothdp.noise.theorems.pure_poly_place import poly_place_closed_shift, poly_place_supremum
 from smoothdp.noise.theorems.pure_student_t import student_t_shift
 from smoothdp.noise.theorems.refusals import no_exact_shift, no_room, unbounded_loss
 from smoothdp.noise.theorems.scores import generalized_cauchy_score
+from smoothdp.noise.theorems.statement import read_smoothing
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
 from smoothdp.privacy.profile import read_epsilon
 from smoothdp.sources import Source

@@ -18,6 +18,24 @@ def not_in_the_papers(law: object, guarantee: object, statement: str) -> Invalid
     )
 
 
+def outside_the_theorem(condition: str, law: object) -> InvalidParameter:
+    """The printed theorem is about other shapes."""
+    return InvalidParameter(
+        explain(condition, f"{law!r}", 'Use method="closed_form" or "exact", or another shape')
+    )
+
+
+def false_as_printed(law: object, statement: str, why: str) -> InvalidParameter:
+    """The printed theorem is false, and gives no guarantee."""
+    return InvalidParameter(
+        explain(
+            "a theorem that holds as it is printed",
+            f"{law!r}, about which {statement} is false ({why})",
+            'Use method="closed_form", which has it as it should read, or "exact"',
+        )
+    )
+
+
 def no_room(condition: str, law: object, smoothing: Real, remedy: str) -> InvalidParameter:
     """The dilation alone spends the whole guarantee."""
     return InvalidParameter(

@@ -8,7 +8,7 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_real, sign
 from smoothdp.exact.shown import shown
-from smoothdp.noise.theorems.paper import read_smoothing
+from smoothdp.noise.theorems.statement import read_smoothing
 
 
 def best_degrees(epsilon: Parameter, smoothing: Parameter) -> Fraction:

@@ -1,5 +1,7 @@
 """Papers 2 and 4, sections on noise: what a dilation and a shift cost, as it should read.
 
+`closed_form` makes shifts of these; `paper` those of the theorems as they are printed.
+
 Each statement bounds the loss of Z against e^t' Z + s' for |t'| <= t and |s'| <= s, in both
 directions, by an epsilon: in pure DP, or as epsilon^2/2-zCDP. All but the last two have the
 form epsilon = cost(t) + rate * s, by the triangle inequality of the divergence (Lemma 11 for

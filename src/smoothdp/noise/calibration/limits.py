@@ -1,0 +1,27 @@
+"""How much work a calibration may do, and what is said where it would take more.
+
+The limit is counted (`smoothdp.exact.work`), so a refusal is the same on every machine. The laws
+of the defaults take a tenth of it. What needs more are shapes near the edge of their range (a
+smoothing near sigma sqrt(2 rho), a large sigma of a log-normal law) and guarantees far out (rho
+of 1e-12, or 50), for which another shape or a closed form serves as well.
+"""
+
+from __future__ import annotations
+
+from smoothdp.errors import explain
+
+MOST_WORK = 4_500_000
+"""Units of `smoothdp.exact.work`: some seconds."""
+
+MOST_WORK_OF_A_CURVE = MOST_WORK // 4
+"""For all orders of one pair of laws, of which a certificate needs three, and a cover more."""
+
+
+def too_much_work(law: object, guarantee: object, smoothing: object) -> str:
+    """Return the refusal of a calibration that came to the limit."""
+    return explain(
+        f"a calibration within the work limit of {MOST_WORK:,} units, a few seconds",
+        f"more work than that for {law!r}, {guarantee!r} and smoothing={smoothing}",
+        "Use another law or shape, a smoothing further from the limit, a less extreme guarantee, "
+        'or method="closed_form"',
+    )
