@@ -32,7 +32,7 @@ from smoothdp.noise import (
 )
 from smoothdp.papers.polyplace_figures import deviation_row
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.report.noise_comparison import paper_deviation
+from smoothdp.report.paper_deviations import paper_deviation
 
 DIGITS = 60
 

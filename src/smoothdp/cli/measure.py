@@ -11,6 +11,7 @@ import smoothdp as sd
 from smoothdp.cli.measure_design import describe_model
 from smoothdp.cli.measure_input import read_counts, read_mechanism
 from smoothdp.cli.measure_modes import read_mode
+from smoothdp.cli.measure_output import show_measurement
 from smoothdp.cli.missing import missing_note, missing_option
 from smoothdp.cli.strict import StrictCommand
 
@@ -78,9 +79,7 @@ def measure(
     sample = (sampling_rate, n_draws, sampling, keep_probability)
     if model is not None:
         found = describe_model(
-            model,
-            n_records,
-            epsilon,
+            *(model, n_records, epsilon),
             target_delta=target_delta,
             databases=databases,
             sharpen=sharpen,
@@ -98,12 +97,4 @@ def measure(
         all_named=file is None or universe is not None,
         counts_are="public" if public else "given" if mode == "counts" else "private",
     )
-    note = missing_note(missing)
-    if plot is not None:
-        result.draw(plot)
-        click.echo(f"Picture: {plot}", err=True)
-    if as_json:
-        shown = {**result.to_dict(), "missing": note, "version": sd.__version__}
-        click.echo(json.dumps(shown, indent=2))
-    else:
-        click.echo(result.text() + (f"\n{note}" if note else ""))
+    show_measurement(result, plot=plot, note=missing_note(missing), as_json=as_json)

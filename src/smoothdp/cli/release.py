@@ -62,10 +62,8 @@ def release(
     """Release a statistic of a column with noise scaled to its smooth sensitivity.
 
     Nothing but the noisy value depends on the data. The number of rows and the bounds are
-    public: choose the bounds without looking at the data. The value is clamped to them.
-
-    For a median or quantile the mean of a window of values around it is released, and named beside
-    the value; error bars are about that mean.
+    public: choose the bounds without looking at the data. The value is clamped to them. For a
+    median or quantile it is the mean of a window of values around it, as the words beside it say.
 
     \b
     Examples:

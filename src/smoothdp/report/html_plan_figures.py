@@ -17,7 +17,7 @@ from smoothdp.planning.words import (
     verdict_words,
 )
 from smoothdp.report.html_page import Section
-from smoothdp.report.noise_comparison import least_deviation
+from smoothdp.report.paper_deviations import least_deviation
 from smoothdp.text import percent_text
 
 

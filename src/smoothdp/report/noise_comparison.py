@@ -23,10 +23,10 @@ from smoothdp.noise import (
     UniformLogNormal,
 )
 from smoothdp.noise.calibration import Calibration, best_shape, calibrate
-from smoothdp.noise.theorems import variance_lower_bound
 from smoothdp.plots.canvas import save
 from smoothdp.plots.densities import plot_densities
 from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.report.paper_deviations import least_deviation, paper_deviation
 from smoothdp.text import table
 
 FAMILIES: tuple[type[NoiseDistribution], ...] = (
@@ -41,17 +41,6 @@ FAMILIES: tuple[type[NoiseDistribution], ...] = (
     Gaussian,
 )
 """In the order of the table."""
-_SHAPES = {
-    PolyPlace: (2.001, 3000.0),
-    StudentT: (2.001, 300.0),
-    GeneralizedCauchy: (3.001, 100.0),
-    ArsinhNormal: (0.01, 4.0),
-    # Theorem 22 begins at sqrt(2).
-    UniformLogNormal: (1.4142135624, 4.0),
-    LaplaceLogNormal: (0.01, 4.0),
-}
-_GRID = 60
-_REFINEMENTS = 4
 _MOST_SMOOTHING = 20
 
 
@@ -211,73 +200,6 @@ def noise_table(
         if progress is not None:
             progress(done, len(FAMILIES))
     return NoiseTable(guarantee, t, tuple(rows), least_deviation(guarantee, t))
-
-
-def least_deviation(guarantee: Guarantee, smoothing: Fraction) -> float | None:
-    """Return a standard deviation that no noise goes below, or None where none is known."""
-    try:
-        variance = variance_lower_bound(guarantee, shift=1, smoothing=smoothing)
-    except InvalidParameter:
-        return None
-    return math.sqrt(variance)
-
-
-def paper_deviation(
-    family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction
-) -> float | None:
-    """Return the least standard deviation over shapes by the printed theorems, or None.
-
-    The shape is found to about a relative 1e-6 of the deviation.
-    """
-    if family in _SHAPES:
-        found = _least_over_shapes(family, guarantee, smoothing)
-    elif family.parameters:
-        return None
-    else:
-        found = _deviation_by_paper(family(), guarantee, smoothing)
-    return found if math.isfinite(found) else None
-
-
-def _least_over_shapes(
-    family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction
-) -> float:
-    low, high = _SHAPES[family]
-    best = (math.inf, low)
-    epsilon = guarantee.parameters().get("epsilon")
-    if isinstance(epsilon, Fraction):
-        # PolyPlace's own, which no grid meets.
-        own = epsilon / smoothing
-        best = min(best, (_try_shape(family, own, guarantee, smoothing), float(own)))
-    for _ in range(_REFINEMENTS):
-        ratio = (high / low) ** (1 / _GRID)
-        shapes = [low * ratio**place for place in range(_GRID + 1)]
-        found = [
-            (_try_shape(family, Fraction(f"{shape:.10g}"), guarantee, smoothing), shape)
-            for shape in shapes
-        ]
-        best = min(best, *found)
-        # A step on either side of the best one.
-        low, high = max(low, best[1] / ratio), min(high, best[1] * ratio)
-        if not low < high:
-            break
-    return best[0]
-
-
-def _try_shape(
-    family: type[NoiseDistribution], shape: Fraction, guarantee: Guarantee, smoothing: Fraction
-) -> float:
-    try:
-        law = family(shape)  # type: ignore[call-arg]
-    except SmoothdpError:
-        return math.inf
-    return _deviation_by_paper(law, guarantee, smoothing)
-
-
-def _deviation_by_paper(law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction) -> float:
-    try:
-        return calibrate(law, guarantee, smoothing=smoothing, method="paper").standard_deviation
-    except SmoothdpError:
-        return math.inf
 
 
 def _row(family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction) -> NoiseRow:
