@@ -81,9 +81,12 @@ def leaf(rng: random.Random, relation: Relation) -> Any:
         return random_pair(rng, first).profile(neighbours=relation)
     if kind == "step":
         rate = F(rng.randint(1, 40), 100)
+        # Beside a Gaussian release: few sampled steps without one take seconds each.
+        release = GaussianMechanism(2, neighbours=relation)
         if relation == "add_remove":
-            return SubsampledGaussian(rate, noise_multiplier="0.9")
-        return SubsampledGaussian(rate, noise_multiplier="0.9", sampling="without_replacement")
+            return compose([SubsampledGaussian(rate, noise_multiplier="0.9"), release])
+        step = SubsampledGaussian(rate, noise_multiplier="0.9", sampling="without_replacement")
+        return compose([step, release])
     if kind == "pure":
         return PureDP(epsilon, neighbours=relation)
     if kind == "approx":
