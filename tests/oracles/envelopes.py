@@ -35,9 +35,9 @@ def masses(log_masses: list[float]) -> list[Number]:
     return [mpmath.exp(mpmath.mpf(x)) if x > -math.inf else mpmath.mpf(0) for x in log_masses]
 
 
-def envelope(log_p: list[float], log_q: list[float]) -> Envelope:
+def envelope(log_p: list[float], log_q: list[float], *, digits: int = DIGITS) -> Envelope:
     """Return the law of the larger of both directions."""
-    with mpmath.workdps(DIGITS):
+    with mpmath.workdps(digits):
         return _envelope(log_p, log_q)
 
 
@@ -46,7 +46,7 @@ def _envelope(log_p: list[float], log_q: list[float]) -> Envelope:
     ratios = {a / b for a, b in zip(p, q, strict=True) if a and b}
     mesh = [mpmath.mpf(0)]
     for ratio in sorted(ratios | {1 / ratio for ratio in ratios}):
-        if ratio > mesh[-1] * (1 + mpmath.mpf(10) ** (30 - DIGITS)):
+        if ratio > mesh[-1] * (1 + mpmath.mpf(10) ** (30 - mpmath.mp.dps)):
             mesh.append(ratio)
     end = 2 * mesh[-1] + 1
 
@@ -68,7 +68,7 @@ def _envelope(log_p: list[float], log_q: list[float]) -> Envelope:
     atoms = []
     for (x, _), (before, after) in zip(points[1:], itertools.pairwise(slopes), strict=True):
         # What is left of the last digits is no kink.
-        if after - before > mpmath.mpf(10) ** (40 - DIGITS) * abs(before):
+        if after - before > mpmath.mpf(10) ** (40 - mpmath.mp.dps) * abs(before):
             atoms.append((x * (after - before), x))
     return Envelope(atoms, infinite)
 
@@ -79,9 +79,7 @@ def composed_delta(parts: list[tuple[Envelope, int]], square: Number, epsilon: N
         return _composed_delta(parts, square, epsilon)
 
 
-def _composed_delta(
-    parts: list[tuple[Envelope, int]], square: Number, epsilon: Number
-) -> Number:
+def _composed_delta(parts: list[tuple[Envelope, int]], square: Number, epsilon: Number) -> Number:
     total = [(mpmath.mpf(1), mpmath.mpf(0))]
     log_finite = mpmath.mpf(0)
     for law, count in parts:

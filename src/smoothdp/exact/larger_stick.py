@@ -141,7 +141,8 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
         logs, losses, mass = _rounded(own, extra)
         mass += round_up(lost) + 4 * (len(mesh) + 4) * _TIE
     stick = Stick(np.array(logs), np.array(losses), log_infinite)
-    return Larger(stick, mass, math.nextafter(widest, math.inf))
+    # A difference of floats as close as these is exact, or rounded by half a unit.
+    return Larger(stick, mass, math.nextafter(widest, math.inf) if widest else 0.0)
 
 
 def _placed(stick: Stick, mesh: list[float]) -> list[list[float]]:
