@@ -289,6 +289,65 @@ def test_ties_are_followed_either_way() -> None:
                 assert abs(stick_of(found.stick, mpmath.exp(at), -INF) / truth - 1) < 1e-15
 
 
+def test_the_error_of_a_pair_becomes_slack() -> None:
+    """The true masses lie anywhere within the error of the pair: so does the slack reach."""
+    rng, error, failed = random.Random(23), 1e-6, {"mass": 0, "loss": 0}
+    p, q = np.log([0.2, 0.5, 0.3]), np.log([0.45, 0.25, 0.3])
+    law = symmetrised(*both_directions(Atoms(p, q, error))).upper
+    assert isinstance(law, AtomsLaw)
+
+    def within(truth: Any, at: float, slack: Slack) -> bool:
+        factor = mpmath.exp(mpmath.mpf(slack.mass))
+        above = stick_of(law, mpmath.exp(at - slack.loss), -INF) * factor
+        below = stick_of(law, mpmath.exp(at + slack.loss), -INF) / factor
+        return bool(below <= truth <= above)
+
+    with mpmath.workdps(40):
+        for _ in range(60):
+            moved = [
+                masses([value + rng.choice([-1, 1]) * error for value in side.tolist()])
+                for side in (p, q)
+            ]
+            for at in (-600.0, float(p[1] - q[1]) - 1e-7, float(p[1] - q[1]) + 1e-6, 0.1):
+                growth = mpmath.exp(mpmath.mpf(at))
+                truth = max(hockey(*moved, growth), hockey(*moved[::-1], growth))
+                assert within(truth, at, law.slack)
+                failed["mass"] += not within(truth, at, law.slack._replace(mass=1e-15))
+                failed["loss"] += not within(truth, at, law.slack._replace(loss=1e-15))
+    assert failed["mass"] > 10
+    assert failed["loss"] > 10
+
+
+def test_the_bounds_of_mass_at_infinity_are_needed() -> None:
+    rng, needed = random.Random(29), 0
+    with mpmath.workdps(50):
+        for _ in range(60):
+            parts = [-rng.choice([3.0, 30.0, 300.0]) * rng.random() - 2.0 for _ in range(5)]
+            p = np.array([*parts, math.log(0.5)])
+            q = np.array([-INF] * len(parts) + [0.0])
+            infinite = both_directions(Atoms(p, q, 0.0))[0].log_infinite
+            truth = mpmath.fsum(masses(parts))
+            assert inside(infinite, truth)
+            middle = 0.5 * (infinite.lower + infinite.upper)
+            needed += not inside(LogBounds(middle, middle), truth)
+    assert needed > 20
+
+
+def test_the_rounding_of_joined_masses_is_needed() -> None:
+    """Equal losses: what is joined is a sum, right within the error and no better."""
+    rng, needed = random.Random(31), 0
+    with mpmath.workdps(50):
+        for _ in range(60):
+            logs_of = np.array([-rng.uniform(1, 6) for _ in range(9)])
+            joined = Atoms(logs_of, logs_of, 0.0).joined()
+            assert joined.log_p.size == 1
+            exact = mpmath.log(mpmath.fsum(masses(logs_of.tolist())))
+            slip = abs(exact - mpmath.mpf(float(joined.log_p[0])))
+            assert slip <= joined.error
+            needed += slip > 0
+    assert needed > 20
+
+
 # ---- atoms that are joined --------------------------------------------------------------------
 
 
