@@ -381,27 +381,38 @@ def test_the_error_of_joined_atoms_is_needed(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_capped_laws_are_above_by_no_more_than_stated(seed: int) -> None:
+    """All losses above epsilon = 0: then what is lost is the bound itself, to first order."""
     rng = random.Random(seed)
-    size = rng.randint(2, 5)
-    losses = np.array(sorted(rng.uniform(-2, 9) for _ in range(size)))
-    law = AtomsLaw(np.log(np.array([rng.random() for _ in losses]) / size), losses)
-    count, cap = rng.randint(1, 3), rng.uniform(1, 6)
-    found = Product.of([(law, count)]).capped(cap)
-    if found is None:
-        assert losses.max() <= cap
-        return
+    losses = np.array([*sorted(rng.uniform(0.005, 0.03) for _ in range(3)), rng.uniform(5, 8), 9])
+    weights = np.array([rng.random() + 0.1 for _ in range(3)] + [rng.random() * 1e-2] * 2)
+    law = AtomsLaw(np.log(weights / weights.sum()), losses)
+    count = rng.randint(2, 3)
+    found = Product.of([(law, count)]).capped(4.0)
+    assert found is not None
     product, log_lost = found
     near = product.parts[0][0]
     assert isinstance(near, AtomsLaw)
-    assert near.largest <= cap
+    assert near.largest <= 4
     with mpmath.workdps(40):
-        for epsilon in (0.0, 0.7, 4.0):
+        for epsilon in (0.0, 0.7, 4.5):
             whole = enumerated(law, count, -INF, epsilon)
             above = enumerated(near, count, near.infinite.upper, epsilon)
             lost = mpmath.exp(mpmath.mpf(log_lost) + epsilon)
-            assert whole <= above <= whole + lost * mpmath.exp(count)
-            # The bound is one of Q-mass: a hundredth of it would not do.
-            assert epsilon < 1 or above > whole
+            assert whole <= above <= whole + lost
+            assert epsilon > 0 or above > whole + 0.9 * lost
+    assert Product.of([(law, count)]).capped(9.5) is None
+
+
+def test_what_a_cap_adds_is_taken_off_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a cap close to epsilon, where it matters, the bracket holds all the same."""
+    pair = logs(0.02, 0.5, 0.48), logs(0.001, 0.6, 0.399)
+    items = [(Pair(*pair), 2), GaussianDP("0.4")]
+    parts = [(envelope(*pair), 2)]
+    usual = compose(items).delta_bounds("0.4")
+    monkeypatch.setattr("smoothdp.privacy.composition.solver._BEYOND", 0.5)
+    bounds = compose(items).accountant.log_bounds(exact_real("0.4", name="epsilon"))
+    assert inside(bounds, composed_delta(parts, mpmath.mpf("0.4") ** 2, mpmath.mpf("0.4")))
+    assert width(bounds) > 10 * (usual[1] - usual[0])
 
 
 def enumerated(law: AtomsLaw, count: int, log_infinite: float, epsilon: float) -> Any:
