@@ -310,7 +310,7 @@ def test_the_error_of_a_pair_becomes_slack() -> None:
             ]
             for at in (-600.0, float(p[1] - q[1]) - 1e-7, float(p[1] - q[1]) + 1e-6, 0.1):
                 growth = mpmath.exp(mpmath.mpf(at))
-                truth = max(hockey(*moved, growth), hockey(*moved[::-1], growth))
+                truth = max(hockey(moved[0], moved[1], growth), hockey(moved[1], moved[0], growth))
                 assert within(truth, at, law.slack)
                 failed["mass"] += not within(truth, at, law.slack._replace(mass=1e-15))
                 failed["loss"] += not within(truth, at, law.slack._replace(loss=1e-15))

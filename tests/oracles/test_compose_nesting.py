@@ -36,7 +36,7 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.privacy import PrivacyProfile
 from smoothdp.privacy.composition import ComposedProfile
 from smoothdp.privacy.composition.parallel import compose_parallel, replace_one_parallel
-from smoothdp.privacy.pair import First
+from smoothdp.privacy.first import First
 from smoothdp.privacy.profile import FunctionProfile
 
 F = Fraction

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
-from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +14,7 @@ from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
 from smoothdp.privacy.atoms import Atoms
+from smoothdp.privacy.first import UNSAID, First, Unsaid, other_first, read_first
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.tradeoff import TradeoffFunction
@@ -24,21 +23,6 @@ FloatArray = NDArray[np.float64]
 # Beyond this order the divergence of order inf is as good, and not below.
 _LARGEST_ORDER = 1e12
 _NEARLY_ONE = 0.5
-
-First = Literal["with_record", "without_record"]
-"""Which of two neighbouring databases the first law belongs to, if one has a record more."""
-
-
-class _Unsaid(Enum):
-    """No neighbours named: those that the pair itself speaks of."""
-
-    UNSAID = "as the pair says"
-
-    def __repr__(self) -> str:
-        return self.value
-
-
-_UNSAID: Final = _Unsaid.UNSAID
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -108,7 +92,7 @@ class Pair:
         object.__setattr__(self, "log_p", p)
         object.__setattr__(self, "log_q", q)
         object.__setattr__(self, "error", slip)
-        object.__setattr__(self, "first", _read_first(first))
+        object.__setattr__(self, "first", read_first(first))
 
     @property
     def atoms(self) -> Atoms:
@@ -182,7 +166,7 @@ class Pair:
 
     def reverse(self) -> Pair:
         """Return the other direction: q over p, which ``first`` follows."""
-        return Pair(self.log_q, self.log_p, error=self.error, first=_other(self.first))
+        return Pair(self.log_q, self.log_p, error=self.error, first=other_first(self.first))
 
     def compose(self, other: Pair) -> Pair:
         """Return the pair of the product laws: both outputs are seen.
@@ -228,7 +212,7 @@ class Pair:
             power = power.compose(power)
 
     def profile(
-        self, *, neighbours: Neighbours | str | _Unsaid = _UNSAID, first: First | None = None
+        self, *, neighbours: Neighbours | str | Unsaid = UNSAID, first: First | None = None
     ) -> PrivacyProfile:
         """Return the privacy profile: the worse of both directions.
 
@@ -247,7 +231,7 @@ class Pair:
         >>> said.delta(1) == pair.profile().delta(1)
         True
         """
-        said = _read_first(first)
+        said = read_first(first)
         if said is not None and self.first not in (None, said):
             raise InvalidParameter(
                 explain(
@@ -257,7 +241,7 @@ class Pair:
                 )
             )
         said = said or self.first
-        if isinstance(neighbours, _Unsaid):
+        if isinstance(neighbours, Unsaid):
             about = Neighbours.ADD_REMOVE if said else Neighbours.REPLACE_ONE
         else:
             about = read_neighbours(neighbours)
@@ -299,20 +283,3 @@ def _read_order(order: Parameter) -> float:
     if exact < 1:
         raise InvalidParameter(explain("order >= 1", f"order={order}", "Raise the order"))
     return real_bounds(exact).upper
-
-
-def _read_first(first: object) -> First | None:
-    for known in get_args(First):
-        if isinstance(first, str) and first == known:
-            return known  # type: ignore[no-any-return]
-    if first is None:
-        return None
-    raise InvalidParameter(
-        explain('first "with_record" or "without_record"', f"first={first!r}", "Or leave it out")
-    )
-
-
-def _other(first: First | None) -> First | None:
-    if first is None:
-        return None
-    return "without_record" if first == "with_record" else "with_record"

@@ -15,11 +15,12 @@ from smoothdp.privacy.composition.guarantee_laws import guarantee_laws
 from smoothdp.privacy.composition.laws import HasLossLaws, LossBracket, LossLaws, known
 from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure
+from smoothdp.privacy.first import First
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.neighbours import Neighbours, require_same
-from smoothdp.privacy.pair import First, Pair, PairProfile
+from smoothdp.privacy.pair import Pair, PairProfile
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
 from smoothdp.privacy.smoothed import SmoothedDP
 from smoothdp.privacy.standard import ApproxDP, PureDP
