@@ -96,6 +96,5 @@ def collect(
     if plot is not None:
         found.draw(plot)
         click.echo(f"Picture: {plot}", err=True)
-    show_collection(
-        found, what=what, n_users=n_users, level=confidence, bins=shared, as_json=as_json
-    )
+    wanted: dict[str, Any] = {"level": confidence, "bins": shared, "as_json": as_json}
+    show_collection(found, what=what, n_users=n_users, **wanted)

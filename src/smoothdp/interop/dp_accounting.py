@@ -72,12 +72,12 @@ class ImportedLosses:
         first, second = directed_law(self.forward), directed_law(self.backward)
         if self.forward is self.backward:
             return LossLaws(self.neighbours, LossBracket(first, None))
-        both = symmetrised(first, second)
-        return LossLaws(
-            self.neighbours,
-            LossBracket(both.upper, None),
-            (LossBracket(first, None), LossBracket(second, None)),
-        )
+        whole = LossBracket(symmetrised(first, second).upper, None)
+        if self.neighbours is Neighbours.REPLACE_ONE:
+            # It may be of a sampled mechanism, which has no common orientation there.
+            return LossLaws(self.neighbours, whole)
+        ways = LossBracket(first, None), LossBracket(second, None)
+        return LossLaws(self.neighbours, whole, ways)
 
 
 def from_dp_accounting(pld: Any, *, neighbours: Neighbours | str) -> ImportedLosses:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, explain
 from smoothdp.exact.arrays import float_array
 from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
 from smoothdp.privacy.atoms import Atoms
-from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.first import UNSAID, First, Unsaid, other_first, read_first
+from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.tradeoff import TradeoffFunction
 
@@ -31,13 +32,21 @@ class Pair:
     Each log-probability is taken as exact; composition carries the rounding of what it
     computes in ``error``, an absolute bound in every log-probability.
 
+    If one of the two neighbouring databases has a record more, it matters in compositions
+    which: removing the record then points the same way in all items. Say it with ``first``. A
+    pair that does not say it is composed in both directions there: never too little.
+
     Args:
         log_p, log_q: arrays of one length; -inf where there is no mass. Each law sums to 1
             within 1e-9.
+        first: "with_record" if p is the law of the output on the database that has the
+            record, "without_record" if q is. None (default): not said, or the databases have
+            equally many records.
 
     Raises:
         InvalidData: arrays of different shapes or of no numbers, nan, positive logarithms, wrong
             sums; an error that is negative or not finite.
+        InvalidParameter: another ``first``.
 
     >>> pair = Pair(np.log([0.75, 0.25]), np.log([0.25, 0.75]))
     >>> round(pair.delta(0), 12)
@@ -47,8 +56,16 @@ class Pair:
     log_p: FloatArray
     log_q: FloatArray
     error: float
+    first: First | None
 
-    def __init__(self, log_p: ArrayLike, log_q: ArrayLike, *, error: float = 0.0) -> None:
+    def __init__(
+        self,
+        log_p: ArrayLike,
+        log_q: ArrayLike,
+        *,
+        error: float = 0.0,
+        first: First | None = None,
+    ) -> None:
         p, q = float_array(log_p, name="log_p"), float_array(log_q, name="log_q")
         if p.ndim != 1 or p.shape != q.shape or p.size == 0:
             raise InvalidData(
@@ -75,6 +92,7 @@ class Pair:
         object.__setattr__(self, "log_p", p)
         object.__setattr__(self, "log_q", q)
         object.__setattr__(self, "error", slip)
+        object.__setattr__(self, "first", read_first(first))
 
     @property
     def atoms(self) -> Atoms:
@@ -147,22 +165,38 @@ class Pair:
         return TradeoffFunction.from_atoms(self.atoms)
 
     def reverse(self) -> Pair:
-        """Return the other direction: q over p."""
-        return Pair(self.log_q, self.log_p, error=self.error)
+        """Return the other direction: q over p, which ``first`` follows."""
+        return Pair(self.log_q, self.log_p, error=self.error, first=other_first(self.first))
 
     def compose(self, other: Pair) -> Pair:
         """Return the pair of the product laws: both outputs are seen.
 
-        Both pairs must point the same way for the same neighbours (see `compose`).
+        Both pairs must point the same way for the same neighbours (see `compose`). The
+        product says which database has the record if both do.
 
         Raises:
+            IncompatibleClaims: one pair begins with the database that has the record, the
+                other with the one that has not.
             OutOfReach: more than 5e6 atoms.
+
+        >>> pair = Pair(np.log([0.75, 0.25]), np.log([0.5, 0.5]), first="with_record")
+        >>> pair.compose(pair).first, pair.reverse().first
+        ('with_record', 'without_record')
         """
-        return Pair._of(self.atoms.times(other.atoms))
+        if None not in (self.first, other.first) and self.first != other.first:
+            raise IncompatibleClaims(
+                explain(
+                    "pairs whose first laws belong to the same of two neighbours",
+                    f"first={self.first!r} and first={other.first!r}",
+                    "Reverse one of them: other.reverse()",
+                )
+            )
+        both = self.first if self.first == other.first else None
+        return Pair._of(self.atoms.times(other.atoms), both)
 
     @classmethod
-    def _of(cls, atoms: Atoms) -> Pair:
-        return cls(atoms.log_p, atoms.log_q, error=atoms.error)
+    def _of(cls, atoms: Atoms, first: First | None = None) -> Pair:
+        return cls(atoms.log_p, atoms.log_q, error=atoms.error, first=first)
 
     def self_compose(self, k: int) -> Pair:
         """Return the k-fold product, k >= 1, by repeated squaring."""
@@ -177,9 +211,49 @@ class Pair:
                 return result if result is not None else self
             power = power.compose(power)
 
-    def profile(self, *, neighbours: Neighbours = Neighbours.REPLACE_ONE) -> PrivacyProfile:
-        """Return the privacy profile: the worse of both directions."""
-        return PairProfile(self, self.reverse(), neighbours)
+    def profile(
+        self, *, neighbours: Neighbours | str | Unsaid = UNSAID, first: First | None = None
+    ) -> PrivacyProfile:
+        """Return the privacy profile: the worse of both directions.
+
+        Args:
+            neighbours: "replace_one" or "add_remove". By default "add_remove" if the pair
+                says which law has the record, else "replace_one".
+            first: as in the constructor, for a pair that does not say it; None (default): as
+                the pair says.
+
+        Raises:
+            InvalidParameter: other neighbours; a ``first`` that is none, that contradicts the
+                pair, or under replace_one, where neither database has a record more.
+
+        >>> pair = Pair(np.log([0.01, 0.99]), np.log([0.1, 0.9]))
+        >>> said = pair.profile(neighbours="add_remove", first="with_record")
+        >>> said.delta(1) == pair.profile().delta(1)
+        True
+        """
+        said = read_first(first)
+        if said is not None and self.first not in (None, said):
+            raise InvalidParameter(
+                explain(
+                    f"first={self.first!r}, as the pair says",
+                    f"first={first!r}",
+                    "Leave it out, or reverse the pair",
+                )
+            )
+        said = said or self.first
+        if isinstance(neighbours, Unsaid):
+            about = Neighbours.ADD_REMOVE if said else Neighbours.REPLACE_ONE
+        else:
+            about = read_neighbours(neighbours)
+        if said and about is Neighbours.REPLACE_ONE:
+            raise InvalidParameter(
+                explain(
+                    "neighbours of which one has a record more, for a pair that says which",
+                    f"neighbours={about.value!r} and first={said!r}",
+                    'Name neighbours="add_remove", or leave first out',
+                )
+            )
+        return PairProfile(self, self.reverse(), about, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +263,7 @@ class PairProfile(PrivacyProfile):
     forward: Pair
     backward: Pair
     about: Neighbours
+    first: First | None = None
 
     @property
     def neighbours(self) -> Neighbours:

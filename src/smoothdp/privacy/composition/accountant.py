@@ -15,7 +15,7 @@ from smoothdp.exact.parameters import Real
 from smoothdp.privacy.composition.contour import Progress
 from smoothdp.privacy.composition.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.privacy.composition.items import Item, is_concentrated
-from smoothdp.privacy.composition.laws import GaussianLaw, LossBracket, LossLaw, LossLaws
+from smoothdp.privacy.composition.laws import GaussianLaw, LossBracket, LossLaw
 from smoothdp.privacy.composition.product import Product
 from smoothdp.privacy.composition.solver import Solver
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
@@ -25,10 +25,17 @@ from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.smoothed import SmoothedDP
 
 Orientation = Literal["common", "any"] | None
-"""None: "common" under add_remove neighbours and "any" else."""
+"""None: "common" where one of two neighbours has a record more, and "any" else."""
 # ln of the delta down to which a grid pair is good.
 _DEPTHS = (-60.0, -200.0, -800.0, -3200.0)
 _GRID_TOLERANCE = 1e-3
+
+
+def is_aligned(orientation: Orientation, neighbours: Neighbours) -> bool:
+    """Return whether items of these neighbours are composed in a common orientation."""
+    if orientation is None:
+        return neighbours is Neighbours.ADD_REMOVE
+    return orientation == "common"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +69,16 @@ class Accountant:
     def neighbours(self) -> Neighbours:
         """The neighbour relation of all items."""
         return self.items[0][0].neighbours
+
+    @property
+    def aligned(self) -> bool:
+        """Whether one and the same of two neighbours comes first in all items that say so."""
+        return is_aligned(self.orientation, self.neighbours)
+
+    @property
+    def two_ways(self) -> bool:
+        """Whether delta is the larger one of two products, one for each common orientation."""
+        return self.aligned and any(item.directions for item, _ in self.parts)
 
     @property
     def single(self) -> PrivacyProfile | None:
@@ -139,29 +156,24 @@ class Accountant:
     def sides(self, level: int) -> list[Side]:
         """Return the solvers at a depth level: one, or one for each common orientation."""
         if level not in self._sides:
-            brackets = [self._brackets(item, place, level) for place, (item, _) in self._numbered()]
-            aligned = self.orientation == "common" or (
-                self.orientation is None and self.neighbours is Neighbours.ADD_REMOVE
-            )
-            if aligned and any(laws.directions for laws in brackets):
+            brackets = [
+                self._whole(item, place, level) for place, (item, _) in enumerate(self.parts)
+            ]
+            choices = [brackets]
+            if self.two_ways:
                 choices = [
                     [
-                        laws.directions[way] if laws.directions else laws.symmetrised
-                        for laws in brackets
+                        item.directions[way] if item.directions else whole
+                        for (item, _), whole in zip(self.parts, brackets, strict=True)
                     ]
                     for way in (0, 1)
                 ]
-            else:
-                choices = [[laws.symmetrised for laws in brackets]]
             self._sides[level] = [self._side(choice) for choice in choices]
         return self._sides[level]
 
-    def _numbered(self) -> list[tuple[int, tuple[Item, int]]]:
-        return list(enumerate(self.parts))
-
-    def _brackets(self, item: Item, place: int, level: int) -> LossLaws:
+    def _whole(self, item: Item, place: int, level: int) -> LossBracket:
         if item.laws is not None:
-            return item.laws
+            return item.laws.symmetrised
         key = place, level
         if key not in self._grids:
             tolerance = max(self.tolerance, _GRID_TOLERANCE)
@@ -176,7 +188,7 @@ class Accountant:
                 # The Gaussian mechanism with the same rho meets the claim.
                 found = LossBracket(found.upper, GaussianLaw(2 * item.given.exact_rho))
             self._grids[key] = found
-        return LossLaws(item.neighbours, self._grids[key])
+        return self._grids[key]
 
     def _side(self, brackets: list[LossBracket]) -> Side:
         counts = [count for _, count in self.parts]
@@ -202,7 +214,7 @@ class Accountant:
 
 def _merge_concentrated(items: Sequence[tuple[Item, int]]) -> list[tuple[Item, int]]:
     """Merge equal objects, and all claims in Renyi divergences into one, whose rho is the sum."""
-    merged: dict[int, tuple[Item, int]] = {}
+    merged: dict[tuple[int, bool], tuple[Item, int]] = {}
     rho, order, about = Fraction(0), None, None
     for item, count in items:
         given = item.given
@@ -212,8 +224,8 @@ def _merge_concentrated(items: Sequence[tuple[Item, int]]) -> list[tuple[Item, i
             if isinstance(given, TruncatedCDP):
                 order = given.exact_omega if order is None else min(order, given.exact_omega)
         else:
-            first, before = merged.get(id(given), (item, 0))
-            merged[id(given)] = first, before + count
+            first, before = merged.get(item.key, (item, 0))
+            merged[item.key] = first, before + count
     result = list(merged.values())
     if about is not None:
         claim = (

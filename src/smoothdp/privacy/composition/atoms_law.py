@@ -11,10 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.contour_balls import BallTransform, two_point_transform
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logspace import (
+    LIBM_ERROR,
+    LOG_ZERO,
+    UNIT_ROUNDOFF,
+    LogBounds,
+    log_sum_lower,
+    log_sum_upper,
+)
 from smoothdp.exact.oscillation import oscillating_sums
 from smoothdp.exact.parameters import Real
-from smoothdp.privacy.composition.laws import EXACT, LossLaw, Moments, Slack, TiltedSums
+from smoothdp.privacy.composition.laws import EXACT, Capped, LossLaw, Moments, Slack, TiltedSums
 
 FloatArray = NDArray[np.float64]
 
@@ -97,6 +104,20 @@ class AtomsLaw(LossLaw):
     def cost(self, tilt: float, *, last: float, budget: float) -> int:
         del last
         return int(np.count_nonzero(self._kept(self._tilted(tilt)[0], budget)))
+
+    def capped(self, loss: float) -> Capped | None:
+        far = self.losses > loss
+        if not far.any():
+            return None
+        masses, losses = self.log_masses[far], self.losses[far]
+        lower, upper = self.infinite
+        log_lost = -math.inf
+        for log_mass, at in zip(masses.tolist(), losses.tolist(), strict=True):
+            lower, upper = log_sum_lower(lower, log_mass), log_sum_upper(upper, log_mass)
+            log_lost = log_sum_upper(log_lost, math.nextafter(log_mass - at, math.inf))
+        infinite = LogBounds(min(0.0, lower), min(0.0, upper))
+        law = AtomsLaw(self.log_masses[~far], self.losses[~far], infinite, self.distance)
+        return Capped(law, log_lost)
 
     def transform(self, tilt: float, *, step: float, count: int, budget: float) -> TiltedSums:
         weights, moments, weight_error = self._tilted(tilt)

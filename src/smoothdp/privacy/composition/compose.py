@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction
-from smoothdp.privacy.composition.accountant import Accountant
+from smoothdp.privacy.composition.accountant import Accountant, is_aligned
 from smoothdp.privacy.composition.composed_profile import ComposedProfile
 from smoothdp.privacy.composition.contour import Progress
 from smoothdp.privacy.composition.items import common_model, read_items
+from smoothdp.privacy.composition.opening import opened
 
 # What the contour aims at where nothing is asked for, and the finest that can be asked for.
 _AIM = 1e-5
@@ -35,16 +36,23 @@ def compose(
     Wang 2022, Theorem 10). This is no filter: guarantees that are themselves chosen by
     looking at outputs need a `Ledger`. Smoothed claims (`SmoothedDP`) must not adapt at all.
 
+    A composition among the items counts as its own items do, in the way it was made of them:
+    the result lies nowhere below it.
+
     Args:
         items: guarantees, mechanisms and anything else with ``.profile()``, profiles,
             pairs, trade-off functions; or (item, count) with a count >= 1.
         tolerance: relative width of the bracket of delta that is asked for, in
             [1e-12, 1); None (default): as narrow as is quick.
-        orientation: "common" if one and the same of two neighbours x, x' comes first in all
-            items that have a direction (`Pair`, subsampled mechanisms), such as all attributes
-            of one person moving the same way. It is not so for releases whose worst cases may
-            point different ways, hence None (default): every item in both directions. Under
-            add_remove neighbours it is so by construction and is always used.
+        orientation: for replace_one neighbours. "common" if the first law of every `Pair` and
+            trade-off function belongs to one and the same of two neighbours x, x', such as
+            all attributes of one person moving the same way. It is not so for releases whose
+            worst cases may point different ways, nor for mechanisms on a random sample of the
+            records, which may lose in both directions at once: these are never oriented.
+            None (default): every item in both directions. Under add_remove neighbours the
+            orientation is common among the items that say which of their laws belongs to the
+            database with the record (``Pair(..., first=)``, subsampled mechanisms); it is
+            always used there, and all others count in both directions.
         progress: called with (parts done, parts in all) in long sums.
 
     Raises:
@@ -73,7 +81,8 @@ def compose(
                 explain("1e-12 <= tolerance < 1", f"tolerance={tolerance}", "Leave it out")
             )
     read = read_items(items)
-    model = common_model(read)
+    parts = opened(read, aligned=is_aligned(orientation, read[0][0].neighbours))
+    model = common_model(parts)
     aim = _AIM if asked is None else float(asked)
-    accountant = Accountant(read, orientation, aim, progress, patient=asked is not None)
+    accountant = Accountant(parts, orientation, aim, progress, patient=asked is not None)
     return ComposedProfile(accountant, asked, model)

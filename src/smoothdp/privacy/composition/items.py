@@ -12,9 +12,10 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.parameters import exact_int
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.guarantee_laws import guarantee_laws
-from smoothdp.privacy.composition.laws import HasLossLaws, LossLaws, known
+from smoothdp.privacy.composition.laws import HasLossLaws, LossBracket, LossLaws, known
 from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure
+from smoothdp.privacy.first import First
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.model import DataModel
@@ -28,10 +29,18 @@ from smoothdp.privacy.tradeoff import TradeoffFunction
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One thing that is composed, with what is known of it."""
+    """One thing that is composed, with what is known of it.
+
+    Attributes:
+        given: what was handed over.
+        profile: its privacy profile.
+        closed: it comes out of a composition that was made of symmetrised items, so its
+            directions are not read again.
+    """
 
     given: Any
     profile: PrivacyProfile
+    closed: bool = False
 
     @property
     def neighbours(self) -> Neighbours:
@@ -49,12 +58,22 @@ class Item:
         if isinstance(given, HasLossLaws):
             return given.loss_laws()
         if isinstance(given, Pair):
-            return pair_laws(given.atoms, self.neighbours)
+            return pair_laws(given.atoms, self.neighbours, given.first)
         if isinstance(given, PairProfile):
-            return pair_laws(given.forward.atoms, self.neighbours)
+            return pair_laws(given.forward.atoms, self.neighbours, given.first)
         if isinstance(given, TradeoffFunction):
-            return pair_laws(given.segments, self.neighbours)
+            return pair_laws(given.segments, self.neighbours, None)
         return None
+
+    @property
+    def directions(self) -> tuple[LossBracket, LossBracket] | tuple[()]:
+        """Its laws in the orientation that items share, if it may be read in one."""
+        return () if self.closed or self.laws is None else self.laws.directions
+
+    @property
+    def key(self) -> tuple[int, bool]:
+        """What is equal for items that are one and the same, used in the same way."""
+        return id(self.given), self.closed
 
     @property
     def rho(self) -> Fraction | None:
@@ -69,21 +88,25 @@ class Item:
         return None
 
 
-def pair_laws(atoms: Atoms, neighbours: Neighbours) -> LossLaws:
-    """Return the laws of a finite pair, of both directions and symmetrised."""
+def pair_laws(atoms: Atoms, neighbours: Neighbours, first: First | None) -> LossLaws:
+    """Return the laws of a finite pair, symmetrised, and of both directions where they can share
+    an orientation with others: not if one database has a record more and nobody says which.
+    """
     forward, backward = both_directions(atoms)
-    return LossLaws(neighbours, symmetrised(forward, backward), (known(forward), known(backward)))
+    whole = symmetrised(forward, backward)
+    if neighbours is not Neighbours.REPLACE_ONE and first is None:
+        return LossLaws(neighbours, whole)
+    ways = (known(forward), known(backward))
+    return LossLaws(neighbours, whole, ways if first != "without_record" else ways[::-1])
 
 
 def read_items(items: object) -> list[tuple[Item, int]]:
-    """Return the items with their counts, or raise what is wrong with them."""
+    """Return the items with their counts as they were given, or raise what is wrong with them."""
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise _no_list(items)
     found: list[tuple[Item, int]] = []
     for place, entry in enumerate(items, start=1):
-        item, count = _read_one(entry, place)
-        inner = _inner_items(item)
-        found += [(part, count * times) for part, times in inner] if inner else [(item, count)]
+        found.append(_read_one(entry, place))
     if not found:
         raise _no_list("an empty list")
     first = found[0][0]
@@ -104,17 +127,9 @@ def _read_one(entry: object, place: int) -> tuple[Item, int]:
     profile = _profile_of(given, place)
     # The profile of a claim is as good as the claim.
     owner = getattr(given.bounds, "__self__", None) if isinstance(given, FunctionProfile) else None
-    if isinstance(owner, Guarantee | HasLossLaws):
+    if isinstance(owner, Guarantee | HasLossLaws) and _profile_of(owner, place) == given:
         given = owner
     return Item(given, profile), count
-
-
-def _inner_items(item: Item) -> list[tuple[Item, int]]:
-    """Return the items of a composition that is itself an item, symmetrised one by one."""
-    accountant = getattr(item.given, "accountant", None)
-    if accountant is None or accountant.orientation is not None:
-        return []
-    return list(accountant.items)
 
 
 def _profile_of(given: object, place: int) -> PrivacyProfile:

@@ -120,6 +120,12 @@ class LossLaw(ABC):
         del loss
         return None
 
+    def capped(self, loss: float) -> Capped | None:
+        """Return the law with all losses beyond a point made infinite; None if there are none,
+        or where that is of no use."""
+        del loss
+        return None
+
     def decay(self, tilt: float, last: float) -> float:
         """Return a bound of |psi(t)| at every t >= last > 0: none by default."""
         del tilt, last
@@ -133,6 +139,14 @@ class Split(NamedTuple):
     head: LossLaw
     tail: LossLaw
     log_mass: float
+
+
+class Capped(NamedTuple):
+    """A law above another: its large losses are infinite. A float not below ln of the mass
+    under Q that this leaves out."""
+
+    law: LossLaw
+    log_lost: float
 
 
 @dataclass(frozen=True)
@@ -163,7 +177,9 @@ class LossLaws:
         symmetrised: the laws of the pointwise larger of both directions' D.
         directions: the laws of the two directions one by one, in an order that all items
             share (first: the database that has the record, or x, against the other), if they
-            differ and are known; else empty.
+            differ and are known; else empty. Empty, too, for whatever replaces one record and
+            works on a random sample of them: it may lose in both directions at once, so the
+            two products are no bound: exactly, .2225 for a truth of .3575.
     """
 
     neighbours: Neighbours

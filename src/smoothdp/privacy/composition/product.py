@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, log_sum_upper
 from smoothdp.privacy.composition.infinite import log_any_infinite
 from smoothdp.privacy.composition.laws import (
     GaussianLaw,
@@ -22,6 +22,8 @@ from smoothdp.privacy.composition.laws import (
 _LARGEST_TILT = 1e9
 _LEAST_TILT = 1e-9
 _MOST_CACHED = 1024
+# Laws are normalised to within this, and more.
+_NORMALISED = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,26 @@ class Product:
     def log_infinite(self) -> LogBounds:
         """Bounds of ln P(some loss is inf)."""
         return log_any_infinite([(law.log_infinite, count) for law, count in self.parts])
+
+    def capped(self, loss: float) -> tuple[Product, float] | None:
+        """Return the product with the losses of its laws beyond a point made infinite, and a
+        float not below ln of what that adds to E_Q[...]: delta(e) is above the true one by at
+        most e^e times it. None if there are no such losses.
+
+        An atom of masses p and q counts (p - E q), and p once it is infinite: its E q, times
+        what the other laws have of mass under Q, 1 but for rounding.
+        """
+        log_lost, n_laws = -math.inf, 0
+        found: list[tuple[LossLaw | GaussianLaw, int]] = [(GaussianLaw(self.gaussian), 1)]
+        for law, count in self.parts:
+            capped = law.capped(loss)
+            found.append((law if capped is None else capped.law, count))
+            n_laws += count
+            if capped is not None:
+                log_lost = log_sum_upper(log_lost, capped.log_lost + math.log(count) + 1e-12)
+        if log_lost == -math.inf:
+            return None
+        return Product.of(found), log_lost + _NORMALISED * n_laws
 
     @cached_property
     def slack(self) -> Slack:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
 from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.gaussian_square import log_gaussian_square_excess
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds, log_sum_lower, log_sum_upper
+from smoothdp.exact.logspace import (
+    LOG_ZERO,
+    LogBounds,
+    log_difference_lower,
+    log_sum_lower,
+    log_sum_upper,
+)
 from smoothdp.exact.parameters import Real
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.ball_route import ball_bounds
@@ -21,6 +27,7 @@ from smoothdp.privacy.composition.product import Product
 
 # Brackets up to this wide are not worth another look.
 _NARROW = 1e-6
+_BEYOND = 120.0
 
 
 @dataclass(eq=False)
@@ -32,6 +39,7 @@ class Solver:
     progress: Progress | None = None
     patient: bool = True
     handed_over: bool = False
+    _caps: dict[float, tuple[Solver, float] | None] = field(default_factory=dict, repr=False)
 
     @cached_property
     def atoms(self) -> Atoms | None:
@@ -71,12 +79,7 @@ class Solver:
         if slack.loss:
             low, high = math.nextafter(low - slack.loss, -math.inf), high + slack.loss
             high = math.nextafter(high, math.inf)
-        upper = self._finite(low)
-        lower = upper if high == low else self._finite(high)
-        infinite = product.log_infinite
-        total = LogBounds(
-            log_sum_lower(lower.lower, infinite.lower), log_sum_upper(upper.upper, infinite.upper)
-        )
+        total = self._total(low, high)
         if slack.mass:
             total = total.shifted(LogBounds(-slack.mass, slack.mass))
         found = LogBounds(total.lower, min(0.0, total.upper))
@@ -86,6 +89,40 @@ class Solver:
                 self.handed_over = True
                 return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
         return found
+
+    def _total(self, low: float, high: float) -> LogBounds:
+        """Bound ln delta of the laws as they are, above at ``low`` and below at ``high``."""
+        capped = self._capped(high)
+        if capped is not None:
+            solver, log_lost = capped
+            found = solver._total(low, high)
+            lost = math.nextafter(high + log_lost, math.inf)
+            return LogBounds(log_difference_lower(found.lower, lost), found.upper)
+        upper = self._finite(low)
+        lower = upper if high == low else self._finite(high)
+        infinite = self.product.log_infinite
+        return LogBounds(
+            log_sum_lower(lower.lower, infinite.lower), log_sum_upper(upper.upper, infinite.upper)
+        )
+
+    def _capped(self, epsilon: float) -> tuple[Solver, float] | None:
+        """Return a solver for large losses made infinite, if there are any, and what that adds.
+
+        The contour's nodes are as many as its losses are far apart. A loss that is larger than
+        epsilon by 100 differs from an infinite one by less than e^-100 of its mass.
+        """
+        if self.route == "exact grouping":
+            return None
+        # Powers of two: few epsilons have caps of their own.
+        cap = 2.0 ** math.ceil(math.log2(max(2.0 * epsilon, epsilon + _BEYOND)))
+        if cap not in self._caps:
+            found = self.product.capped(cap)
+            self._caps[cap] = None
+            if found is not None:
+                product, log_lost = found
+                solver = Solver(product, self.tolerance, self.progress, self.patient)
+                self._caps[cap] = solver, log_lost
+        return self._caps[cap]
 
     def _finite(self, epsilon: float) -> LogBounds:
         if epsilon >= self.product.largest:

@@ -2,12 +2,9 @@
 
 Composing all-forward and all-reversed pairs and taking the larger is no bound when items can
 point different ways. The pointwise larger of the two D is convex, hence the D of a pair
-again: piecewise linear, with the kinks of whichever D is larger and one where they cross. A
-kink at E is an atom of loss ln E, of Q-mass the change of slope and of P-mass E times that.
-
-The atoms proposed are floats. What makes the result safe is the check afterwards: on a mesh
-between whose points both D and the proposal are linear, the proposal is compared with both,
-and the relative gap, a hair, becomes the `Slack` of the law.
+again: piecewise linear, with the kinks of whichever D is larger and one where they cross
+(`exact.larger_stick`). A kink at E is an atom of loss ln E, of Q-mass the change of slope and
+of P-mass E times that.
 """
 
 from __future__ import annotations
@@ -17,15 +14,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.larger_stick import FARTHEST, Stick, larger_stick
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
-from smoothdp.privacy.composition.hockey_sticks import log_sticks
 from smoothdp.privacy.composition.laws import LossBracket, Slack, known
 
 FloatArray = NDArray[np.float64]
 # Atomwise differences of a pair and its mirror image below this are taken into the slack.
 _MIRRORED = 1e-12
+# Mass at infinity that is known less well than this gets two laws, above and below.
+_LOOSE = 1e-9
 
 
 def directed_law(atoms: Atoms) -> AtomsLaw:
@@ -57,38 +56,71 @@ def both_directions(atoms: Atoms) -> tuple[AtomsLaw, AtomsLaw]:
 def symmetrised(forward: AtomsLaw, backward: AtomsLaw) -> LossBracket:
     """Return the laws of the pointwise larger of the two D.
 
-    For a pair that is its own mirror image this is the pair itself.
+    For a pair that is its own mirror image this is the pair itself. Else there is one law, whose
+    slack is that of the two directions, the rounding of masses, and the width of a crossing,
+    which moves a loss. Only losses beyond 1e6 count as infinite in a law above and as 1e6 in a
+    law below; those below -1e6 as -1e6 above, and not at all below.
     """
     mirrored = _mirrored(forward, backward)
     if mirrored is not None:
         return mirrored
-    slack = Slack(
-        max(forward.slack.mass, backward.slack.mass),
-        max(forward.slack.loss, backward.slack.loss),
+    both = forward, backward
+    near = all(np.abs(law.losses).max(initial=0.0) <= FARTHEST for law in both)
+    if near and all(_width(law.log_infinite) <= _LOOSE for law in both):
+        return known(_larger(forward, backward))
+    return LossBracket(
+        _larger(*(_cut_above(law) for law in both)), _larger(*(_cut_below(law) for law in both))
     )
-    mesh = np.unique(np.concatenate([forward.losses, backward.losses]))
-    if mesh.size == 0:
-        # No finite loss in common: all mass is at infinity.
-        larger = forward if forward.log_infinite.upper >= backward.log_infinite.upper else backward
-        return known(larger)
-    sticks = [
-        log_sticks(law.log_masses, law.losses, law.log_infinite.upper, mesh)
-        for law in (forward, backward)
-    ]
-    first_wins = sticks[0][0] >= sticks[1][0]
-    switch = np.flatnonzero(first_wins[1:] != first_wins[:-1])
-    crossings = _crossings(mesh, sticks, switch)
-    finer = np.unique(np.concatenate([mesh, crossings]))
-    sticks = [
-        log_sticks(law.log_masses, law.losses, law.log_infinite.upper, finer)
-        for law in (forward, backward)
-    ]
-    log_infinite = max(forward.log_infinite.upper, backward.log_infinite.upper)
-    masses = _kinks(finer, sticks, forward, backward)
-    keep = masses > -math.inf
-    law = AtomsLaw(masses[keep], finer[keep], LogBounds(log_infinite, log_infinite), slack)
-    totals = [_log_total(side) for side in (forward, backward)]
-    return _checked(law, finer, sticks, np.isin(finer, crossings), totals, slack)
+
+
+def _larger(first: AtomsLaw, second: AtomsLaw) -> AtomsLaw:
+    """Return the law of the larger of two D, of losses up to 1e6."""
+    found = larger_stick(_stick(first), _stick(second))
+    # Mass at infinity is taken at its upper bound: a factor of one term of D.
+    width = max(_width(law.log_infinite) for law in (first, second))
+    mass = max(first.slack.mass, second.slack.mass) + width + found.mass
+    loss = max(first.slack.loss, second.slack.loss) + found.loss
+    return AtomsLaw(
+        found.stick.log_masses,
+        found.stick.losses,
+        LogBounds(found.stick.log_infinite, found.stick.log_infinite),
+        Slack(mass * (1 + 1e-15), loss * (1 + 1e-15)),
+    )
+
+
+def _stick(law: AtomsLaw) -> Stick:
+    return Stick(law.log_masses, law.losses, law.log_infinite.upper)
+
+
+def _width(bounds: LogBounds) -> float:
+    return 0.0 if bounds.lower == bounds.upper else math.nextafter(bounds.upper - bounds.lower, 1)
+
+
+def _cut_above(law: AtomsLaw) -> AtomsLaw:
+    """Return a law of larger losses, none beyond 1e6 in size but the infinite ones."""
+    far = law.losses > FARTHEST
+    upper = law.log_infinite.upper
+    for log_mass in law.log_masses[far].tolist():
+        upper = log_sum_upper(upper, log_mass)
+    upper = min(0.0, upper)
+    return AtomsLaw(
+        law.log_masses[~far],
+        np.maximum(law.losses[~far], -FARTHEST),
+        LogBounds(upper, upper),
+        law.slack,
+    )
+
+
+def _cut_below(law: AtomsLaw) -> AtomsLaw:
+    """Return a law of smaller losses, none beyond 1e6 in size but the infinite ones."""
+    near = law.losses >= -FARTHEST
+    lower = law.log_infinite.lower
+    return AtomsLaw(
+        law.log_masses[near],
+        np.minimum(law.losses[near], FARTHEST),
+        LogBounds(lower, lower),
+        law.slack,
+    )
 
 
 def _mirrored(forward: AtomsLaw, backward: AtomsLaw) -> LossBracket | None:
@@ -116,99 +148,6 @@ def _mirrored(forward: AtomsLaw, backward: AtomsLaw) -> LossBracket | None:
         max(forward.log_infinite.upper, backward.log_infinite.upper),
     )
     return known(AtomsLaw(forward.log_masses, forward.losses, infinite_bounds, slack))
-
-
-Sticks = list[tuple[FloatArray, FloatArray, float]]
-
-
-def _crossings(mesh: FloatArray, sticks: Sticks, cells: NDArray[np.int64]) -> FloatArray:
-    """Return about where the two D cross inside cells; any point there is safe."""
-    found = []
-    for cell in cells.tolist():
-        # Linear in E: the gaps at both ends, in units of the larger value.
-        scale = max(sticks[0][0][cell], sticks[1][0][cell])
-        left = math.exp(sticks[0][0][cell] - scale) - math.exp(sticks[1][0][cell] - scale)
-        right = math.exp(sticks[0][0][cell + 1] - scale) - math.exp(sticks[1][0][cell + 1] - scale)
-        if left == right:
-            continue
-        share = min(1.0, max(0.0, left / (left - right)))
-        width = float(mesh[cell + 1] - mesh[cell])
-        point = float(mesh[cell]) + math.log1p(share * math.expm1(width))
-        if mesh[cell] < point < mesh[cell + 1]:
-            found.append(point)
-    return np.array(found)
-
-
-def _kinks(mesh: FloatArray, sticks: Sticks, forward: AtomsLaw, backward: AtomsLaw) -> FloatArray:
-    """Return ln of the P-masses at the mesh of the larger of the two D."""
-    with np.errstate(invalid="ignore"):
-        gap = np.nan_to_num(sticks[0][0] - sticks[1][0], nan=0.0)
-    # In a cell the larger D is the one that is larger at its clearer end; near a crossing
-    # the sign at the other end is rounding.
-    clearer = np.where(np.abs(gap[:-1]) >= np.abs(gap[1:]), gap[:-1], gap[1:])
-    backward_leads = np.concatenate([[gap[0] < 0], clearer < 0, [gap[-1] < 0]])
-    left, right = backward_leads[:-1], backward_leads[1:]
-    own = [_own_masses(law, mesh) for law in (forward, backward)]
-    masses = np.where(right, own[1], own[0])
-    for place in np.flatnonzero(left != right).tolist():
-        # A change of the larger D: Q-mass = slope to the right - slope to the left.
-        before, after = (1, 0) if left[place] else (0, 1)
-        law = backward if before else forward
-        inner = sticks[before][1][place - 1] if place else _log_sum(law.log_masses - law.losses)
-        outer = sticks[after][1][place]
-        masses[place] = -math.inf
-        if inner > outer:
-            masses[place] = mesh[place] + inner + math.log(-math.expm1(outer - inner))
-    return masses
-
-
-def _own_masses(law: AtomsLaw, mesh: FloatArray) -> FloatArray:
-    found = np.full(mesh.size, -math.inf)
-    found[np.searchsorted(mesh, law.losses)] = law.log_masses
-    return found
-
-
-def _checked(
-    law: AtomsLaw,
-    mesh: FloatArray,
-    sticks: Sticks,
-    crossing: NDArray[np.bool_],
-    totals: list[float],
-    slack: Slack,
-) -> LossBracket:
-    """Compare the proposal with both D at every point of the mesh; return it with slacks.
-
-    Above: the larger D is convex and the proposal linear between points, so a factor at the
-    points is one everywhere. Below: in each cell one D is linear and was the one to follow.
-    Left of the mesh all are linear up to E = 0, where the values are the masses of P.
-    """
-    mine, _, my_error = log_sticks(law.log_masses, law.losses, law.log_infinite.upper, mesh)
-    error = my_error + max(sticks[0][2], sticks[1][2])
-    larger = np.maximum(sticks[0][0], sticks[1][0])
-    smaller = np.minimum(sticks[0][0], sticks[1][0])
-    some = larger > -math.inf
-    above = float((larger[some] - mine[some]).max(initial=0.0))
-    target = np.where(crossing, smaller, larger)
-    held = target > -math.inf
-    below = float((mine[held] - target[held]).max(initial=0.0))
-    if (mine[~held] > -math.inf).any():
-        below = math.inf
-    above = max(above, max(totals) - _log_total(law), 0.0) + error + 1e-14
-    below = max(below, _log_total(law) - min(totals), 0.0) + error + 1e-14
-    upper = AtomsLaw(
-        law.log_masses, law.losses, law.infinite, Slack(slack.mass + above, slack.loss)
-    )
-    if below > 0.5:
-        return LossBracket(upper, None)
-    lower = AtomsLaw(
-        law.log_masses, law.losses, law.infinite, Slack(slack.mass + below, slack.loss)
-    )
-    return LossBracket(upper, lower)
-
-
-def _log_total(law: AtomsLaw) -> float:
-    """Return ln of the P-mass in all, D at E = 0, right to 1e-14."""
-    return _log_sum(np.append(law.log_masses, law.log_infinite.upper))
 
 
 def _log_sum(logs: FloatArray) -> float:

@@ -1,0 +1,46 @@
+"""Which law of a pair belongs to the database that has a record more."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, Literal, get_args
+
+from smoothdp.errors import InvalidParameter, explain
+
+First = Literal["with_record", "without_record"]
+"""Which of two neighbouring databases the first law belongs to, if one has a record more."""
+
+
+class Unsaid(Enum):
+    """No neighbours named: those that the pair itself speaks of."""
+
+    UNSAID = "as the pair says"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+UNSAID: Final = Unsaid.UNSAID
+
+
+def read_first(first: object) -> First | None:
+    """Return what a caller says, or raise InvalidParameter."""
+    for known in get_args(First):
+        if isinstance(first, str) and first == known:
+            return known  # type: ignore[no-any-return]
+    if first is None:
+        return None
+    raise InvalidParameter(
+        explain('first "with_record" or "without_record"', f"first={first!r}", "Or leave it out")
+    )
+
+
+def other_first(first: First | None) -> First | None:
+    """Return what holds of the reverse.
+
+    >>> other_first("with_record")
+    'without_record'
+    """
+    if first is None:
+        return None
+    return "without_record" if first == "with_record" else "with_record"
