@@ -10,10 +10,9 @@ import click
 import smoothdp as sd
 from smoothdp.cli.account_budget import read_budget
 from smoothdp.cli.files import open_ledger
-from smoothdp.cli.strict import StrictGroup
 
 
-class _ShowByDefault(StrictGroup):
+class _ShowByDefault(click.Group):
     """A group in which a file name stands for ``show FILE``."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 import smoothdp as sd
-from smoothdp.cli.strict import StrictCommand
 from smoothdp.papers.citations import citations, known_names
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @click.argument("names", nargs=-1)
 def cite(names: tuple[str, ...]) -> None:
     """Print BibTeX for what was used: public names, or papers by key or number.

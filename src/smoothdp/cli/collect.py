@@ -13,10 +13,9 @@ from smoothdp.cli.collect_input import require_bits
 from smoothdp.cli.collect_output import What, show_collection
 from smoothdp.cli.files import open_ledger
 from smoothdp.cli.positive_options import read_approximate
-from smoothdp.cli.strict import StrictCommand
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--column", required=True, help="Column of FILE (CSV or Parquet), one row a user.")
 @click.option("--above", help="Collect the share of values above this number.")

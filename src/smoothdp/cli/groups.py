@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from smoothdp.cli.strict import StrictGroup
 
-
-class HelpByDefault(StrictGroup):
+class HelpByDefault(click.Group):
     """A group that prints its help, and no error, if nothing follows its name."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:

@@ -10,11 +10,10 @@ import click
 import smoothdp as sd
 from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
 from smoothdp.cli.progress import progress_bar
-from smoothdp.cli.strict import StrictCommand
 from smoothdp.papers import FIGURES
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @guarantee_options
 @click.option("--smoothing", required=True, help="Smoothing t of the sensitivity, e.g. 0.1.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")

@@ -9,11 +9,10 @@ import click
 
 from smoothdp.cli.papers_recompute import recompute, size_options
 from smoothdp.cli.papers_verdicts import show_verdicts
-from smoothdp.cli.strict import StrictGroup
 from smoothdp.papers import FIGURES, TABLES
 
 
-@click.group(cls=StrictGroup, invoke_without_command=True)
+@click.group(invoke_without_command=True)
 @click.pass_context
 def papers(context: click.Context) -> None:
     """Recompute the papers: figures, tables, and what became of each claim.

@@ -6,11 +6,10 @@ import json
 
 import click
 
-from smoothdp.cli.strict import StrictCommand
 from smoothdp.papers.verdicts import STATUSES, verdicts, verdicts_page, verdicts_text
 
 
-@click.command("verdicts", cls=StrictCommand)
+@click.command("verdicts")
 @click.option("--paper", type=click.IntRange(1, 5), help="Only the claims of this paper.")
 @click.option("--status", type=click.Choice(list(STATUSES)), help="Only claims of this status.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")

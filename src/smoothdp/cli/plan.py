@@ -13,11 +13,10 @@ from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
 from smoothdp.cli.missing import missing_option
 from smoothdp.cli.plan_file import check_assumption, read_law, write_plan
 from smoothdp.cli.statistics import read_query, statistic_options
-from smoothdp.cli.strict import StrictCommand
 from smoothdp.report.plan_picture import draw_plan
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @statistic_options
 @guarantee_options
 @click.option("--n", "n_records", type=int, required=True, help="Number of records, public.")

@@ -14,10 +14,9 @@ from smoothdp.cli.missing import missing_note, missing_option
 from smoothdp.cli.plan_file import check_size, read_plan
 from smoothdp.cli.release_output import show_release
 from smoothdp.cli.statistics import read_query, statistic_options
-from smoothdp.cli.strict import StrictCommand
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--column", required=True, help="Column of FILE (CSV or Parquet).")
 @statistic_options

@@ -10,14 +10,13 @@ from typing import Any
 import click
 
 from smoothdp.cli.report_input import make_report
-from smoothdp.cli.strict import StrictCommand
 from smoothdp.report.html import PROTOCOLS
 
 FILE = click.Path(path_type=Path)
 _SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @click.option("--plan", type=FILE, help="About a plan: a file of smoothdp plan.")
 @click.option("--release", type=FILE, help="About a release: what smoothdp release --json prints.")
 @click.option("--counts", help="About PUBLIC counts, e.g. 81283501,74223975.")

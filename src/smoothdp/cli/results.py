@@ -9,12 +9,11 @@ from pathlib import Path
 import click
 
 from smoothdp.cli.number_options import refuse_nan
-from smoothdp.cli.strict import StrictCommand
 
 _PAUSE = 0.5
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @click.argument("window", type=click.IntRange(0, 2**32 - 1))
 @click.option(
     "--collector",

@@ -14,12 +14,11 @@ from smoothdp.cli.number_options import refuse_nan
 from smoothdp.cli.positive_options import require_positive
 from smoothdp.cli.serve_demo_input import read_data
 from smoothdp.cli.serve_poll import require_no_question, require_poll_alone, run_poll
-from smoothdp.cli.strict import StrictCommand
 
 _MADE_UP = [int(user % 3 == 0) for user in range(600)]
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--column", help="Column of FILE (CSV or Parquet): one row a user.")
 @click.option(

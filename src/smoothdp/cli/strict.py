@@ -26,12 +26,6 @@ class StrictCommand(click.Command):
         return super().parse_args(context, arguments)
 
 
-class StrictGroup(click.Group):
-    """A group of such commands."""
-
-    command_class = StrictCommand
-
-
 def given_options(context: click.Context) -> dict[str, str]:
     """Return what stands on the command line: names of parameters, and how a user writes them."""
     return {

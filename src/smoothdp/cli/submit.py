@@ -7,11 +7,9 @@ from pathlib import Path
 
 import click
 
-from smoothdp.cli.strict import StrictCommand
-
 
 # A negative DATUM is no option.
-@click.command(cls=StrictCommand, context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("datum")
 @click.option("--task", type=click.Path(path_type=Path), required=True, help="The file task.json.")
 @click.option("--shuffler", required=True, help="Address of the shuffler, https://...")

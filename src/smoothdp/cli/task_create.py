@@ -9,12 +9,11 @@ from click.core import ParameterSource
 
 from smoothdp.cli.collect_input import read_domain
 from smoothdp.cli.positive_options import require_positive
-from smoothdp.cli.strict import StrictCommand
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command(cls=StrictCommand)
+@click.command()
 @click.argument("directory", type=_DIRECTORY)
 @click.option(
     "--protocol", type=click.Choice(["boolean-sum", "real-sum", "histogram"]), required=True

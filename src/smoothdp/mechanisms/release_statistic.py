@@ -12,6 +12,7 @@ from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
+from smoothdp.queries import Query
 from smoothdp.queries.statistic import Statistic
 
 
@@ -102,7 +103,11 @@ def release(
         coverage=coverage,
     )
     warn_if_useless(query, guarantee, n_records)
-    summary = mechanism.summary(values)
+    # Functions of the caller may fail: they are asked before the charge, and what they say is
+    # sealed. Everything else that can be refused has been by now.
+    summary = None if isinstance(query, Query) else mechanism.summary(values)
     if ledger is not None:
         ledger.charge(mechanism)
-    return mechanism.draw(summary, rng=rng)
+    if summary is not None:
+        return mechanism.draw(summary, rng=rng)
+    return mechanism.release(values, rng=rng)

@@ -195,11 +195,10 @@ class Plan:
         )
         values = read_values(data)
         self.check_size(len(values))
-        summary = mechanism.summary(values)
         warn_if_useless(self.query, self.guarantee, self.n_records)
         if ledger is not None:
             ledger.charge(mechanism)
-        return mechanism.draw(summary, rng=rng)
+        return mechanism.release(values, rng=rng)
 
     def check_size(self, n_records: int) -> None:
         """Raise InvalidData unless data of this size can be released by the plan."""

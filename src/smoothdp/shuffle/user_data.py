@@ -95,13 +95,13 @@ def require_n_users(found: int, n_users: int, *, is_sum: bool = False) -> None:
 
 
 def read_count(count: object) -> int:
-    """Return a true number of users, a whole number >= 0, or raise InvalidData."""
+    """Return a true number of users, a whole number >= 0, or raise InvalidParameter."""
     try:
         return exact_int(count, name="count", minimum=0)
     except InvalidParameter:
         pass
     # Outside of the except: what it said quotes the count.
-    raise InvalidData(explain("counts as whole numbers >= 0", "another", "Mend the counts"))
+    raise InvalidParameter(explain("counts as whole numbers >= 0", "another", "Mend the counts"))
 
 
 def _array(data: Iterable[object]) -> NDArray[Any]:
