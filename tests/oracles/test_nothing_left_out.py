@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -151,3 +152,17 @@ def test_a_query_that_overrides_what_is_not_used_is_refused() -> None:
     with pytest.raises(sd.InvalidParameter, match="its own summary"):
         sd.release(data, patched, guarantee=sd.PureDP(1))
     assert 0 < sd.release(data, Middle((0, 1)), guarantee=sd.PureDP(5), clamp=True).value < 1
+
+
+def test_what_leaves_something_out_needs_smoothing() -> None:
+    """Noise calibrated without smoothing is for a fixed sensitivity alone."""
+    whole = SmoothNoise.calibrate(sd.queries.Mean((0, 1)), guarantee=sd.PureDP(1), n_records=9)
+    with pytest.raises(sd.InvalidParameter, match="smoothing > 0"):
+        dataclasses.replace(whole, query=sd.queries.Median((0, 1)))
+    with pytest.raises(sd.InvalidParameter, match="smoothing"):
+        SmoothNoise.calibrate(
+            sd.queries.Median((0, 1)), guarantee=sd.PureDP(1), n_records=9, smoothing=0
+        )
+    for query in (sd.queries.Mean((0, 1)), sd.queries.Median((0, 1))):
+        with pytest.raises(sd.InvalidParameter, match="n_records"):
+            SmoothNoise.calibrate(query, guarantee=sd.PureDP(1), n_records=None)

@@ -82,6 +82,15 @@ class SmoothNoise:
         lazy_law(self.noise)
         check_statistic(self.query, self.guarantee)
         self.query.check_size(self.n_records)
+        if self.smoothing == 0 and self.query.fixed_sensitivity(self.n_records) is None:
+            raise InvalidParameter(
+                explain(
+                    f"smoothing > 0 for the {self.query.describe()}, whose sensitivity depends on "
+                    "the data",
+                    "a calibration with smoothing=0",
+                    "Calibrate the noise with the smoothing of the release",
+                )
+            )
         if self.bars is not None:
             self.bars.check(self.calibration, self.query, self.n_records)
 
@@ -124,7 +133,7 @@ class SmoothNoise:
         check_kinds(query, guarantee, noise, clamp)
         step = None if round_to is None else read_step(round_to)
         given = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
-        if n_records is not None:
+        if n_records is not None or isinstance(query, Query):
             n_records = exact_int(n_records, name="n_records", minimum=1)
         has_bars = coverage is not None
         query = resolve_window(query, guarantee, n_records, error_bars=has_bars)

@@ -123,7 +123,14 @@ class Query(Statistic):
 
     def check_size(self, n_records: int | None) -> None:
         """Raise InvalidData unless some value is left of n records."""
-        assert n_records is not None  # n is public
+        if n_records is None:
+            raise InvalidParameter(
+                explain(
+                    f"n_records for the {self.describe()}, whose number of records is public",
+                    "n_records=None",
+                    "Give the number of records",
+                )
+            )
         out = sum(self.drops(n_records))
         if out >= n_records:
             raise InvalidData(
