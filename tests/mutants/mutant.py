@@ -67,7 +67,9 @@ class Mutant:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         times = text.count(self.code)
         if times != 1:
-            raise Stale(f"{self.file}: found {times} times, not once: {self.code!r}{near(self, text)}")
+            raise Stale(
+                f"{self.file}: found {times} times, not once: {self.code!r}{near(self, text)}"
+            )
         return text
 
 

@@ -64,7 +64,9 @@ def baseline(box: Sandbox, mutants: Sequence[Mutant]) -> tuple[dict[str, float],
     return seconds, broken
 
 
-def run(mutants: Sequence[Mutant], seconds: dict[str, float], boxes: Sequence[Sandbox]) -> list[Result]:
+def run(
+    mutants: Sequence[Mutant], seconds: dict[str, float], boxes: Sequence[Sandbox]
+) -> list[Result]:
     """Try every mutant, one in each copy at a time."""
     free: SimpleQueue[Sandbox] = SimpleQueue()
     for box in boxes:

@@ -7,7 +7,10 @@ from tests.mutants.mutant import Mutant
 _PMF = ("tests/oracles/test_pmf.py",)
 _TAILS = ("tests/oracles/test_tails.py",)
 _RATIO = ("tests/oracles/test_tails.py", "tests/oracles/test_shuffle_histogram_accounting.py")
-_SHIFT = ("tests/references/test_shuffle_histogram.py", "tests/oracles/test_shuffle_histogram_accounting.py")
+_SHIFT = (
+    "tests/references/test_shuffle_histogram.py",
+    "tests/oracles/test_shuffle_histogram_accounting.py",
+)
 _EXCHANGE = (
     "tests/oracles/test_exact_rounding.py",
     "tests/oracles/test_shuffle_histogram_accounting.py",

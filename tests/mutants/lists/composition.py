@@ -1,0 +1,157 @@
+"""privacy/composition/: laws of losses, their slack, and which route bounds delta."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_ROUNDING = "tests/oracles/test_composition_rounding.py"
+_COMPOSE = (_ROUNDING, "tests/oracles/test_compose.py")
+_TRAINING = (
+    _ROUNDING,
+    "tests/references/test_composition.py",
+    "tests/oracles/test_compose_training.py",
+)
+_PAIR = ("tests/oracles/test_pair.py", "tests/oracles/test_compose.py")
+
+MUTANTS = (
+    Mutant(
+        "privacy/composition/infinite.py",
+        "return log_sum + slip if direction > 0 else log_sum - slip - math.exp(log_sum)",
+        "return log_sum - slip if direction > 0 else log_sum - slip - math.exp(log_sum)",
+        "the chance of an infinite loss rounded down",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/infinite.py",
+        "return log_sum + slip if direction > 0 else log_sum - slip - math.exp(log_sum)",
+        "return log_sum + slip if direction > 0 else log_sum - slip",
+        "a sum of chances as a lower bound of their union",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/infinite.py",
+        "total *= 1 + direction * 32 * LIBM_ERROR",
+        "total *= 1 - direction * 1e-12",
+        "large chances of an infinite loss rounded inwards",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/large_losses.py",
+        "return Cut(terms, 3 * log_mass - math.log(6) + 1e-9)",
+        "return Cut(terms, -math.inf)",
+        "three large losses and more left out",
+        _TRAINING,
+    ),
+    Mutant(
+        "privacy/composition/large_losses.py",
+        "for j in places if i <= j]",
+        "for j in places if i < j]",
+        "two large losses of one law left out",
+        _TRAINING,
+    ),
+    Mutant(
+        "privacy/composition/large_losses.py",
+        "times *= math.comb(count, large)",
+        "times *= math.comb(count, large) if large < 2 else count",
+        "pairs of large losses counted once",
+        _TRAINING,
+    ),
+    Mutant(
+        "privacy/composition/root.py",
+        "return high if side > 0 else low\n            step",
+        "return low if side > 0 else high\n            step",
+        "the unsafe end of the bracket of epsilon",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/solver.py",
+        "low, high = math.nextafter(low - slack.loss, -math.inf), high + slack.loss",
+        "low, high = math.nextafter(low + slack.loss, -math.inf), high - slack.loss",
+        "the slack of losses taken inwards",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/solver.py",
+        "log_sum_lower(lower.lower, infinite.lower), log_sum_upper(upper.upper, infinite.upper)",
+        "log_sum_lower(lower.lower, infinite.lower), max(upper.upper, infinite.upper)",
+        "the larger of finite and infinite losses for both",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/solver.py",
+        "total = total.shifted(LogBounds(-slack.mass, slack.mass))",
+        "total = total.shifted(LogBounds(-slack.mass, 0.0))",
+        "the slack of masses left out of the upper bound",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/grid_pair.py",
+        "float(values[-1]), Knots(losses, values, values), upward=True",
+        "float(values[-1]) - 1.0, Knots(losses, values, values), upward=True",
+        "what is beyond the last point of a grid partly lost",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/grid_pair.py",
+        "worst = max(0.0, float(gap.max(initial=0.0))) + error + 1e-14",
+        "worst = 0.0",
+        "a grid law said to be the true one",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/grid_pair.py",
+        "points = _hull(knots.losses, knots.upper)",
+        "points = _hull(knots.losses, knots.lower)",
+        "the law above from lower bounds",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/symmetrise.py",
+        "above = max(above, max(totals) - _log_total(law), 0.0) + error + 1e-14",
+        "above = 0.0",
+        "the larger of two directions said to be exact",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/symmetrise.py",
+        "first_wins = sticks[0][0] >= sticks[1][0]",
+        "first_wins = sticks[0][0] <= sticks[1][0] + 1e9",
+        "directions that cross within a cell",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/composition/symmetrise.py",
+        "max(forward.slack.mass, backward.slack.mass) + 1.01 * gaps[0],",
+        "max(forward.slack.mass, backward.slack.mass),",
+        "a mirror image said to be exact in its masses",
+        _COMPOSE,
+    ),
+    Mutant(
+        "privacy/atoms.py",
+        "_group_sum(q, starts), error + widest + rounding)",
+        "_group_sum(q, starts), error + rounding)",
+        "joined atoms whose losses are said to be equal",
+        _PAIR,
+    ),
+    Mutant(
+        "privacy/atoms.py",
+        "upper = (total * (1 + relative) + loose) * (1 + 1e-15) + 1e-307",
+        "upper = total",
+        "a hockey stick of atoms without its rounding",
+        _PAIR,
+    ),
+    Mutant(
+        "privacy/atoms.py",
+        "lower = total * (1 - relative) - loose",
+        "lower = total * (1 + relative) + loose",
+        "the rounding of a hockey stick added to its lower side",
+        _PAIR,
+    ),
+    Mutant(
+        "privacy/atoms.py",
+        "near = gap > -slip",
+        "near = gap > slip",
+        "atoms left out whose loss may exceed epsilon",
+        _PAIR,
+    ),
+)
