@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_BALLS = ("tests/oracles/test_exact_rounding.py", "tests/oracles/test_gaussian_profile.py")
-_CURVES = ("tests/oracles/test_exact_rounding.py", "tests/oracles/test_gaussian_profile.py")
+_BALLS = ("tests/rounding/test_balls.py", "tests/oracles/test_gaussian_profile.py")
+_CURVES = ("tests/rounding/test_balls.py", "tests/oracles/test_gaussian_profile.py")
 _SHOWN = ("tests/conformance/test_shown_numbers.py",)
-_LAWS = ("tests/oracles/test_exact_rounding.py", "tests/oracles/test_noise_laws_in_balls.py")
+_LAWS = ("tests/rounding/test_balls.py", "tests/oracles/test_noise_laws_in_balls.py")
 
 MUTANTS = (
     Mutant(
@@ -64,7 +64,7 @@ MUTANTS = (
         'bounds.upper if rounding == "up" else bounds.lower',
         'bounds.lower if rounding == "up" else bounds.upper',
         "a logarithm printed from its wrong side",
-        (*_SHOWN, "tests/oracles/test_exact_rounding.py"),
+        (*_SHOWN, "tests/rounding/test_balls.py"),
     ),
     Mutant(
         "exact/shown.py",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ORDERS = ("tests/oracles/test_calibration_rounding.py", "tests/oracles/test_zcdp_certificate.py")
+_ORDERS = ("tests/rounding/test_calibration.py", "tests/oracles/test_zcdp_certificate.py")
 _CERTIFICATE = _ORDERS
 _TAILS = _ORDERS
-_SCORE = ("tests/oracles/test_calibration_rounding.py", "tests/oracles/test_zcdp_certificate.py")
+_SCORE = ("tests/rounding/test_calibration.py", "tests/oracles/test_zcdp_certificate.py")
 _COVER = (
-    "tests/oracles/test_calibration_rounding.py",
+    "tests/rounding/test_calibration.py",
     "tests/oracles/test_approximate_calibration.py",
 )
 _CONVEXITY = ("tests/theorems/test_certificate_convexity.py",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/oracles/test_composition_rounding.py"
+_ROUNDING = "tests/rounding/test_composition.py"
 _COMPOSE = (_ROUNDING, "tests/oracles/test_compose.py")
 _TRAINING = (
     _ROUNDING,

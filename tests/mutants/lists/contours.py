@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _ROUNDING = (
-    "tests/oracles/test_composition_rounding.py",
+    "tests/rounding/test_composition.py",
     "tests/oracles/test_compose_rounding.py",
 )
 _CONTOUR = (*_ROUNDING, "tests/oracles/test_compose.py")

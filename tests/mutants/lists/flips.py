@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/oracles/test_exact_rounding.py"
+_ROUNDING = "tests/rounding/test_flips.py"
 _FLIPS = (_ROUNDING, "tests/references/test_shuffle_sums.py", "tests/oracles/test_shuffle_sums.py")
 _WAVES = (_ROUNDING, "tests/oracles/test_compose_rounding.py")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_SPACE = ("tests/oracles/test_bisection.py", "tests/oracles/test_tails.py")
-_SCALED = ("tests/oracles/test_scaled.py",)
-_BISECTION = ("tests/oracles/test_bisection.py",)
+_ROUNDING = "tests/rounding/test_logarithms.py"
+_SPACE = (_ROUNDING, "tests/oracles/test_tails.py")
+_SCALED = (_ROUNDING, "tests/oracles/test_scaled.py")
+_BISECTION = (_ROUNDING, "tests/oracles/test_bisection.py")
 
 MUTANTS = (
     Mutant(

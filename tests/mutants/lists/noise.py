@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/oracles/test_divergence_rounding.py"
+_ROUNDING = "tests/rounding/test_divergences.py"
 _DIVERGENCES = (_ROUNDING, "tests/oracles/test_noise_divergences.py")
 _STRUCTURE = (_ROUNDING, "tests/oracles/test_noise_divergences_structure.py")
 

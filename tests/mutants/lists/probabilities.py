@@ -12,7 +12,7 @@ _SHIFT = (
     "tests/oracles/test_shuffle_histogram_accounting.py",
 )
 _EXCHANGE = (
-    "tests/oracles/test_exact_rounding.py",
+    "tests/rounding/test_probabilities.py",
     "tests/oracles/test_shuffle_histogram_accounting.py",
 )
 
@@ -99,7 +99,7 @@ MUTANTS = (
         "log_difference_upper(first.upper, shifted.lower)",
         "log_difference_upper(first.upper, shifted.upper)",
         "a difference of tails from the wrong side of the second",
-        ("tests/oracles/test_exact_rounding.py",),
+        ("tests/rounding/test_probabilities.py",),
     ),
     Mutant(
         "exact/exchange_sum.py",

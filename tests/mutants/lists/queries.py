@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/oracles/test_sensitivity_rounding.py"
+_ROUNDING = "tests/rounding/test_queries.py"
 _KERNEL = (_ROUNDING, "tests/oracles/test_queries_kernel.py")
 
 MUTANTS = (

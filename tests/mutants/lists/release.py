@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/oracles/test_release_rounding.py"
+_ROUNDING = "tests/rounding/test_release.py"
 _GRID = (_ROUNDING, "tests/oracles/test_release_mechanism.py")
 _BARS = (_ROUNDING, "tests/oracles/test_error_bars.py")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/oracles/test_shuffle_rounding.py"
+_ROUNDING = "tests/rounding/test_shuffle.py"
 _SUMS = (_ROUNDING, "tests/conformance/test_shuffle.py", "tests/oracles/test_shuffle_sums.py")
 _ERRORS = (_ROUNDING, "tests/oracles/test_shuffle_sums.py")
 _COUNTS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_INTERVAL = ("tests/oracles/test_interval_level.py", "tests/oracles/test_interval.py")
+_INTERVAL = ("tests/rounding/test_smoothed.py", "tests/oracles/test_interval.py")
 
 MUTANTS = (
     Mutant(
