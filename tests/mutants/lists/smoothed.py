@@ -35,11 +35,4 @@ MUTANTS = (
         "the end of the last composition for the largest of all",
         _INTERVAL,
     ),
-    Mutant(
-        "smoothed/interval.py",
-        "_interval(low, alpha)[0], _interval(high, alpha)[1]",
-        "_interval(high, alpha)[0], _interval(low, alpha)[1]",
-        "the upper end from lower bounds of delta(x)",
-        _INTERVAL,
-    ),
 )
