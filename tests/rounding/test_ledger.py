@@ -170,7 +170,9 @@ def test_the_parts_of_delta_add_up(path: Path) -> None:
     spent = ledger.spent()
     assert isinstance(spent, sd.ApproxDP)
     assert spent.exact_delta == F("1e-6") + F("9e-7")
-    assert sum((limit.rational for limit in filter_of(budget).limits.values()), F(0)) == 2 + F("2e-6")
+    assert sum((limit.rational for limit in filter_of(budget).limits.values()), F(0)) == 2 + F(
+        "2e-6"
+    )
     with pytest.raises(BudgetExceeded):
         ledger.charge(sd.ApproxDP("0.1", delta="2e-7"))
 

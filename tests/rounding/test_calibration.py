@@ -1,0 +1,175 @@
+"""Certificates: what each proof needs, and that it is not claimed beyond its domain."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb
+
+from smoothdp.noise import (
+    ArsinhNormal,
+    Gaussian,
+    GeneralizedCauchy,
+    Laplace,
+    LaplaceLogNormal,
+    Log1pNormal,
+    NoiseDistribution,
+    PolyPlace,
+    StudentT,
+    UniformLogNormal,
+)
+from smoothdp.noise.calibration.convexity import reverse_is_convex
+from smoothdp.noise.calibration.orders import Curve, chord_proves, unproved
+from smoothdp.noise.calibration.rounding import below
+from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
+from smoothdp.noise.calibration.tails import OrderTail
+from tests.rounding.certain import between, exact
+
+F = Fraction
+LAWS: list[NoiseDistribution] = [
+    ArsinhNormal("0.6"),
+    ArsinhNormal("2.5"),
+    Log1pNormal("0.5"),
+    Log1pNormal("1.4"),
+    UniformLogNormal("0.8"),
+    LaplaceLogNormal("0.5"),
+    StudentT("2.5"),
+    GeneralizedCauchy("3.5"),
+    PolyPlace("4"),
+    Laplace(),
+]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_no_slope_exceeds_the_score(law: NoiseDistribution) -> None:
+    """-ln f rises by at most the score per unit, at 4,000 places of all sizes."""
+    score = growth(law).score
+    assert score is not None
+    x = np.exp(np.linspace(-12, 12, 4000))
+    h = 1e-3 * (1 + x)
+    slope = (law.log_density(x) - law.log_density(x + h)) / h
+    assert float(slope.max()) <= float(score) * (1 + 1e-12) + 1e-11
+
+
+@pytest.mark.parametrize("d", ["2", "3", "5/2", "7", "11"])
+def test_scores_are_rounded_up(d: str) -> None:
+    """Student's T has the score (d + 1) / (2 sqrt(d)): irrational, so one float is below it."""
+    score = growth(StudentT(d)).score
+    assert score is not None
+    number = F(d)
+
+    def truth() -> arb:
+        return (exact(number) + 1) / (2 * exact(number).sqrt())
+
+    assert between(-math.inf, truth, float(score))
+    assert float(score) == score
+
+
+@pytest.mark.parametrize(
+    "law", [StudentT("2.5"), GeneralizedCauchy("3.5"), PolyPlace("4")], ids=str
+)
+def test_power_laws_fall_as_fast_as_is_said(law: NoiseDistribution) -> None:
+    """-ln f rises by (power + 1) ln 2 from x to 2 x, in the limit, and never by more."""
+    power = growth(law).power
+    assert power is not None
+    x = np.exp(np.linspace(-3, 25, 200))
+    rise = (law.log_density(x) - law.log_density(2 * x)) / math.log(2)
+    assert float(rise.max()) <= float(power + 1) * (1 + 1e-9)
+    assert float(rise[-1]) == pytest.approx(float(power + 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("t", ["0.1", "0.5", "2"])
+def test_orders_of_a_dilation_alone(t: str) -> None:
+    """E_q[(q / p)^(a - 1)] is infinite once a (1 - e^-kt) >= 1, k = 1 or 2."""
+    for law, factor in ((Gaussian(), 2), (Laplace(), 1)):
+        limit = largest_order_of_dilation(law, F(t))
+
+        def truth(factor: int = factor) -> arb:
+            return 1 / (1 - (-factor * exact(F(t))).exp())
+
+        assert between(limit, truth, math.inf)
+        assert limit > float(truth()) * (1 - 1e-12)
+
+
+def test_shifts_are_rounded_down() -> None:
+    rng = np.random.default_rng(1)
+    for value in np.exp(rng.uniform(-20, 20, 200)).tolist():
+        assert value * (1 - 1e-11) < below(value) <= F(value)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_an_order_tail_ends(seed: int) -> None:
+    """a slope + constant + spread / (a - 1) <= a rho from there on, decided in rationals."""
+    rng = np.random.default_rng(seed)
+    slope, constant, spread, gap = (
+        F(int(rng.integers(1, 1000)), 1000) * scale for scale in (1, 3, 2, 1)
+    )
+    rho = slope + gap
+    b = OrderTail(slope, constant, spread).first_excess(rho)
+    assert b is not None
+    for factor in (1, 2, 50):
+        here = F(b) * factor
+        assert (1 + here) * slope + constant + spread / here <= (1 + here) * rho
+    inside = F(b) * F(9, 10)
+    assert (1 + inside) * slope + constant + spread / inside > (1 + inside) * rho
+    assert OrderTail(rho, constant, spread).first_excess(rho) is None
+
+
+def test_theorem_b_ends_with_its_domain() -> None:
+    assert reverse_is_convex(StudentT(4), F(2)) == "Theorem B"
+    assert reverse_is_convex(StudentT(4), F(2) + F(1, 10**9)) is None
+    assert reverse_is_convex(ArsinhNormal("1/2"), F(2)) == "Theorem B"
+    assert reverse_is_convex(ArsinhNormal("1/2"), F(2) + F(1, 10**9)) != "Theorem B"
+
+
+def test_a_chord_may_cross_the_promise_between_its_ends() -> None:
+    """rho b (1 + b) is convex: a chord may touch it at its ends, and lies above it between."""
+    rho = F(1)
+    ends = [(b, rho * b * (1 + b)) for b in (F(1), F(3))]
+    assert not chord_proves(rho, ends[0], ends[1])
+    lower = [(b, rho * b * (1 + b) - 1) for b in (F(1), F(3))]
+    assert chord_proves(rho, lower[0], lower[1])
+
+
+def randomised_response(epsilon: float) -> tuple[Curve, float]:
+    """Return D_{1+b} of randomised response, and the largest D_{1+b} / (1 + b)."""
+
+    def divergence(b: float) -> float:
+        with mpmath.workdps(40):
+            odds, power = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(b)
+            total = odds ** (1 + power) + odds ** (-power)
+            return float(mpmath.log(total / (1 + odds)) / power)
+
+    def bounds(b: float) -> tuple[float, float]:
+        value = divergence(b)
+        return value * (1 - 1e-15), value * (1 + 1e-15)
+
+    grid = np.geomspace(1e-4, 64, 4000).tolist()
+    return Curve(bounds), max(divergence(b) / (1 + b) for b in grid)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0, 8.0])
+def test_what_is_false_at_one_order_is_not_proved(epsilon: float) -> None:
+    """rho a hair below what randomised response needs, and a hair above."""
+    for factor, proved in ((0.999, False), (1.001, True)):
+        curve, least = randomised_response(epsilon)
+        rho = F(least * factor)
+        assert (not unproved(curve, rho, [(0.0, 64.0)])) == proved
+
+
+def test_the_wrong_interpolation_would_prove_what_is_false() -> None:
+    """In odd gaps the polynomial lies below: those windows are never offered."""
+    curve = Curve(lambda b: (b, b))
+    for place in (0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 9.0):
+        curve.at(place)
+    for low, high in zip(curve.places[:-1], curve.places[1:], strict=True):
+        for window in curve.windows(low, high):
+            assert window.index(low) % 2 == 0
+            assert window[window.index(low) + 1] == high
+            with mpmath.workdps(30):
+                signs = [mpmath.sign((low + high) / 2 - x) for x in window]
+            assert math.prod(int(sign) for sign in signs) == -1
