@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
+from numpy.typing import NDArray
 
 from smoothdp.exact.binomial_shift import log_shift_delta
 from smoothdp.exact.exchange_rows import log_rows_upper
@@ -21,6 +22,7 @@ from tests.rounding.binomials import binomial_terms
 from tests.rounding.certain import between, bits, exact, log_between
 
 F = Fraction
+FloatArray = NDArray[np.float64]
 
 
 @pytest.mark.parametrize("length", range(36, 60))
@@ -38,15 +40,15 @@ def test_the_tail_of_a_ratio_sum(length: int) -> None:
     assert found.upper - found.lower < 1e-12
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_rounding_of_a_ratio_sum(seed: int) -> None:
-    """Each ratio is off by up to half a unit to one side, as that of a binomial law is."""
+    """The odds are off by up to half a unit to one side, in every one of hundreds of factors."""
     rng = np.random.default_rng(seed)
     odds = F(int(rng.integers(10**8, 10**9)), int(rng.integers(10**8, 10**9)))
-    n = int(rng.integers(2000, 4000))
+    n = int(rng.integers(3 * 10**5, 10**6))
     k = math.ceil((n + 1) * odds / (1 + odds)) + int(rng.integers(0, 20))
 
-    def ratio(d: np.ndarray) -> np.ndarray:
+    def ratio(d: FloatArray) -> FloatArray:
         return (n - k - d) / (k + 1.0 + d) * float(odds)
 
     found = log_ratio_sum(
@@ -54,11 +56,12 @@ def test_the_rounding_of_a_ratio_sum(seed: int) -> None:
     )
 
     def truth() -> arb:
-        total, term = arb(0), arb(1)
-        for d in range(min(n - k + 1, 1500)):
+        total, term, factor = arb(0), arb(1), exact(odds)
+        for d in range(6000):
             total += term
-            term = term * (n - k - d) / (k + 1 + d) * exact(odds)
-        return (total + arb(0).union(2 * term)).log()
+            term = term * (n - k - d) / (k + 1 + d) * factor
+        # Beyond ten deviations less than 2^-60 of the sum is left.
+        return (total + total * arb(0).union(arb(2) ** -60)).log()
 
     assert between(found.lower, truth, found.upper)
 
@@ -137,6 +140,63 @@ def test_exchange_sums_of_a_few_hundred(n: int, p: Fraction, growth: int) -> Non
         return total.log()
 
     assert between(found.lower, truth, found.upper)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "growth"),
+    [
+        (10**6, F(1, 4), F(101, 100)),
+        (10**6, F(30_000_001, 10**8), F(1003, 1000)),
+        (400_000, F(1, 3), F(102, 100)),
+    ],
+)
+def test_exchange_sums_of_many(n: int, p: Fraction, growth: Fraction) -> None:
+    """By its positive terms in balls: thousands of factors in a row, each rounded in floats."""
+    found = log_exchange_sum(n, p, LogRatio(growth))
+
+    def truth() -> arb:
+        total = n + 1
+        spread = math.sqrt(n * p * (1 - p))
+        first, last = math.floor(n * p - 13 * spread), math.ceil(n * p + 13 * spread)
+        law = binomial_terms(total, p, first, last)
+        once, twice = [arb(0)], [arb(0)]
+        for term in reversed(law):
+            twice.append(twice[-1] + once[-1])
+            once.append(once[-1] + term)
+        # A(t) sums R from t on, B(t) sums A beyond t.
+        once, twice = once[::-1], twice[::-1]
+        value = arb(0)
+        e = exact(growth)
+        for b in range(first, last + 1):
+            t = -(
+                -growth.numerator
+                * b
+                * total
+                // (growth.denominator * (total - b) + growth.numerator * b)
+            )
+            if t > last:
+                break
+            place = t - first
+            excess = t * (total - b) - e * b * (total - t)
+            part = excess * once[place] + (total - b + e * b) * twice[place]
+            value += law[b - first] * part
+        scale = total * total * exact(p) * exact(1 - p)
+        return (value / scale * (1 + arb(0, arb(2) ** -80))).log()
+
+    assert between(found.lower, truth, found.upper)
+
+
+def test_blocks_of_dropped_rows_add_up() -> None:
+    """Cut to single rows, the bound of many rows is at least the sum of those of each."""
+    n, p, growth = 60, F(1, 5), 2.0
+    for first, last in ((0, 5), (20, 40)):
+        each = [log_rows_upper(b, b, n, p, growth, 0.0) for b in range(first, last + 1)]
+        whole = log_rows_upper(first, last, n, p, growth, -1e9)
+
+        def truth(each: list[float] = each) -> arb:
+            return sum((exact(value).exp() for value in each), arb(0)).log()
+
+        assert between(-math.inf, truth, whole)
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.3, 7.0])
