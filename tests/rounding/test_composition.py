@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import acb, arb
 
 from smoothdp.exact.contour_balls import atoms_transform, ball_sums
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, float_of
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
-from smoothdp.privacy.composition.contour import Contour, Plan
+from smoothdp.privacy.composition.contour import Contour, Plan, truncation
 from smoothdp.privacy.composition.infinite import log_any_infinite
 from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.large_losses import LargeLosses
@@ -184,6 +184,30 @@ def test_large_losses_are_rounded_in_angle_and_exponent(seed: int, tilt: float) 
     )[0]
     assert found.lower <= balls.lower
     assert balls.upper <= found.upper
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.25])
+@pytest.mark.parametrize("last", [2.0, 5.0, 12.0])
+def test_the_terms_beyond_the_last_node(last: float, spread: float) -> None:
+    """Of one atom beside a normal law, whose transform has no other decay: term by term."""
+    variance, tilt, step = F(1, 3), 0.75, 0.125
+    atom = AtomsLaw(np.zeros(1), np.ones(1))
+    product = Product.of([(atom, 1), (GaussianLaw(variance), 1)])
+    found = truncation(product, tilt, last, spread)
+
+    def truth() -> arb:
+        total, v = arb(0), exact(spread) ** 2
+        for m in range(math.ceil(last / step) + 1, 400):
+            z = acb(exact(tilt), exact(step) * m)
+            size = (-exact(variance) * z.imag**2 / 2).exp() / abs(z * (z + 1))
+            if spread:
+                # The kernel of smoothing that is the larger one in size.
+                small, large = (v * z * z / 2).exp(), (v * (z + 1) * (z + 1) / 2).exp()
+                size *= abs((1 + z) * small - z * large)
+            total += size
+        return total * exact(step) / arb.pi()
+
+    assert between(-math.inf, truth, found)
 
 
 @pytest.mark.parametrize("seed", range(20))

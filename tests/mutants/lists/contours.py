@@ -8,7 +8,7 @@ _ROUNDING = (
     "tests/rounding/test_composition.py",
     "tests/oracles/test_compose_rounding.py",
 )
-_CONTOUR = (*_ROUNDING, "tests/oracles/test_compose.py")
+_CONTOUR = _ROUNDING
 _TRAINING = (*_ROUNDING, "tests/oracles/test_compose_training.py")
 
 MUTANTS = (
