@@ -11,10 +11,12 @@ from flint import arb
 from numpy.typing import NDArray
 
 from smoothdp.exact.binomial_shift import log_shift_delta
+from smoothdp.exact.cells import cell_deviance
 from smoothdp.exact.exchange_rows import log_rows_upper
 from smoothdp.exact.exchange_sum import log_exchange_sum
 from smoothdp.exact.parameters import LogRatio
 from smoothdp.exact.ratio_sum import log_ratio_sum
+from smoothdp.exact.stirling import DEVIANCE_ERROR, EXCESS_ERROR, log_factorial_excess
 from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
 from smoothdp.exact.tails import log_binomial_tail, log_hypergeometric_tail
 from tests.checkers.rationals import binomial_law, hockey_stick
@@ -64,6 +66,26 @@ def test_the_rounding_of_a_ratio_sum(seed: int) -> None:
         return (total + total * arb(0).union(arb(2) ** -60)).log()
 
     assert between(found.lower, truth, found.upper)
+
+
+def test_deviances_and_excesses_are_within_their_errors() -> None:
+    """x ln(x / M) + M - x relatively, ln n! - (n ln n - n) absolutely; neither is exact."""
+    rng = np.random.default_rng(1)
+    mean = F(1000003, 7)
+    x = np.unique(np.exp(rng.uniform(0, 14, 300)).astype(np.int64))
+    found, excess = cell_deviance(x, mean), log_factorial_excess(x)
+    off = [0.0, 0.0]
+    with bits():
+        for value, deviance, beside in zip(
+            x.tolist(), found.tolist(), excess.tolist(), strict=True
+        ):
+            m = exact(mean)
+            truth = value * (value / m).log() + m - value
+            off[0] = max(off[0], float(abs(exact(deviance) / truth - 1)))
+            truth = arb(value + 1).lgamma() - (value * arb(value).log() - value)
+            off[1] = max(off[1], float(abs(exact(beside) - truth)))
+    assert 0 < off[0] <= DEVIANCE_ERROR < 1e-14
+    assert 0 < off[1] <= EXCESS_ERROR < 1e-14
 
 
 @pytest.mark.parametrize(("n", "p"), [(50, F(1, 3)), (3000, F(1, 7)), (10**6, F(1, 2))])
