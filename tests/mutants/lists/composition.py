@@ -11,7 +11,8 @@ _TRAINING = (
     "tests/references/test_composition.py",
     "tests/oracles/test_compose_training.py",
 )
-_PAIR = ("tests/oracles/test_pair.py", "tests/oracles/test_compose.py")
+_LAWS = ("tests/rounding/test_laws.py", "tests/oracles/test_compose.py")
+_PAIR = ("tests/rounding/test_laws.py", "tests/oracles/test_pair.py")
 
 MUTANTS = (
     Mutant(
@@ -89,42 +90,42 @@ MUTANTS = (
         "float(values[-1]), Knots(losses, values, values), upward=True",
         "float(values[-1]) - 1.0, Knots(losses, values, values), upward=True",
         "what is beyond the last point of a grid partly lost",
-        _COMPOSE,
+        _LAWS,
     ),
     Mutant(
         "privacy/composition/grid_pair.py",
         "worst = max(0.0, float(gap.max(initial=0.0))) + error + 1e-14",
         "worst = 0.0",
         "a grid law said to be the true one",
-        _COMPOSE,
+        _LAWS,
     ),
     Mutant(
         "privacy/composition/grid_pair.py",
         "points = _hull(knots.losses, knots.upper)",
         "points = _hull(knots.losses, knots.lower)",
         "the law above from lower bounds",
-        _COMPOSE,
+        _LAWS,
     ),
     Mutant(
         "privacy/composition/symmetrise.py",
         "above = max(above, max(totals) - _log_total(law), 0.0) + error + 1e-14",
         "above = 0.0",
         "the larger of two directions said to be exact",
-        _COMPOSE,
+        _LAWS,
     ),
     Mutant(
         "privacy/composition/symmetrise.py",
         "first_wins = sticks[0][0] >= sticks[1][0]",
         "first_wins = sticks[0][0] <= sticks[1][0] + 1e9",
         "directions that cross within a cell",
-        _COMPOSE,
+        _LAWS,
     ),
     Mutant(
         "privacy/composition/symmetrise.py",
         "max(forward.slack.mass, backward.slack.mass) + 1.01 * gaps[0],",
         "max(forward.slack.mass, backward.slack.mass),",
         "a mirror image said to be exact in its masses",
-        _COMPOSE,
+        _LAWS,
     ),
     Mutant(
         "privacy/atoms.py",

@@ -46,13 +46,6 @@ MUTANTS = (
     ),
     Mutant(
         "noise/divergences.py",
-        "below, above = float_bounds(order - 1)",
-        "above, below = float_bounds(order - 1)",
-        "orders that are no floats rounded the wrong way",
-        _DIVERGENCES,
-    ),
-    Mutant(
-        "noise/divergences.py",
         "return Offset(law, s * (-t).exp(), -t) if reverse else Offset(law, s, t)",
         "return Offset(law, s, -t) if reverse else Offset(law, s, t)",
         "the reverse pair without the stretch of its shift",

@@ -55,13 +55,6 @@ MUTANTS = (
         _SUMS,
     ),
     Mutant(
-        "shuffle/flip_profile.py",
-        "return value.upper <= goal.lower",
-        "return value.lower <= goal.upper",
-        "an epsilon that only the lower bound of delta keeps",
-        _SUMS,
-    ),
-    Mutant(
         "shuffle/worst_case.py",
         "return LogBounds(lower, max(lower, -parts[0][0]))",
         "return LogBounds(lower, lower)",
@@ -108,13 +101,6 @@ MUTANTS = (
         "growth = math.exp(power) * (1 - 1e-13 - 1e-15 * power)",
         "growth = math.exp(power) * (1 + 1e-13 + 1e-15 * power)",
         "pure DP with a logarithmic epsilon rounded up",
-        _SUMS,
-    ),
-    Mutant(
-        "shuffle/calibration.py",
-        "if Fraction(exact_mu(Fraction(high) / 2, n_bits, n_others)[1]) <= mu:",
-        "if Fraction(exact_mu(Fraction(high) / 2, n_bits, n_others)[0]) <= mu * (1 + mu / 10**4):",
-        "Gaussian DP by the lower bound of mu",
         _SUMS,
     ),
     Mutant(
