@@ -44,3 +44,13 @@ def log_between(lower: float, truth: Fraction, upper: float) -> bool:
     if truth == 0:
         return lower == -math.inf
     return between(lower, lambda: exact(truth).log(), upper)
+
+
+def log_of(value: arb | float | Fraction) -> Callable[[], arb]:
+    """Return what computes the logarithm of a number."""
+    return lambda: (value if isinstance(value, arb) else exact(value)).log()
+
+
+def exp_of(value: float | Fraction) -> Callable[[], arb]:
+    """Return what computes the exponential of a number."""
+    return lambda: exact(value).exp()

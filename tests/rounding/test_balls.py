@@ -30,7 +30,7 @@ from smoothdp.exact.gaussian_square import log_gaussian_square_excess
 from smoothdp.exact.log_normal_balls import log_transform_ball
 from smoothdp.exact.parameters import LogRatio, float_bounds
 from smoothdp.exact.shown import shown
-from tests.rounding.certain import between, bits, exact
+from tests.rounding.certain import between, bits, exact, exp_of
 
 F = Fraction
 
@@ -64,7 +64,7 @@ def test_exponentials_of_exact_numbers() -> None:
         assert exp_bounds(value).upper == math.inf
     for value in (F(1, 3), F(-7, 2), F(500)):
         bounds = exp_bounds(value)
-        assert between(bounds.lower, lambda value=value: exact(value).exp(), bounds.upper)
+        assert between(bounds.lower, exp_of(value), bounds.upper)
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,9 @@ def test_delta_next_to_where_it_ends(n_bits: int, hair: int) -> None:
     q = F(1, 5)
     growth = ((1 - q) / q) ** n_bits * (1 - F(1, 10**hair))
     others = total_law(2, 1, q)
-    laws = [convolve_exactly(others, list(binomial_law(n_bits, p))) for p in (q, 1 - q)]
+    first, second = (convolve_exactly(others, list(binomial_law(n_bits, p))) for p in (q, 1 - q))
     found = log_flip_delta(2, 1, q, n_bits, LogRatio(growth))
-    assert log_between(found.lower, hockey_stick(*laws, growth), found.upper)
+    assert log_between(found.lower, hockey_stick(first, second, growth), found.upper)
     assert found.upper < -40
 
 

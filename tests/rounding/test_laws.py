@@ -15,7 +15,7 @@ from smoothdp.exact.parameters import LogRatio
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.grid_pair import grid_pair
-from tests.rounding.certain import between, bits, exact
+from tests.rounding.certain import between, bits, exact, log_of
 
 F = Fraction
 
@@ -25,7 +25,8 @@ F = Fraction
 
 def random_pair(seed: int, n: int = 12) -> Atoms:
     rng = np.random.default_rng(seed)
-    return Atoms(*(np.log(rng.dirichlet(np.ones(n))) for _ in range(2)), 0.0)
+    log_p, log_q = (np.log(rng.dirichlet(np.ones(n))) for _ in range(2))
+    return Atoms(log_p, log_q, 0.0)
 
 
 def stick(atoms: Atoms, growth: arb) -> arb:
@@ -54,7 +55,7 @@ def test_a_hockey_stick_of_atoms_at_a_loss(seed: int) -> None:
                 if not value > 0:
                     assert found.lower == -math.inf
                     continue
-            assert between(found.lower, lambda value=value: value.log(), found.upper)
+            assert between(found.lower, log_of(value), found.upper)
 
 
 def test_the_top_atom_alone_is_not_lost() -> None:
@@ -69,7 +70,7 @@ def test_the_top_atom_alone_is_not_lost() -> None:
         with bits():
             value = stick(atoms, exact(epsilon).exp())
             assert value > 0
-        assert between(-math.inf, lambda value=value: value.log(), found.upper)
+        assert between(-math.inf, log_of(value), found.upper)
         kept += top > F(float(atoms.log_p[place] - atoms.log_q[place]))
     assert kept > 20
 

@@ -189,4 +189,4 @@ def test_an_interval_for_a_mean_is_widened_on_both_sides() -> None:
     share = F(sum(query.drops(100)), 100)
     assert low == 40 - share * 60
     assert high == 60 + share * 60
-    assert coverage.widened(F(40), F(60), Mean(BOUNDS), 100) == (40, 60)
+    assert coverage.widened(F(40), F(60), Mean(BOUNDS), 100) == (F(40), F(60))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
+from flint import arb
 
 import smoothdp as sd
 from smoothdp.exact.logspace import LogBounds
@@ -29,7 +31,7 @@ from smoothdp.shuffle.real_sum import RealSum
 from smoothdp.shuffle.worst_case import violation, worst_case
 from tests.checkers.rationals import binomial_law, hockey_stick
 from tests.oracles.bit_sums import convolve, total_law
-from tests.rounding.certain import between, bits, exact
+from tests.rounding.certain import between, bits, exact, log_of
 
 F = Fraction
 
@@ -291,12 +293,16 @@ def test_rounding_to_bits_is_part_of_the_error() -> None:
 # ---- histograms ---------------------------------------------------------------------------
 
 
+def log_exponent(failure: Fraction) -> arb:
+    return (-(1 - exact(failure)).log()).log()
+
+
 def test_the_exponent_of_a_failure_is_rounded_down() -> None:
     rng = random.Random(5)
     for _ in range(100):
         failure = F(rng.randint(1, 10**6), 10**6 + 1) * F(1, 10 ** rng.randint(0, 12))
         found = log_of_exponent(failure)
-        assert between(found, lambda failure=failure: (-(1 - exact(failure)).log()).log(), math.inf)
+        assert between(found, partial(log_exponent, failure), math.inf)
 
 
 @pytest.mark.parametrize("n", [5, 30, 80])
@@ -357,7 +363,7 @@ def test_both_directions_of_a_replaced_bit(n: int) -> None:
         both.append(sticks[0] != sticks[1])
         profile = sd.shuffle.ZeroPreservingCount(n, omission_probability=gamma).profile()
         found = profile.log_delta_bounds(LogRatio(growth))
-        assert between(found.lower, lambda sticks=sticks: exact(max(sticks)).log(), found.upper)
+        assert between(found.lower, log_of(max(sticks)), found.upper)
     assert any(both)
 
 
