@@ -27,10 +27,12 @@ from smoothdp.shuffle.histogram.accuracy import (
     worst_case_error,
 )
 from smoothdp.shuffle.histogram.calibration import _certain, paper_omission
+from smoothdp.shuffle.histogram.profiles import _exchange_atoms
 from smoothdp.shuffle.real_sum import RealSum
 from smoothdp.shuffle.worst_case import violation, worst_case
 from tests.checkers.rationals import binomial_law, hockey_stick
 from tests.oracles.bit_sums import convolve, total_law
+from tests.rounding.binomials import binomial_terms
 from tests.rounding.certain import between, bits, exact, log_of
 
 F = Fraction
@@ -335,6 +337,10 @@ def test_a_goal_is_met_by_the_upper_bound() -> None:
     assert _certain(LogBounds(at - 1e-3, at - 1e-9), goal)
     assert not _certain(LogBounds(at - 1e-3, at + 1e-9), goal)
     assert not _certain(LogBounds(at - 1e-3, at + 1e-3), goal)
+    # Beyond floats the logarithms alone decide.
+    deep, at = sd.ApproxDP(1, delta="1e-400"), -400 * math.log(10)
+    assert _certain(LogBounds(at - 1e-3, at - 1e-9), deep)
+    assert not _certain(LogBounds(at - 1e-3, at + 1e-3), deep)
 
 
 def test_the_noise_of_the_paper_is_rounded_up() -> None:
@@ -351,20 +357,39 @@ def test_the_noise_of_the_paper_is_rounded_up() -> None:
             assert exact(gamma) < truth * (1 + exact(F(1, 10**15)))
 
 
-@pytest.mark.parametrize("n", [3, 12])
-def test_both_directions_of_a_replaced_bit(n: int) -> None:
-    """Y against Y + 1 and back: with little noise the two differ."""
-    gamma = F(1, 10)
+@pytest.mark.parametrize(
+    ("n", "gamma", "growth", "larger"),
+    [
+        (2, F(2, 5), F(3, 2), 0),
+        (3, F(3, 10), F(11, 10), 0),
+        (12, F(2, 5), F(11, 10), 0),
+        (12, F(1, 10), F(3, 2), 1),
+    ],
+)
+def test_both_directions_of_a_replaced_bit(
+    n: int, gamma: Fraction, growth: Fraction, larger: int
+) -> None:
+    """Y against Y + 1 and back: now the one is larger, now the other."""
     law = binomial_law(n, 1 - gamma)
     here, there = (*law, F(0)), (F(0), *law)
-    both = []
-    for growth in (F(3, 2), F(4)):
-        sticks = hockey_stick(here, there, growth), hockey_stick(there, here, growth)
-        both.append(sticks[0] != sticks[1])
-        profile = sd.shuffle.ZeroPreservingCount(n, omission_probability=gamma).profile()
-        found = profile.log_delta_bounds(LogRatio(growth))
-        assert between(found.lower, log_of(max(sticks)), found.upper)
-    assert any(both)
+    sticks = hockey_stick(here, there, growth), hockey_stick(there, here, growth)
+    assert sticks[larger] > sticks[1 - larger]
+    profile = sd.shuffle.ZeroPreservingCount(n, omission_probability=gamma).profile()
+    found = profile.log_delta_bounds(LogRatio(growth))
+    assert between(found.lower, log_of(sticks[larger]), found.upper)
+
+
+def test_what_lies_outside_of_a_window_counts_in_both_laws() -> None:
+    """An atom that only the one law has, and one that only the other has: each as heavy."""
+    n, p, last = 200, F(1, 100), 89
+    atoms = _exchange_atoms(n, p)
+    assert atoms is not None
+    assert np.isneginf([atoms.log_q[-2], atoms.log_p[-1]]).all()
+    for log_mass in (float(atoms.log_p[-2]), float(atoms.log_q[-1])):
+        with bits():
+            outside = sum(binomial_terms(n, p, last + 1, n), arb(0))
+            assert exact(log_mass).exp() >= 2 * outside
+            assert exact(log_mass) > -400
 
 
 def test_an_epsilon_of_a_profile_is_certain() -> None:

@@ -60,13 +60,6 @@ MUTANTS = (
     ),
     Mutant(
         "exact/flipped_bits.py",
-        "lower = (total - loose * 1.01 + residual_low * mass - 2 * dropped)",
-        "lower = (total - loose * 1.01)",
-        "a lower bound of delta without the residual of the kernel",
-        _FLIPS,
-    ),
-    Mutant(
-        "exact/flipped_bits.py",
         "(value + loose * 1.01 + dropped) * (1 + 4 * UNIT_ROUNDOFF),",
         "value,",
         "a tail of flipped bits without its rounding",
