@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -77,16 +78,26 @@ def test_the_chance_of_an_infinite_loss(seed: int) -> None:
     low, high, most = [(-400.0, -10.0, 3), (-14.0, -5.0, 3), (-3.0, -0.01, 1)][seed % 3]
     parts = [(float(rng.uniform(low, high)), int(10 ** rng.uniform(0, most))) for _ in range(3)]
     found = log_any_infinite([(LogBounds(log_p, log_p), count) for log_p, count in parts])
-
-    def truth() -> arb:
-        with bits(1500):
-            rest = arb(1)
-            for log_p, count in parts:
-                rest *= (1 - exact(log_p).exp()) ** count
-            return (1 - rest).log()
-
-    assert between(found.lower, truth, found.upper)
+    assert between(found.lower, partial(log_union, parts), found.upper)
     assert found.upper - found.lower < 1e-9
+
+
+def log_union(parts: list[tuple[float, int]]) -> arb:
+    with bits(1500):
+        rest = arb(1)
+        for log_p, count in parts:
+            rest *= (1 - exact(log_p).exp()) ** count
+        return (1 - rest).log()
+
+
+@pytest.mark.parametrize("log_p", [-39.2, -39.9, -42.0])
+def test_a_sum_of_chances_is_more_than_their_union(log_p: float) -> None:
+    """Ten million of them: by 1e-11 or so, which is all that the sum leaves out."""
+    parts = [(log_p, 10**7)]
+    found = log_any_infinite([(LogBounds(log_p, log_p), 10**7)])
+    assert between(found.lower, partial(log_union, parts), found.upper)
+    plain = log_p + math.log(10**7)
+    assert not between(plain - 1e-12, partial(log_union, parts), math.inf)
 
 
 # ---- products -----------------------------------------------------------------------------

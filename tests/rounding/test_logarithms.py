@@ -114,6 +114,18 @@ def test_differences() -> None:
         assert between(lower, truth, upper)
 
 
+def test_the_least_difference_is_not_nothing() -> None:
+    """The gap is stepped outwards: inwards, one of a single unit would be 0."""
+    for unit in (5e-324, 1e-323):
+
+        def truth(unit: float = unit) -> arb:
+            return exact(unit).expm1().log()
+
+        lower, upper = log_difference_lower(unit, 0.0), log_difference_upper(unit, 0.0)
+        assert between(lower, truth, upper)
+    assert log_difference_lower(5e-324, 0.0) == -math.inf
+
+
 def test_long_sums() -> None:
     """Of terms that sum to about 1: nothing but the slack covers the rounding."""
     rng = np.random.default_rng(5)

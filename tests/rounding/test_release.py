@@ -43,7 +43,7 @@ def test_every_value_of_the_default_grid_is_a_float(places: int) -> None:
     step = default_step(mechanism.query, mechanism.calibration, n)
     lowest, highest = OutputGrid(step, query.bounds).limits()
     rng = np.random.default_rng(1)
-    for index in [highest, *(int(lowest + (highest - lowest) * u) for u in rng.random(200))]:
+    for index in [highest, *(lowest + int((highest - lowest) * u) for u in rng.random(200))]:
         assert F(float(index * step)) == index * step
 
 
