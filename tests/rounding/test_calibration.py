@@ -22,8 +22,10 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
+from smoothdp.noise.calibration import certificate, cover
 from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.orders import Curve, chord_proves, unproved
+from smoothdp.noise.calibration.promise import Promise
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
 from smoothdp.noise.calibration.tails import OrderTail
@@ -159,6 +161,47 @@ def test_what_is_false_at_one_order_is_not_proved(epsilon: float) -> None:
         curve, least = randomised_response(epsilon)
         rho = F(least * factor)
         assert (not unproved(curve, rho, [(0.0, 64.0)])) == proved
+
+
+@pytest.mark.parametrize(
+    ("dilation", "reverse"), [("0", False), ("1/10", False), ("1/10", True)], ids=str
+)
+def test_one_doubt_is_enough(monkeypatch: pytest.MonkeyPatch, dilation: str, reverse: bool) -> None:
+    """Each of the three curves by itself stops a certificate, whatever the other two are."""
+    real, asked = certificate.divergence_curve, (F(dilation), reverse)
+
+    def curve(
+        law: NoiseDistribution, shift: Fraction, dilation: Fraction, *, reverse: bool
+    ) -> Curve:
+        if (dilation, reverse) == asked:
+            return Curve(lambda b: (0.6 * (1 + b), 0.6 * (1 + b)))
+        return real(law, shift, dilation, reverse=reverse)
+
+    promise, law = Promise(F(1, 2), None, F(1, 10)), StudentT(13)
+    assert certificate.certify(law, promise, F(1)).holds
+    monkeypatch.setattr(certificate, "divergence_curve", curve)
+    found = certificate.certify(law, promise, F(1))
+    assert not found.holds
+    assert ("reverse" in found.reason) == reverse
+
+
+def test_a_shift_that_is_too_large_has_no_certificate() -> None:
+    promise = Promise(F(1, 2), None, F(1, 10))
+    assert not certificate.certify(StudentT(13), promise, F("1.09")).holds
+
+
+def test_only_what_is_checked_makes_a_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Theorem A at the shift e^(length) s: pieces that are guessed too long prove nothing.
+
+    At s = 1.08 the reverse divergence holds at t by a percent, and not at 1.08 e^t.
+    """
+    promise, law = Promise(F(1, 2), None, F(1, 10)), StudentT(13)
+    monkeypatch.setattr(cover, "stretch", lambda *_: 10.0)
+    assert cover.cover(law, promise, F("1.08")) is None
+    assert cover.cover(law, promise, F("0.9")) == 1
+    # A piece of a tenth of the way is short enough at s = 1.06.
+    monkeypatch.setattr(cover, "stretch", lambda *_: 0.0103)
+    assert cover.cover(law, promise, F("1.06")) == 10
 
 
 def test_the_wrong_interpolation_would_prove_what_is_false() -> None:
