@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
 import pytest
 from flint import arb
+from numpy.typing import NDArray
 
 from smoothdp.noise import (
     ArsinhNormal,
@@ -24,7 +27,7 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration import certificate, cover
 from smoothdp.noise.calibration.convexity import reverse_is_convex
-from smoothdp.noise.calibration.orders import Curve, chord_proves, unproved
+from smoothdp.noise.calibration.orders import Curve, chord_proves, interpolated, unproved
 from smoothdp.noise.calibration.promise import Promise
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
@@ -32,6 +35,7 @@ from smoothdp.noise.calibration.tails import OrderTail
 from tests.rounding.certain import between, exact
 
 F = Fraction
+FloatArray = NDArray[np.float64]
 LAWS: list[NoiseDistribution] = [
     ArsinhNormal("0.6"),
     ArsinhNormal("2.5"),
@@ -141,10 +145,7 @@ def randomised_response(epsilon: float) -> tuple[Curve, float]:
     """Return D_{1+b} of randomised response, and the largest D_{1+b} / (1 + b)."""
 
     def divergence(b: float) -> float:
-        with mpmath.workdps(40):
-            odds, power = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(b)
-            total = odds ** (1 + power) + odds ** (-power)
-            return float(mpmath.log(total / (1 + odds)) / power)
+        return float(response_divergence(epsilon, b))
 
     def bounds(b: float) -> tuple[float, float]:
         value = divergence(b)
@@ -161,6 +162,61 @@ def test_what_is_false_at_one_order_is_not_proved(epsilon: float) -> None:
         curve, least = randomised_response(epsilon)
         rho = F(least * factor)
         assert (not unproved(curve, rho, [(0.0, 64.0)])) == proved
+
+
+def response_divergence(epsilon: float, b: float) -> mpmath.mpf:
+    with mpmath.workdps(50):
+        odds, power = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(b)
+        return mpmath.log((odds ** (1 + power) + odds ** (-power)) / (1 + odds)) / power
+
+
+def even_gaps(curve: Curve, places: list[float]) -> Iterator[tuple[list[float], FloatArray]]:
+    """Yield windows of known places, and points of a gap where the polynomial lies above."""
+    for place in places:
+        curve.at(place)
+    for low, high in pairwise(places):
+        for window in curve.windows(low, high):
+            yield window, np.linspace(low, high, 7)[1:-1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_interpolation_between_bounds_that_are_wide(seed: int) -> None:
+    """The truth may be at either end of its bounds: each weight takes the worse one."""
+    rng = np.random.default_rng(seed)
+    epsilon = float(rng.uniform(0.1, 3))
+
+    def bounds(b: float) -> tuple[float, float]:
+        value = float(response_divergence(epsilon, b))
+        return value * (1 - 1e-3), value * (1 + 1e-9)
+
+    curve, places = Curve(bounds), np.sort(rng.uniform(0.1, 5, 6)).tolist()
+    for window, fine in even_gaps(curve, places):
+        upper = interpolated(curve, window, fine)
+        if upper is not None:
+            for b, found in zip(fine.tolist(), upper.tolist(), strict=True):
+                assert found >= b * response_divergence(epsilon, b)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_interpolation_between_close_places_is_rounded_up(seed: int) -> None:
+    """The remainder is nothing there, so that the rounding of the points decides."""
+    rng = np.random.default_rng(seed)
+    epsilon, base = float(rng.uniform(0.1, 3)), float(rng.uniform(0.1, 5))
+
+    def bounds(b: float) -> tuple[float, float]:
+        value = response_divergence(epsilon, b)
+        near = float(value)
+        if mpmath.mpf(near) <= value:
+            return near, math.nextafter(near, math.inf)
+        return math.nextafter(near, 0.0), near
+
+    width = 10 ** float(rng.uniform(-5, -2))
+    curve, places = Curve(bounds), np.sort(base * (1 + width * rng.random(6))).tolist()
+    for window, fine in even_gaps(curve, places):
+        upper = interpolated(curve, window, fine) if window[0] else None
+        if upper is not None:
+            for b, found in zip(fine.tolist(), upper.tolist(), strict=True):
+                assert found >= b * response_divergence(epsilon, b)
 
 
 @pytest.mark.parametrize(
