@@ -15,6 +15,7 @@ from smoothdp.exact.parameters import LogRatio
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.grid_pair import grid_pair
+from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised
 from tests.rounding.certain import between, bits, exact, log_of
 
 F = Fraction
@@ -108,15 +109,62 @@ def test_joined_atoms_have_one_loss_up_to_their_error(seed: int) -> None:
         assert abs(whole - found_q) <= exact(joined.error)
 
 
-# ---- grid pairs ---------------------------------------------------------------------------
-
-
 def excess(law: AtomsLaw, epsilon: float, *, infinite: float) -> arb:
     total = exact(infinite).exp() if infinite > -math.inf else arb(0)
     for log_p, loss in zip(law.log_masses.tolist(), law.losses.tolist(), strict=True):
         if loss > epsilon:
             total += exact(log_p).exp() * -(exact(epsilon) - exact(loss)).expm1()
     return total
+
+
+# ---- both directions ----------------------------------------------------------------------
+
+
+def places_of(*laws: AtomsLaw) -> list[float]:
+    ends = np.unique(np.concatenate([law.losses for law in laws])).tolist()
+    return [*ends, *((a + b) / 2 for a, b in pairwise(ends)), ends[0] - 1, ends[-1] + 1]
+
+
+def check_both(first: AtomsLaw, second: AtomsLaw) -> float:
+    """Check that the law above, with its slack, is above both; return how much it needs of it."""
+    law = symmetrised(first, second).upper
+    assert isinstance(law, AtomsLaw)
+    assert law.slack.loss <= 2e-12
+    needed = 0.0
+    for epsilon in places_of(law, first, second):
+        with bits():
+            found = excess(law, epsilon - law.slack.loss, infinite=law.log_infinite.upper)
+            for one in (first, second):
+                truth = excess(one, epsilon, infinite=one.log_infinite.lower)
+                if truth > 0:
+                    assert found.log() + exact(law.slack.mass) >= truth.log()
+                    needed = max(needed, float(truth.log() - found.log()))
+    return needed
+
+
+@pytest.mark.parametrize("n", [3, 8])
+def test_the_larger_of_both_directions_needs_its_slack(n: int) -> None:
+    """Its masses are rounded: at some of its points it lies below, by less than the slack."""
+    needed = []
+    for seed in range(25):
+        first, second = both_directions(random_pair(seed, n))
+        exactly = [AtomsLaw(law.log_masses, law.losses, law.infinite) for law in (first, second)]
+        needed.append(check_both(*exactly))
+    assert sum(share > 0 for share in needed) > 5
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_mirror_image_that_is_not_quite_one(seed: int) -> None:
+    """Masses a few parts in 1e13 off: taken for its own mirror image, with that in the slack."""
+    rng = np.random.default_rng(seed)
+    half = np.log(rng.dirichlet(np.ones(3)))
+    log_p = np.concatenate([half, half - rng.uniform(0.5, 2.0, 3)])
+    log_q = np.roll(log_p, 3) + rng.uniform(-4e-13, 4e-13, 6)
+    first, second = both_directions(Atoms(log_p, log_q, 0.0))
+    check_both(*(AtomsLaw(law.log_masses, law.losses, law.infinite) for law in (first, second)))
+
+
+# ---- grid pairs ---------------------------------------------------------------------------
 
 
 PROFILES = [
