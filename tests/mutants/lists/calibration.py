@@ -79,13 +79,6 @@ MUTANTS = (
         _ORDERS,
     ),
     Mutant(
-        "noise/calibration/orders.py",
-        "value is not None and value <= rho * Fraction(b) * (1 + Fraction(b))",
-        "value is not None and value <= rho * (1 + Fraction(b)) * (1 + Fraction(b))",
-        "an order promised too much",
-        _ORDERS,
-    ),
-    Mutant(
         "noise/calibration/tails.py",
         "return self.constant + self.spread / b <= gap * (1 + b)",
         "return self.constant <= gap * (1 + b)",
