@@ -13,6 +13,7 @@ import pytest
 from flint import arb
 from numpy.typing import NDArray
 
+from smoothdp.exact.logspace import LogBounds
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -25,13 +26,13 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.calibration import certificate, cover
+from smoothdp.noise.calibration import certificate, cover, delta_cover, smooth_profile
 from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.orders import Curve, chord_proves, interpolated, unproved
 from smoothdp.noise.calibration.promise import Promise
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
-from smoothdp.noise.calibration.tails import OrderTail
+from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
 from tests.rounding.certain import between, exact
 
 F = Fraction
@@ -258,6 +259,86 @@ def test_only_what_is_checked_makes_a_cover(monkeypatch: pytest.MonkeyPatch) -> 
     # A piece of a tenth of the way is short enough at s = 1.06.
     monkeypatch.setattr(cover, "stretch", lambda *_: 0.0103)
     assert cover.cover(law, promise, F("1.06")) == 10
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("law", [StudentT(3), PolyPlace(4), GeneralizedCauchy(4)], ids=str)
+def test_no_order_exceeds_its_tail(law: NoiseDistribution, reverse: bool) -> None:
+    """A dilation of 2 with hardly a shift, where the dilation is all there is: at any order."""
+    shift, dilation = F(1, 1000), F(2)
+    tail = (reverse_tail if reverse else forward_tail)(law, shift, dilation)
+    assert tail is not None
+    for order in (F(3), F(50), F(2000)):
+        way = "reverse" if reverse else "forward"
+        lower = law.renyi_bounds(order, shift=shift, dilation=dilation, direction=way)[0]  # type: ignore[arg-type]
+        assert F(lower) <= order * tail.slope + tail.constant + tail.spread / (order - 1)
+
+
+@pytest.mark.parametrize("law", [ArsinhNormal(2), Log1pNormal(2), LaplaceLogNormal(2)], ids=str)
+def test_the_tail_of_a_dilated_normal(law: NoiseDistribution) -> None:
+    """a t^2 / (2 sigma^2), and ln 2 / (a - 1) more where the two sides are folded."""
+    tail = reverse_tail(law, F(1, 3), F(1, 2))
+    score = growth(law).score
+    assert tail is not None
+    assert score is not None
+    assert tail.slope == F(1, 2) ** 2 / (2 * 2**2)
+    assert tail.constant == score / 3
+    if isinstance(law, LaplaceLogNormal):
+        assert tail.spread == 0
+    else:
+        assert between(-math.inf, lambda: arb(2).log(), float(tail.spread) * (1 + 1e-15))
+        assert tail.spread >= F("0.69314718055994530941723212145817657")
+
+
+# ---- covers of all dilations --------------------------------------------------------------
+
+TARGET = LogBounds(-10.0 - 1e-9, -10.0)
+
+
+@pytest.mark.parametrize(
+    ("forward", "reverse", "covers"),
+    [(-11.0, -11.0, True), (-9.0, -11.0, False), (-11.0, -9.0, False), (-9.0, -9.0, False)],
+)
+def test_a_cover_needs_upper_bounds_in_both_directions(
+    monkeypatch: pytest.MonkeyPatch, forward: float, reverse: float, covers: bool
+) -> None:
+    """Envelopes whose lower bounds are below the target at all times prove nothing by that."""
+
+    def envelope(*_: object, reverse: bool, **__: object) -> LogBounds:
+        return LogBounds(-50.0, upper[reverse])
+
+    upper = {False: forward, True: reverse}
+    monkeypatch.setattr(delta_cover, "log_envelope", envelope)
+    found = delta_cover.covered(StudentT(3), F(1), F(1, 10), F(1), -10.0)
+    assert (found is not None) == covers
+    kept = delta_cover.ends_keep(StudentT(3), F(1), F(1, 10), F(1), TARGET)
+    assert kept is (True if covers else None)
+
+
+@pytest.mark.parametrize("least", [-9.5, -7.0, -0.1])
+def test_delta_is_that_of_the_cover_not_of_the_ends(
+    monkeypatch: pytest.MonkeyPatch, least: float
+) -> None:
+    """Where the dilations between the ends are worse, the bound rises until they are covered."""
+    monkeypatch.setattr(delta_cover, "log_delta_at_ends", lambda *_: LogBounds(-10.1, -10.0))
+    monkeypatch.setattr(delta_cover, "covered", lambda *given: 1 if given[-1] >= least else None)
+    found = delta_cover.log_delta_bounds(StudentT(3), F(1), F(1, 10), F(1), 0.01)
+    assert found.lower == -10.1
+    assert least <= found.upper <= 0.0
+
+
+def test_an_epsilon_is_that_of_the_cover_not_of_the_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the epsilon that the ends allow, a dilation between them may still be worse."""
+
+    def at_ends(*given: object) -> LogBounds:
+        value = -10.0 * float(given[-1])  # type: ignore[arg-type]
+        return LogBounds(value, value)
+
+    monkeypatch.setattr(smooth_profile, "log_delta_at_ends", at_ends)
+    monkeypatch.setattr(smooth_profile, "covered", lambda *given: 1 if given[3] >= F(2) else None)
+    law = StudentT("3.03")
+    lower, upper = smooth_profile._epsilon_bounds(law, F(1), F(1, 10), F(1, 10**6))
+    assert lower <= math.log(1e6) / 10 < 2 <= upper
 
 
 def test_the_wrong_interpolation_would_prove_what_is_false() -> None:

@@ -55,12 +55,22 @@ def test_orders_1_and_2_of_cauchy_noise(place: Place, reverse: bool) -> None:
         assert upper - lower < 1e-10
 
 
-def cauchy_excess(s: Fraction, t: Fraction, epsilon: Fraction) -> arb:
+def cauchy_excess(
+    s: Fraction, t: Fraction, epsilon: Fraction, *, stretch: arb | None = None
+) -> arb:
     """Return the hockey stick of Z from e^t Z + s: where p > E q is between two roots, or not."""
     g, shift, e = exact(t).exp(), exact(s), exact(epsilon).exp()
+    if stretch is not None:
+        shift *= stretch
     # p > E q: (g^2 + (x - s)^2) / g > E (1 + x^2).
     a, b, c = 1 / g - e, -2 * shift / g, g + shift * shift / g - e
-    root = (b * b - 4 * a * c).sqrt()
+    if not abs(a) > 0:
+        # At one scale and epsilon = 0 there is one root, halfway.
+        return ((shift / 2).atan() / arb.pi()) * 2
+    square = b * b - 4 * a * c
+    if not square > 0:
+        return arb(0) if a < 0 else 1 - e
+    root = square.sqrt()
     ends = sorted(((-b + sign * root) / (2 * a) for sign in (1, -1)), key=float)
 
     def mass(x: arb, centre: arb, width: arb) -> arb:
@@ -89,6 +99,31 @@ def test_hockey_sticks_of_cauchy_noise(place: Place) -> None:
         if t >= 0:
             found = log_envelope(CAUCHY, s, (t, t), epsilon, reverse=False, target=-1e9)
             assert between(found.lower, truth, found.upper)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("s", [F(1, 20), F(1), F(4)])
+@pytest.mark.parametrize("ends", [(F(0), F(1, 10)), (F(1, 5), F(1, 2)), (F(1), F(21, 20))], ids=str)
+def test_an_envelope_is_above_every_dilation_of_its_piece(
+    ends: tuple[Fraction, Fraction], s: Fraction, reverse: bool
+) -> None:
+    """Of Cauchy noise, in closed form: at both ends, and at five places between."""
+    low, high = ends
+    for epsilon in (F(0), F(1, 20), F(1, 3), F(1)):
+        found = log_envelope(CAUCHY, s, ends, epsilon, reverse=reverse, target=-1e9)
+        for place in range(7):
+            t = low + (high - low) * place / 6
+
+            def truth(t: Fraction = t, epsilon: Fraction = epsilon) -> arb:
+                if not reverse:
+                    return cauchy_excess(s, t, epsilon)
+                # D(e^t Z + s || Z) is that of Z and e^-t Z + s e^-t.
+                return cauchy_excess(s, -t, epsilon, stretch=(-exact(t)).exp())
+
+            with bits():
+                value = truth()
+                if value > 0:
+                    assert exact(found.upper) >= value.log()
 
 
 @pytest.mark.parametrize("seed", range(6))
