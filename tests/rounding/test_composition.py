@@ -12,6 +12,7 @@ from flint import acb, arb
 
 from smoothdp.exact.contour_balls import atoms_transform, ball_sums
 from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.oscillation import Waves
 from smoothdp.exact.parameters import Real, float_of
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.contour import Contour, Plan, truncation
@@ -19,11 +20,13 @@ from smoothdp.privacy.composition.infinite import log_any_infinite
 from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.large_losses import LargeLosses
 from smoothdp.privacy.composition.laws import GaussianLaw, Slack
+from smoothdp.privacy.composition.line_points import Line, Points, error_from
+from smoothdp.privacy.composition.panels import Branch, Piece, rightwards
 from smoothdp.privacy.composition.product import Product
 from smoothdp.privacy.composition.root import epsilon_root
 from smoothdp.privacy.composition.solver import Solver
 from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
-from smoothdp.privacy.composition.subsampled_lines import log_tail
+from smoothdp.privacy.composition.subsampled_lines import Mixture, log_tail
 from tests.rounding.certain import between, bits, exact
 
 F = Fraction
@@ -240,6 +243,72 @@ def test_aliases_on_both_sides(seed: int) -> None:
         return total.log()
 
     assert between(-math.inf, truth, found)
+
+
+@pytest.mark.parametrize("t", [0.0, 2.0, 30.0])
+def test_what_points_along_a_line_are_off_by(t: float) -> None:
+    """Each mass and each loss by its own error, in proportion to its size at t."""
+    rng = np.random.default_rng(5)
+    n = 50
+    sizes, damping = rng.uniform(-9, 0, n), rng.uniform(0, 0.2, n)
+    mass, loss = rng.uniform(1e-16, 1e-14, n), rng.uniform(1e-16, 1e-14, n)
+    waves = Waves(sizes, np.zeros(n), rng.normal(size=n), damping)
+    constant, slope = error_from(Line(0.5, Points(waves, mass, loss), 1e-15), t)
+    with bits():
+        weights = [
+            (exact(size) - exact(t) * exact(fall)).exp()
+            for size, fall in zip(sizes.tolist(), damping.tolist(), strict=True)
+        ]
+        for found, start, errors in ((constant, 1e-15, mass), (slope, 0.0, loss)):
+            parts = zip(weights, errors.tolist(), strict=True)
+            truth = exact(start) + sum((w * exact(e) for w, e in parts), arb(0))
+            assert exact(found) >= truth
+            assert exact(found) <= truth * exact(F(21, 20))
+
+
+# ---- quadrature of the subsampled Gaussian ------------------------------------------------
+
+RATE, MU = F(1, 20), F(1, 10)
+
+
+def mass_between(low: float, high: float) -> arb:
+    """Return the integral of N G from low to high, at the present precision."""
+    root = arb(2).sqrt()
+
+    def beyond(x: float, shift: arb) -> arb:
+        return ((exact(x) - shift) / root).erfc() / 2
+
+    plain, moved = (beyond(low, shift) - beyond(high, shift) for shift in (arb(0), exact(MU)))
+    return exact(1 - RATE) * plain + exact(RATE) * moved
+
+
+@pytest.mark.parametrize("half", [14.0, 16.0, 18.0, 20.0])
+def test_panels_that_are_too_long_err_by_less_than_they_say(half: float) -> None:
+    """64 nodes on one panel of up to 40 deviations: the error is far above rounding."""
+    mixture = Mixture(RATE, MU)
+    piece = Piece(np.zeros(1), np.zeros(1), half, up=False)
+    stated = mixture.rule_error(1.0, piece, log_mgf=0.0, first=0.0, last=0.0)
+    sizes = mixture.points(1.0, piece).waves.log_sizes
+    with bits():
+        found = sum((exact(size).exp() for size in sizes.tolist()), arb(0))
+        off = float(abs(found - mass_between(-half, half)))
+    assert off <= stated + 1e-15
+    assert stated < 1e-3
+    assert off > 1e-11 or half < 18
+
+
+@pytest.mark.parametrize("reach", [1.0, 3.0, 9.0])
+def test_what_lies_beyond_the_panels(reach: float) -> None:
+    mixture = Mixture(RATE, MU)
+    branch = Branch(1.0, -reach, reach, ends_left=False, ends_right=False)
+    piece = rightwards(-reach, reach, 0.0, 0.5)
+    stated = mixture.beyond(branch, piece, 0.0)
+
+    def truth() -> arb:
+        return 1 - mass_between(-reach, reach)
+
+    assert between(-math.inf, truth, stated)
+    assert stated < 1.1 * math.exp(-reach * reach / 2)
 
 
 # ---- the routes ---------------------------------------------------------------------------

@@ -101,6 +101,23 @@ def test_hockey_sticks_of_cauchy_noise(place: Place) -> None:
             assert between(found.lower, truth, found.upper)
 
 
+@pytest.mark.parametrize("digits", [300, 500, 900])
+def test_where_the_loss_exceeds_epsilon_out_of_reach_alone(digits: int) -> None:
+    """The loss of e^t Z against Z rises towards t: above t - 10^-500 only beyond 10^250.
+
+    No cell reaches so far, and what is in doubt there is all that there is.
+    """
+    t = F(1, 2)
+    epsilon = t - F(1, 10**digits)
+    found = CAUCHY.log_delta_bounds(epsilon, shift=F(0), dilation=t, direction="reverse")
+    with bits(8000):
+        value = cauchy_excess(F(0), -t, epsilon)
+        assert value > 0
+        truth = value.log()
+    assert between(found.lower, lambda: truth, found.upper)
+    assert found.upper < -80
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("s", [F(1, 20), F(1), F(4)])
 @pytest.mark.parametrize("ends", [(F(0), F(1, 10)), (F(1, 5), F(1, 2)), (F(1), F(21, 20))], ids=str)
@@ -124,6 +141,19 @@ def test_an_envelope_is_above_every_dilation_of_its_piece(
                 value = truth()
                 if value > 0:
                     assert exact(found.upper) >= value.log()
+
+
+@pytest.mark.parametrize("t", [F(1, 3), F(-1, 2), F(2)])
+def test_the_largest_loss_is_that_of_both_directions(t: Fraction) -> None:
+    """Of Student's T with three degrees the tails have the larger one, the centre the smaller."""
+    law, s = StudentT(3), F(1, 100)
+    forward, reverse = (
+        law.renyi_bounds("inf", shift=s, dilation=t, direction=way)
+        for way in ("forward", "reverse")
+    )
+    lower, upper = law.max_divergence_bounds(shift=s, dilation=t)
+    assert abs(forward[1] - reverse[1]) > 0.1
+    assert (lower, upper) == max(forward, reverse)
 
 
 @pytest.mark.parametrize("seed", range(6))
