@@ -117,6 +117,26 @@ def excess(law: AtomsLaw, epsilon: float, *, infinite: float) -> arb:
     return total
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_chain_of_losses_is_joined_at_its_whole_width(seed: int) -> None:
+    """Neighbours agree to 1e-14, the ends of the chain do not: the error is that of the ends.
+
+    Most of the mass is at both ends, and epsilon halfway: what is above it counts in full.
+    """
+    rng = np.random.default_rng(seed)
+    n = 400
+    weights = np.full(n, 1e-4) * rng.random(n)
+    weights[[0, -1]] = 0.45
+    log_p = np.log(weights)
+    log_q = log_p - 0.7 - 0.9e-14 * np.arange(n)
+    chain = Atoms(log_p, log_q, 0.0)
+    joined = chain.joined()
+    assert joined.log_p.size == 1
+    middle = F(0.7) + F(0.45e-14 * n)
+    found = joined.log_excess(middle)
+    assert between(-math.inf, lambda: stick(chain, exact(middle).exp()).log(), found.upper)
+
+
 # ---- both directions ----------------------------------------------------------------------
 
 
