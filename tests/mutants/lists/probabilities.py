@@ -105,8 +105,8 @@ MUTANTS = (
         "error = 0.0",
         "an exchange sum without its rounding",
         (_ROUNDING,),
-        equivalent="The bound adds up all roundings as if they had one sign. They cancel: sums over "
-        "up to ten million users err by some ten units, which the slack of the last logarithm, "
+        equivalent="The bound adds up all roundings as if they had one sign. They cancel: sums "
+        "over up to ten million users err by some ten units, which the slack of the last logarithm, "
         "four LIBM_ERROR and one for each unit of its size, covers as well.",
     ),
     Mutant(
