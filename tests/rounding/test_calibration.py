@@ -29,7 +29,7 @@ from smoothdp.noise import (
 from smoothdp.noise.calibration import certificate, cover, delta_cover, smooth_profile
 from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.orders import Curve, chord_proves, interpolated, unproved
-from smoothdp.noise.calibration.promise import Promise
+from smoothdp.noise.calibration.promise import Promise, divergence_curve
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
 from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
@@ -225,7 +225,7 @@ def test_interpolation_between_close_places_is_rounded_up(seed: int) -> None:
 )
 def test_one_doubt_is_enough(monkeypatch: pytest.MonkeyPatch, dilation: str, reverse: bool) -> None:
     """Each of the three curves by itself stops a certificate, whatever the other two are."""
-    real, asked = certificate.divergence_curve, (F(dilation), reverse)
+    real, asked = divergence_curve, (F(dilation), reverse)
 
     def curve(
         law: NoiseDistribution, shift: Fraction, dilation: Fraction, *, reverse: bool

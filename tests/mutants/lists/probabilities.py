@@ -106,8 +106,8 @@ MUTANTS = (
         "an exchange sum without its rounding",
         (_ROUNDING,),
         equivalent="The bound adds up all roundings as if they had one sign. They cancel: sums "
-        "over up to ten million users err by some ten units, which the slack of the last logarithm, "
-        "four LIBM_ERROR and one for each unit of its size, covers as well.",
+        "over up to ten million users err by some ten units, which the slack of the last "
+        "logarithm, four LIBM_ERROR and one for each unit of its size, covers as well.",
     ),
     Mutant(
         "exact/exchange_sum.py",
