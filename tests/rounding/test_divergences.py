@@ -65,8 +65,10 @@ def cauchy_excess(
     # p > E q: (g^2 + (x - s)^2) / g > E (1 + x^2).
     a, b, c = 1 / g - e, -2 * shift / g, g + shift * shift / g - e
     if not abs(a) > 0:
-        # At one scale and epsilon = 0 there is one root, halfway.
-        return ((shift / 2).atan() / arb.pi()) * 2
+        # e^epsilon is the ratio of the tails: p > E q below the one root.
+        root = -c / b
+        p, q = (arb(1) / 2 + x.atan() / arb.pi() for x in (root, (root - shift) / g))
+        return p - e * q
     square = b * b - 4 * a * c
     if not square > 0:
         return arb(0) if a < 0 else 1 - e
