@@ -83,7 +83,7 @@ MUTANTS = (
         "return _compare(first, second) <= 0",
         "return _compare(first, second) < 0",
         "an equal number is not at most it",
-        ("tests/oracles/test_gaussian_profile.py", "tests/conformance/test_ledger.py"),
+        _BALLS,
     ),
     Mutant(
         "exact/curves.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_LEDGER = ("tests/rounding/test_ledger.py", "tests/conformance/test_ledger.py")
+_LEDGER = ("tests/rounding/test_ledger.py",)
 _FILTERS = (*_LEDGER, "tests/theorems/test_ledger_filters.py")
 
 MUTANTS = (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/rounding/test_divergences.py"
-_DIVERGENCES = (_ROUNDING, "tests/oracles/test_noise_divergences.py")
-_STRUCTURE = (_ROUNDING, "tests/oracles/test_noise_divergences_structure.py")
+_DIVERGENCES = ("tests/rounding/test_divergences.py",)
+_STRUCTURE = (*_DIVERGENCES, "tests/oracles/test_noise_divergences_structure.py")
 
 MUTANTS = (
     Mutant(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ROUNDING = "tests/rounding/test_release.py"
-_GRID = (_ROUNDING, "tests/oracles/test_release_mechanism.py")
-_BARS = (_ROUNDING, "tests/oracles/test_error_bars.py")
+_GRID = ("tests/rounding/test_release.py",)
+_BARS = (*_GRID, "tests/oracles/test_error_bars.py::test_the_interval_by_hand")
 
 MUTANTS = (
     Mutant(
