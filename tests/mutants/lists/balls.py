@@ -6,7 +6,6 @@ from tests.mutants.mutant import Mutant
 
 _BALLS = ("tests/rounding/test_balls.py", "tests/oracles/test_gaussian_profile.py")
 _CURVES = ("tests/rounding/test_balls.py", "tests/oracles/test_gaussian_profile.py")
-_SHOWN = ("tests/conformance/test_shown_numbers.py",)
 _LAWS = ("tests/rounding/test_balls.py", "tests/oracles/test_noise_laws_in_balls.py")
 # Of two errors that a ball gets beside those of its arithmetic.
 _BELOW_PRECISION = (
@@ -69,14 +68,14 @@ MUTANTS = (
         'bounds.upper if rounding == "up" else bounds.lower',
         'bounds.lower if rounding == "up" else bounds.upper',
         "a logarithm printed from its wrong side",
-        (*_SHOWN, "tests/rounding/test_balls.py"),
+        _BALLS,
     ),
     Mutant(
         "exact/shown.py",
         '"up": ROUND_CEILING',
         '"up": ROUND_FLOOR',
         "a bound printed below itself",
-        _SHOWN,
+        _BALLS,
     ),
     Mutant(
         "exact/curves.py",
@@ -111,7 +110,7 @@ MUTANTS = (
         "return (r / 2).min(-(-r).expm1()).log() / 2",
         "return (r / 4).min(-(-r).expm1()).log() / 2",
         "half the root in the bound of total variation",
-        ("tests/theorems/test_paper2_conversions.py", "tests/conformance/test_guarantees.py"),
+        _BALLS,
     ),
     Mutant(
         "exact/log_normal_balls.py",
