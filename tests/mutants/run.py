@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tests.mutants.lists import ALL
 from tests.mutants.mutant import Mutant, Stale, missing_tests
 from tests.mutants.sandbox import Outcome, Sandbox
 
+Item = TypeVar("Item")
+Done = TypeVar("Done")
 LEAST_SHARE = 0.95
 _SPARE, _TIMES = 60.0, 6.0
 _LONGEST = 900.0
@@ -51,40 +53,58 @@ def stale(mutants: Sequence[Mutant]) -> list[str]:
     return found
 
 
-def baseline(box: Sandbox, mutants: Sequence[Mutant]) -> tuple[dict[str, float], list[str]]:
+def in_copies(
+    items: Sequence[Item], boxes: Sequence[Sandbox], act: Callable[[Item, Sandbox], Done]
+) -> list[Done]:
+    """Return what an act gives for each item, one in each copy at a time."""
+    free: SimpleQueue[Sandbox] = SimpleQueue()
+    for box in boxes:
+        free.put(box)
+
+    def with_a_copy(item: Item) -> Done:
+        box = free.get()
+        try:
+            return act(item, box)
+        finally:
+            free.put(box)
+
+    with ThreadPoolExecutor(len(boxes)) as pool:
+        return list(pool.map(with_a_copy, items))
+
+
+def baseline(
+    mutants: Sequence[Mutant], boxes: Sequence[Sandbox]
+) -> tuple[dict[str, float], list[str]]:
     """Return how long each test target takes without a mutant, and what fails already."""
-    seconds: dict[str, float] = {}
-    broken = []
-    for test in sorted({test for mutant in mutants for test in mutant.tests}):
+    tests = sorted({test for mutant in mutants for test in mutant.tests})
+
+    def tried(test: str, box: Sandbox) -> Outcome:
         outcome = box.run([test], limit=_LONGEST)
-        seconds[test] = outcome.seconds
-        if outcome.verdict != "passed":
-            broken.append(f"{test}: {outcome.verdict}, {outcome.detail}")
         print(f"  {outcome.seconds:6.1f} s  {test}", flush=True)
-    return seconds, broken
+        return outcome
+
+    outcomes = dict(zip(tests, in_copies(tests, boxes, tried), strict=True))
+    broken = [
+        f"{test}: {outcome.verdict}, {outcome.detail}"
+        for test, outcome in outcomes.items()
+        if outcome.verdict != "passed"
+    ]
+    return {test: outcome.seconds for test, outcome in outcomes.items()}, broken
 
 
 def run(
     mutants: Sequence[Mutant], seconds: dict[str, float], boxes: Sequence[Sandbox]
 ) -> list[Result]:
-    """Try every mutant, one in each copy at a time."""
-    free: SimpleQueue[Sandbox] = SimpleQueue()
-    for box in boxes:
-        free.put(box)
+    """Try every mutant."""
 
-    def tried(mutant: Mutant) -> Result:
+    def tried(mutant: Mutant, box: Sandbox) -> Result:
         limit = _SPARE + _TIMES * sum(seconds[test] for test in mutant.tests)
-        box = free.get()
-        try:
-            outcome = box.with_mutant(mutant, lambda: box.run(mutant.tests, limit=limit))
-        finally:
-            free.put(box)
+        outcome = box.with_mutant(mutant, lambda: box.run(mutant.tests, limit=limit))
         result = Result(mutant, outcome)
         print(line(result), flush=True)
         return result
 
-    with ThreadPoolExecutor(len(boxes)) as pool:
-        return list(pool.map(tried, mutants))
+    return in_copies(mutants, boxes, tried)
 
 
 def line(result: Result) -> str:
@@ -136,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     boxes = [Sandbox() for _ in range(max(1, given.workers))]
     try:
         print("Without a mutant:", flush=True)
-        seconds, broken = baseline(boxes[0], mutants)
+        seconds, broken = baseline(mutants, boxes)
         if broken:
             print("These fail without a mutant:", *broken, sep="\n  ")
             return 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_INTERVAL = ("tests/rounding/test_smoothed.py", "tests/oracles/test_interval.py")
+_INTERVAL = ("tests/rounding/test_smoothed.py",)
 
 MUTANTS = (
     Mutant(
