@@ -11,7 +11,7 @@ WORKERS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check test-slow smoke bench browser docs references build clean
+.PHONY: help demo test check test-slow mutants smoke bench browser docs references build clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -19,6 +19,7 @@ help: ## Show this list
 	@echo "make test         all fast tests and checks, from nothing (a few minutes)"
 	@echo "make check        style, types, layers, doctests"
 	@echo "make test-slow    slow and statistical suites"
+	@echo "make mutants      breaks the rounding in 200 places, one by one: tests must notice"
 	@echo "make bench        speed, as a table"
 	@echo "make docs         the documentation site, strictly, into site/"
 	@echo "make browser      the poll page's client anew, from browser/ (needs npm)"
@@ -108,6 +109,10 @@ browser: browser/node_modules ## Writes src/smoothdp/services/poll_page/poll.js
 test-slow: .venv/stamp-all-spark-demo-peers-dev browser/node_modules
 	@echo "==> slow tests"
 	@$(RUN) -m pytest -n $(WORKERS) -m slow
+
+# In copies of the sources, one for each worker: the checkout is not touched.
+mutants: .venv/stamp-all-demo-peers-dev ## Tests of the tests: at least 95% of the mutants die
+	@$(RUN) -m tests.mutants.run --workers $(WORKERS)
 
 bench: .venv/stamp-all-demo-peers-dev
 	@$(RUN) -m benchmarks.run

@@ -29,6 +29,8 @@ from smoothdp.exact.parameters import LogRatio, Real
 FloatArray = NDArray[np.float64]
 _BITS = 192
 _LEAST_TILT = 1e-200
+# Accurate bits of the largest partial sum: next to the largest loss nearly all of it cancels.
+_SHARP = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,32 +73,45 @@ def flip_kernel(
     """
     if at_most(LogRatio(((1 - flip) / flip) ** n_bits), epsilon):
         return None
-    with precision(_BITS):
-        q, growth = ball(flip), ball(epsilon).exp()
-        stay = 1 - q
-        root = (ball(epsilon) / n_bits).exp()
-        power = (stay - root * q) / (root * stay - q)
-        tilt = float(power.root(copies)) if power > 0 else 0.0
-        if not tilt > _LEAST_TILT:
-            # As if epsilon were smaller: the residual is negative, delta is larger.
-            tilt = _LEAST_TILT
-        rho = ball(Fraction(min(tilt, 1.0)))
-        total, sums, choose = arb(0), [], 1
-        for b in range(n_bits + 1):
-            there, here = q**b * stay ** (n_bits - b), q ** (n_bits - b) * stay**b
-            total += rho ** (b * copies) * choose * (there - growth * here)
-            sums.append(total)
-            choose = choose * (n_bits - b) // (b + 1)
-        largest = max(sums[:-1], key=float)
-        residual = sums[-1] / largest
-        scaled = np.array([float(value / largest) for value in sums[:-1]])
-        return FlipKernel(
-            flip=flip,
-            tilt=min(tilt, 1.0),
-            partial_sums=np.repeat(scaled, copies),
-            log_scale=largest.log(),
-            residual=(min(0.0, round_down(residual)), max(0.0, round_up(residual))),
-            log_zero=(stay + q * rho).log(),
-            log_one=(q + stay * rho).log(),
-            log_tilt=rho.log(),
-        )
+    bits = _BITS
+    while True:
+        with precision(bits):
+            kernel = _made(flip, n_bits, epsilon, copies)
+        if kernel is not None:
+            return kernel
+        bits *= 2
+
+
+def _made(flip: Fraction, n_bits: int, epsilon: Real, copies: int) -> FlipKernel | None:
+    """Return the kernel; None if the working precision does not tell its largest sum from 0."""
+    q, growth = ball(flip), ball(epsilon).exp()
+    stay = 1 - q
+    root = (ball(epsilon) / n_bits).exp()
+    power = (stay - root * q) / (root * stay - q)
+    tilt = float(power.root(copies)) if power > 0 else 0.0
+    if not tilt > _LEAST_TILT:
+        # As if epsilon were smaller: the residual is negative, delta is larger.
+        tilt = _LEAST_TILT
+    rho = ball(Fraction(min(tilt, 1.0)))
+    total, sums, choose = arb(0), [], 1
+    for b in range(n_bits + 1):
+        there, here = q**b * stay ** (n_bits - b), q ** (n_bits - b) * stay**b
+        total += rho ** (b * copies) * choose * (there - growth * here)
+        sums.append(total)
+        choose = choose * (n_bits - b) // (b + 1)
+    # All are positive, but where the tilt is at its least.
+    largest = max((abs(value) for value in sums[:-1]), key=float)
+    if not largest > 0 or largest.rel_accuracy_bits() < _SHARP:
+        return None
+    residual = sums[-1] / largest
+    scaled = np.array([float(value / largest) for value in sums[:-1]])
+    return FlipKernel(
+        flip=flip,
+        tilt=min(tilt, 1.0),
+        partial_sums=np.repeat(scaled, copies),
+        log_scale=largest.log(),
+        residual=(min(0.0, round_down(residual)), max(0.0, round_up(residual))),
+        log_zero=(stay + q * rho).log(),
+        log_one=(q + stay * rho).log(),
+        log_tilt=rho.log(),
+    )

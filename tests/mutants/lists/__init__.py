@@ -1,0 +1,37 @@
+"""The list of mutants, a file a room; see `docs/how-to/add-a-mutant.md`."""
+
+from __future__ import annotations
+
+from tests.mutants.lists import (
+    balls,
+    calibration,
+    composition,
+    contours,
+    flips,
+    ledger,
+    logarithms,
+    noise,
+    probabilities,
+    queries,
+    release,
+    shuffle,
+    smoothed,
+)
+from tests.mutants.mutant import Mutant
+
+ALL: tuple[Mutant, ...] = (
+    *logarithms.MUTANTS,
+    *balls.MUTANTS,
+    *probabilities.MUTANTS,
+    *flips.MUTANTS,
+    *composition.MUTANTS,
+    *contours.MUTANTS,
+    *calibration.MUTANTS,
+    *noise.MUTANTS,
+    *ledger.MUTANTS,
+    *release.MUTANTS,
+    *queries.MUTANTS,
+    *shuffle.MUTANTS,
+    *smoothed.MUTANTS,
+)
+"""Every mutant."""

@@ -1,0 +1,131 @@
+"""exact/: from balls and exact numbers to floats."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_BALLS = ("tests/rounding/test_balls.py", "tests/oracles/test_gaussian_profile.py")
+_CURVES = ("tests/rounding/test_balls.py", "tests/oracles/test_gaussian_profile.py")
+_LAWS = ("tests/rounding/test_balls.py", "tests/oracles/test_noise_laws_in_balls.py")
+# Of two errors that a ball gets beside those of its arithmetic.
+_BELOW_PRECISION = (
+    "Points and coefficients are chosen so that this error is below e^-4 units of the working "
+    "precision, whatever it is; the sum is formed at that precision, whose own radius is larger."
+)
+
+MUTANTS = (
+    Mutant(
+        "exact/balls.py",
+        "return as_float if arb(as_float) <= lower else math.nextafter(as_float, -math.inf)",
+        "return as_float",
+        "the lower end of a ball to nearest",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/balls.py",
+        "return as_float if arb(as_float) >= upper else math.nextafter(as_float, math.inf)",
+        "return as_float",
+        "the upper end of a ball to nearest",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/balls.py",
+        "return LogBounds(sys.float_info.max, math.inf)",
+        "return LogBounds(sys.float_info.max, sys.float_info.max)",
+        "e^x beyond floats bounded by the largest float",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/balls.py",
+        "_whole(scaled.upper().ceil()),",
+        "_whole(scaled.upper().floor()),",
+        "a fixed-point number rounded down on its upper side",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/balls.py",
+        "scaled = excess * (1 << bits)\n        return math.floor(scaled), math.ceil(scaled)",
+        "scaled = excess * (1 << bits)\n        return math.floor(scaled), math.floor(scaled)",
+        "a ratio in fixed point rounded down on its upper side",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/parameters.py",
+        "upper = nearest if exact >= value else math.nextafter(nearest, math.inf)",
+        "upper = nearest",
+        "the float not below a rational to nearest",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/parameters.py",
+        "lower = nearest if exact <= value else math.nextafter(nearest, -math.inf)",
+        "lower = nearest",
+        "the float not above a rational to nearest",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/shown.py",
+        'bounds.upper if rounding == "up" else bounds.lower',
+        'bounds.lower if rounding == "up" else bounds.upper',
+        "a logarithm printed from its wrong side",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/shown.py",
+        '"up": ROUND_CEILING',
+        '"up": ROUND_FLOOR',
+        "a bound printed below itself",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/curves.py",
+        "return _compare(first, second) <= 0",
+        "return _compare(first, second) < 0",
+        "an equal number is not at most it",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/curves.py",
+        "return LogBounds(-math.inf, round_up(-distance * distance / 2))",
+        "return LOG_ZERO",
+        "a Gaussian tail far out taken as 0",
+        _CURVES,
+    ),
+    Mutant(
+        "exact/gaussian_square.py",
+        "return LogBounds(-math.inf, round_up(-distance * distance / 2))",
+        "return LogBounds(-math.inf, -math.inf)",
+        "the tail of a composition of Gaussians far out taken as 0",
+        _CURVES,
+    ),
+    Mutant(
+        "exact/curves.py",
+        "return round_down(x), round_up(x)",
+        "return float(x), float(x)",
+        "a normal quantile to nearest",
+        _CURVES,
+    ),
+    Mutant(
+        "exact/curves.py",
+        "return (r / 2).min(-(-r).expm1()).log() / 2",
+        "return (r / 4).min(-(-r).expm1()).log() / 2",
+        "half the root in the bound of total variation",
+        _BALLS,
+    ),
+    Mutant(
+        "exact/log_normal_balls.py",
+        "return (cell.series(x) + cell.error).log() + x * (cell.center - x / 2)",
+        "return cell.series(x).log() + x * (cell.center - x / 2)",
+        "a power series without what it leaves out",
+        _LAWS,
+        equivalent=_BELOW_PRECISION,
+    ),
+    Mutant(
+        "exact/log_normal_balls.py",
+        "total += arb(0, arb(found.log_error).exp().abs_upper())",
+        "total += arb(0)",
+        "the trapezoidal rule without its error",
+        _LAWS,
+        equivalent=_BELOW_PRECISION,
+    ),
+)
