@@ -54,7 +54,7 @@ def test_the_default_step_is_below_the_least_noise() -> None:
     """
     n, query = 201, Median(BOUNDS)
     mechanism = sd.SmoothNoise.calibrate(query, guarantee=sd.PureDP("0.1"), n_records=n)
-    trimmed, smoothing = mechanism.query, mechanism.calibration.smoothing
+    trimmed, smoothing = mechanism.windowed, mechanism.calibration.smoothing
     data = np.full(n, 50.0)
     least = trimmed.smooth_sensitivity(data, smoothing=smoothing)
     noise = least / mechanism.calibration.shift * mechanism.calibration.law.standard_deviation
