@@ -121,7 +121,7 @@ def test_an_exhausted_ledger_refuses_before_the_file_is_read(
             ],
         )
         with pytest.raises(SystemExit):
-            sys.exit(main())
+            main()
         said.append(capsys.readouterr().err)
     assert said[0] == said[1]
 
