@@ -1,0 +1,1 @@
+"""Attacks on `release`, `plan`, `measure` and the ledger by a hostile referee."""
