@@ -1,4 +1,4 @@
-"""Attacks that broke something. Each test says what should hold; none holds as of writing."""
+"""Attacks from the claims alone that broke something; each says what holds since."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def custom(value: Callable[[Any], Any]) -> sd.queries.Custom:
 
 
 def test_warnings_of_the_callers_functions_do_not_leave() -> None:
-    """A warning of numpy inside ``value`` tells whether a record is 0, without noise."""
+    """A warning of numpy inside ``value`` told whether a record is 0, without noise."""
 
     def logarithms(x: list[float]) -> float:
         if min(x) <= 0:
@@ -47,7 +47,7 @@ def test_warnings_of_the_callers_functions_do_not_leave() -> None:
 
 
 def test_text_of_sys_exit_in_a_custom_function_does_not_leave() -> None:
-    """What the functions raise is dropped with its text, but not if it is a SystemExit."""
+    """What the functions raise is dropped with its text, also if it is a SystemExit."""
 
     def leave(x: list[float]) -> float:
         sys.exit(f"record {x[0]}")
@@ -58,10 +58,7 @@ def test_text_of_sys_exit_in_a_custom_function_does_not_leave() -> None:
 
 
 def test_a_ledger_is_charged_before_the_data_are_touched(tmp_path: Path) -> None:
-    """README: "A ledger is charged before the data are touched". It is charged after.
-
-    So a refusal is a free and noiseless answer: seven of them bisect a record of 7 bits.
-    """
+    """A refusal that came before the charge was a free and noiseless answer."""
     ledger = sd.Ledger(tmp_path / "budget.db", budget=sd.PureDP(1))
     charged: list[int] = []
 
@@ -74,7 +71,7 @@ def test_a_ledger_is_charged_before_the_data_are_touched(tmp_path: Path) -> None
 
 
 def test_refusals_do_not_bisect_a_record(tmp_path: Path) -> None:
-    """Whether ``value`` raises is released without noise, and half of it without a charge."""
+    """Whether ``value`` raises is seen without noise, but never without a charge."""
     ledger = sd.Ledger(tmp_path / "budget.db", budget=sd.PureDP(1))
     low, high = 0, 128
     while high - low > 1:
@@ -98,10 +95,7 @@ def test_refusals_do_not_bisect_a_record(tmp_path: Path) -> None:
 def test_an_exhausted_ledger_refuses_before_the_file_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """docs/reference/cli.md: "a ledger, asked before the file is read". The file comes first.
-
-    With nothing left to spend, the command still tells that a field of the column is text.
-    """
+    """docs/reference/cli.md: "a ledger, asked before the file is read". The file came first."""
     ledger = sd.Ledger(tmp_path / "budget.db", budget=ONE)
     sd.release([1.0, 2.0], sd.queries.Mean((0, 9)), guarantee=ONE, ledger=ledger)
     said = []
@@ -128,7 +122,7 @@ def test_an_exhausted_ledger_refuses_before_the_file_is_read(
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_share_for_the_bars_is_a_share() -> None:
-    """PureDP(20) says "a 0.9 interval for 14/5 of the budget": an amount, called a share."""
+    """PureDP(20) said "a 0.9 interval for 14/5 of the budget": an amount, called a share."""
     found = sd.release(
         [0.0] * 400, sd.queries.Median((0, 1)), guarantee=sd.PureDP(20), confidence="0.9"
     )
@@ -137,7 +131,7 @@ def test_the_share_for_the_bars_is_a_share() -> None:
 
 
 def test_a_bad_rng_costs_nothing(tmp_path: Path) -> None:
-    """An argument that is refused (by an AttributeError) has been charged."""
+    """An argument that was refused (by an AttributeError) had been charged."""
     ledger = sd.Ledger(tmp_path / "budget.db", budget=ONE)
     bad: Any = 5
     with pytest.raises((sd.SmoothdpError, AttributeError)):
@@ -146,7 +140,7 @@ def test_a_bad_rng_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_sd_bound_is_used_or_refused() -> None:
-    """For an untrimmed mean a bound of 3 on the deviation changes nothing, and is not refused."""
+    """For an untrimmed mean a bound of 3 on the deviation changed nothing, and was not refused."""
     widths = []
     for options in ({}, {"sd_bound": 3}):
         try:
@@ -174,7 +168,7 @@ def plan_text() -> dict[str, Any]:
 
 
 def test_an_edited_plan_says_what_it_releases() -> None:
-    """With window null the text promises 2 middle values; the release takes 8 or so."""
+    """With window null the text promised 2 middle values; the release took 8 or so."""
     edited = plan_text()
     edited["query"]["window"] = None
     try:
@@ -197,7 +191,7 @@ def test_an_edited_plan_says_what_it_releases() -> None:
     ],
 )
 def test_an_edited_plan_is_refused(change: Callable[[str], str]) -> None:
-    """A key given twice, and a forged noise ("standard deviation 0 times"), are taken in."""
+    """A key given twice, and a forged noise ("standard deviation 0 times"), were taken in."""
     text = json.dumps(plan_text())
     edited = change(text)
     assert edited != text

@@ -173,7 +173,7 @@ def test_value_and_bars_cost_the_guarantee(guarantee: Any, data: list[float]) ->
     assert covered > 0.8 - 3 * (0.8 * 0.2 / 300) ** 0.5
     logs = np.log([high - low for low, high in intervals])
     mechanism = found[0].mechanism
-    share = Fraction(mechanism.split("interval for ")[1].split(" of")[0])
+    share = Fraction(mechanism.split("interval for ")[1].split(" of")[0].split()[-1])
     if isinstance(guarantee, sd.PureDP):  # Laplace of scale t / epsilon
         measured = t / float(np.mean(np.abs(logs - np.median(logs))))
     else:  # normal of variance t^2 / (2 rho)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -238,20 +239,21 @@ def fails(rows: object, *_: object) -> float:
         {"value": lambda _: SECRET},
         {"value": lambda _: True},
         {"log_smooth_sensitivity": lambda *_: -math.inf},
+        {"value": lambda rows: sys.exit(f"record {rows}")},
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_no_error_of_a_function_says_anything_of_the_data(
     change: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Neither shown, nor behind what is shown; and nothing is charged."""
+    """Neither shown, nor behind what is shown. That they fail tells something: it is charged."""
     ledger = sd.Ledger(tmp_path / "spent.db", budget=ADD)
     with pytest.raises(sd.InvalidData) as caught:
         sd.release([SECRET], count_of(**change), guarantee=ADD, smoothing="0.1", ledger=ledger)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert SECRET not in str(caught.value)
-    assert ledger.entries() == []
+    assert len(ledger.entries()) == 1
 
 
 def test_values_are_clamped_to_the_bounds() -> None:

@@ -373,7 +373,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"n_records": 2.5}, InvalidParameter, "n_records"),
     ({"assuming": "normal"}, InvalidData, "str"),
     ({"assuming": [1, 2, 3]}, InvalidParameter, "10 values"),
-    ({"assuming": [math.nan] * 20}, InvalidData, "nan"),
+    ({"assuming": [math.nan] * 20}, InvalidData, "finite"),
     ({"assuming": stats.norm(0, -1)}, InvalidParameter, "norm"),
     ({"query": Median(BOUNDS, window=99), "n_records": 20}, InvalidData, "window"),
     ({"query": WindowMean(9, drop_high=9, bounds=BOUNDS), "n_records": 9}, InvalidData, "records"),

@@ -11,7 +11,7 @@ import smoothdp as sd
 from smoothdp.cli.collect_bins import read_counted
 from smoothdp.cli.collect_input import require_bits
 from smoothdp.cli.collect_output import What, show_collection
-from smoothdp.cli.files import open_ledger
+from smoothdp.cli.files import ask_ledger
 from smoothdp.cli.positive_options import read_approximate
 
 
@@ -72,11 +72,9 @@ def collect(
         )
     if n_bits is not None and bounds is None:
         raise click.UsageError("Expected --n-bits with --bounds alone; got no --bounds. Mend it.")
-    options: dict[str, Any] = {
-        "guarantee": read_approximate(epsilon, delta),
-        "confidence": confidence,
-        "ledger": None if ledger is None else open_ledger(ledger),
-    }
+    guarantee = read_approximate(epsilon, delta)
+    options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence}
+    options["ledger"] = ask_ledger(ledger, guarantee)
     what: What = "counts" if counts else "mean" if bounds is not None else "share"
     shared = None
     if counts:

@@ -29,3 +29,12 @@ def open_ledger(path: Path) -> sd.Ledger:
             f"smoothdp account create {path} --epsilon EPSILON --delta DELTA."
         )
     return sd.Ledger(path)
+
+
+def ask_ledger(path: Path | None, guarantee: object) -> sd.Ledger | None:
+    """Return the ledger of a file, if one is named, once it has room; before data are read."""
+    if path is None:
+        return None
+    ledger = open_ledger(path)
+    ledger.check(guarantee)
+    return ledger

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import smoothdp as sd
-from smoothdp.cli.files import open_ledger
+from smoothdp.cli.files import ask_ledger
 from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
 from smoothdp.cli.missing import missing_note, missing_option
 from smoothdp.cli.plan_file import check_size, read_plan
@@ -77,7 +77,6 @@ def release(
         "confidence": confidence,
         "covers": covers,
         "sd_bound": sd_bound,
-        "ledger": None if ledger is None else open_ledger(ledger),
     }
     if plan is not None:
         if any((statistic, bounds, trim, quantile, kind, epsilon, delta, rho, omega)):
@@ -86,13 +85,14 @@ def release(
                 "these too. Leave one out."
             )
         planned = read_plan(plan)
+        options["ledger"] = ask_ledger(ledger, planned.guarantee)
         values = sd.read_column(file, column, missing=missing)
         check_size(planned, len(values))
-        query = planned.query
-        found = planned.release(values, **options)
+        query, found = planned.query, planned.release(values, **options)
     else:
         query = read_query(statistic, bounds, trim, quantile)
         guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
+        options["ledger"] = ask_ledger(ledger, guarantee)
         values = sd.read_column(file, column, missing=missing)
         found = sd.release(values, query, guarantee=guarantee, **options)
     show_release(found, query, n_records=len(values), note=missing_note(missing), as_json=as_json)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import exact_int
 
 
+@runtime_checkable
 class Entropy(Protocol):
     """A source of uniform bits. Every sampler of the library draws from one."""
 
@@ -87,3 +89,21 @@ class SeededRandom:
 
     def __repr__(self) -> str:
         return f"SeededRandom({self._seed})  # not private"
+
+
+def read_rng(rng: object) -> Entropy:
+    """Return a source of bits, the operating system's for None.
+
+    Raises:
+        InvalidParameter: something else, such as a seed.
+
+    >>> read_rng(None)
+    SystemRandom()
+    """
+    if rng is None:
+        return SystemRandom()
+    if isinstance(rng, Entropy) and not isinstance(rng, type):
+        return rng
+    raise InvalidParameter(
+        explain("rng as SystemRandom() or SeededRandom(seed)", f"rng={rng!r}", "Or leave it out")
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
@@ -12,7 +12,6 @@ from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
-from smoothdp.queries import Query
 from smoothdp.queries.statistic import Statistic
 
 
@@ -103,11 +102,7 @@ def release(
         coverage=coverage,
     )
     warn_if_useless(query, guarantee, n_records)
-    # Functions of the caller may fail: they are asked before the charge, and what they say is
-    # sealed. Everything else that can be refused has been by now.
-    summary = None if isinstance(query, Query) else mechanism.summary(values)
+    read_rng(rng)
     if ledger is not None:
         ledger.charge(mechanism)
-    if summary is not None:
-        return mechanism.draw(summary, rng=rng)
     return mechanism.release(values, rng=rng)

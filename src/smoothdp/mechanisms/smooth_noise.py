@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.lazy.rounded import RoundedDraws
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.exact.work import limited
@@ -214,21 +214,9 @@ class SmoothNoise:
         Raises:
             InvalidData: no column of n_records finite numbers. Nothing is released then.
         """
-        return self.draw(self.summary(data), rng=rng)
-
-    def summary(self, data: object) -> PrivateSummary:
-        """Return what a release needs of the data, sealed: all that can fail has not failed.
-
-        Raises:
-            InvalidData: no column of n_records finite numbers.
-        """
+        source = read_rng(rng)
         summary = self.query.private_summary(data, smoothing=self.smoothing)
         self.check_size(summary.n_records)
-        return summary
-
-    def draw(self, summary: PrivateSummary, *, rng: Entropy | None = None) -> Release[float | int]:
-        """Return a release from what `summary` sealed; see `release`."""
-        source = SystemRandom() if rng is None else rng
         index = self._draws(summary).draw(source)
         lowest, highest = self.grid.limits()
         value = self.grid.number(min(max(index, lowest), highest))

@@ -31,6 +31,11 @@ from smoothdp.queries import (
 )
 
 _VERSION = 1
+_KNOWN = {
+    *("type", "version", "guarantee", "n_records", "statistic", "caution", "query", "noise"),
+    *("smoothing", *ERRORS, "assumption", "runners_up", "confidence", "half_width", "replaced"),
+    *("noise_deviation", "rivals"),
+}
 _QUERIES: dict[str, Callable[..., Query]] = {
     kind.__name__: kind
     for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
@@ -96,13 +101,15 @@ def plan_from_json(text: str) -> Plan:
     True
     """
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except (TypeError, ValueError, RecursionError) as error:
         raise _refused(f"text that is not JSON ({error})") from None
     if not isinstance(fields, dict) or fields.get("type") != "Plan":
         raise _refused("JSON of another type")
     if fields.get("version") != _VERSION:
         raise _refused(f"version {fields.get('version')!r}")
+    if more := sorted(set(fields) - _KNOWN):
+        raise _refused(f"unknown fields {', '.join(more)}")
     try:
         query, law, smoothing = _read_choice(fields)
         plan = Plan(
@@ -117,7 +124,7 @@ def plan_from_json(text: str) -> Plan:
             confidence=_read_confidence(fields.get("confidence")),
             half_width=_read_number(fields.get("half_width")),
             replaced=_read_replaced(fields.get("replaced")),
-            noise_deviation=_read_number(fields.get("noise_deviation")),
+            noise_deviation=_read_deviation(fields.get("noise_deviation")),
             rivals=tuple(
                 Rival(str(rival["name"]), float(rival["error"]))
                 for rival in fields.get("rivals", [])
@@ -132,6 +139,17 @@ def plan_from_json(text: str) -> Plan:
         plan = replace(plan, assumption=NOTHING)
     is_told = plan.assumption != NOTHING and None not in [getattr(plan, e) for e in ERRORS]
     return plan if is_told else plan.without_errors()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field that is given twice")
+    return fields
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} for a number")
 
 
 def _query(query: Query) -> dict[str, Any]:
@@ -157,6 +175,8 @@ def _choice(choice: Plan | Alternative) -> dict[str, Any]:
 def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]:
     law = dict(fields["noise"])
     made, smoothing = _read_query(fields["query"]), fields["smoothing"]
+    if isinstance(made, Median | Quantile) and made.window is None:
+        raise ValueError("a plan without the window that it chose")
     return made, _LAWS[law.pop("type")](**law), exact_fraction(smoothing, name="smoothing")
 
 
@@ -186,6 +206,13 @@ def _read_replaced(fields: dict[str, Any] | None) -> Replaced | None:
 
 def _read_number(value: Any) -> float | None:
     return None if value is None else float(value)
+
+
+def _read_deviation(value: Any) -> float | None:
+    deviation = _read_number(value)
+    if deviation is not None and not deviation > 0:
+        raise ValueError("noise of deviation 0")
+    return deviation
 
 
 def _read_confidence(value: Any) -> Fraction | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth.usefulness import useless_words, warn_if_useless
@@ -196,6 +196,7 @@ class Plan:
         values = read_values(data)
         self.check_size(len(values))
         warn_if_useless(self.query, self.guarantee, self.n_records)
+        read_rng(rng)
         if ledger is not None:
             ledger.charge(mechanism)
         return mechanism.release(values, rng=rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +25,7 @@ from smoothdp.sources import Source
 _MOST_ROUNDING = Fraction(1, 100)
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Custom(Statistic):
     """A statistic f with a smooth upper bound S of its sensitivity, both given as functions.
 
@@ -43,7 +44,9 @@ class Custom(Statistic):
     or fractions, or let S have room for the rounding.
 
     What the functions return is sealed before anything is done with it; the errors that they
-    raise are replaced by one that says nothing of the data.
+    raise are replaced by one that says nothing of the data, and their warnings are dropped.
+    Whether they fail is not hidden: a ledger is charged before they are asked, for a refusal
+    tells something too. Let them return a number for all data.
 
     Source: paper 2, Definition 14; paper 4, section 2.
 
@@ -51,7 +54,7 @@ class Custom(Statistic):
         value: called with the data, returns a whole number, a fraction or a float (which means
             its exact binary value). It is clamped to the bounds, which widens no difference.
         log_smooth_sensitivity: called with the data and the smoothing, a float below that of the
-            release (by keyword if its parameter ``smoothing`` takes nothing else); returns ln S,
+            release (by the name ``smoothing`` if it takes one argument by place); returns ln S,
             finite.
         bounds: (a, b), a < b, fixed without looking at the data.
         neighbours: "replace_one" or "add_remove": which databases the two facts are about.
@@ -121,6 +124,10 @@ class Custom(Statistic):
         for field, content in fields.items():
             object.__setattr__(self, field, content)
 
+    def __repr__(self) -> str:
+        # Functions may hold data, and show them.
+        return f"Custom(name={self.name!r}, unit={self.unit!r}, proof={self.proof!r})"
+
     def describe(self) -> str:
         low, high = (f"{float(bound):.6g}" for bound in self.bounds)
         return (
@@ -178,10 +185,10 @@ class Custom(Statistic):
         lower, upper = self.bounds
         value = _number(self.value, data)
         rate = float_bounds(below)[0]
-        if _takes_keyword_alone(self.log_smooth_sensitivity):
-            log_s = _number(self.log_smooth_sensitivity, data, smoothing=rate)
-        else:
+        if _takes_two(self.log_smooth_sensitivity):
             log_s = _number(self.log_smooth_sensitivity, data, rate)
+        else:
+            log_s = _number(self.log_smooth_sensitivity, data, smoothing=rate)
         if value is None or log_s is None:
             raise InvalidData(
                 explain(
@@ -200,29 +207,41 @@ class Custom(Statistic):
 def _number(function: Callable[..., Any], *given: object, **named: object) -> Fraction | None:
     """Return what a function says, exactly; None if that is no finite number, or an error.
 
-    An error is dropped here, with its text and its frames, so that nothing carries it on.
+    An error is dropped here, with its text and its frames, so that nothing carries it on; so
+    are warnings, which say of the data whatever they are about.
     """
-    try:
-        found = function(*given, **named)
-        if isinstance(found, np.generic):
-            found = found.item()
-        if isinstance(found, bool) or not isinstance(found, int | float | Rational):
-            return None
-        if isinstance(found, float) and not math.isfinite(found):
-            return None
-        return Fraction(found)
-    except Exception:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = function(*given, **named)
+            if isinstance(found, np.generic):
+                found = found.item()
+            if isinstance(found, bool) or not isinstance(found, int | float | Rational):
+                return None
+            if isinstance(found, float) and not math.isfinite(found):
+                return None
+            return Fraction(found)
+        except KeyboardInterrupt:
+            interrupted = True
+        except BaseException:
+            # SystemExit too: its text would leave.
+            interrupted = False
+    if interrupted:
+        raise KeyboardInterrupt
+    return None
 
 
-def _takes_keyword_alone(function: Callable[..., Any]) -> bool:
-    """Whether a function takes ``smoothing`` by keyword only, as the queries' own methods do."""
+def _takes_two(function: Callable[..., Any]) -> bool:
+    """Whether a function takes data and smoothing by place; else the second goes by its name."""
     try:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(None, 0.0)
+    except TypeError:
         return False
-    found = parameters.get("smoothing")
-    return found is not None and found.kind is inspect.Parameter.KEYWORD_ONLY
+    return True
 
 
 def _words(label: str, given: object, example: str) -> str:

@@ -111,6 +111,14 @@ class Coverage:
                 )
             )
         low, high = query.drops(n_records)
+        if low == high == 0 and self.sd_bound is not None:
+            raise InvalidParameter(
+                explain(
+                    "sd_bound where values are left out, whose part in the mean it bounds",
+                    f"the {query.describe()}, which leaves none out",
+                    "Leave sd_bound out",
+                )
+            )
         if (low == 0) != (high == 0) or query.truncate != "inputs":
             raise InvalidParameter(
                 explain(

@@ -153,7 +153,10 @@ class ErrorBars:
 
     def describe(self) -> str:
         """Return the bars in words; all of it is public."""
-        share = "at no cost" if self.cost == 0 else f"for {exact_text(self.cost)} of the budget"
+        name = "epsilon" if _is_pure(self.guarantee) else "rho"
+        share = "at no cost"
+        if self.cost > 0:
+            share = f"for {name} {exact_text(self.cost)} of the budget"
         return f"a {float(self.coverage.confidence):.15g} interval {share}"
 
 
