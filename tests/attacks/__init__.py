@@ -1,0 +1,1 @@
+"""Attacks by a referee who had not read the library: its claims against brute force."""
