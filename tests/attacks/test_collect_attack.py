@@ -143,7 +143,8 @@ def test_error_of_all_bins_over_all_counts(sends_noise: bool) -> None:
 
         def fails(true: int, bound: Fraction = bound) -> Fraction:
             def off(messages: int) -> Fraction:
-                return abs((messages - n * p if messages > shown_above else 0) - true)
+                estimate = messages - n * p if messages > shown_above else Fraction(0)
+                return abs(Fraction(estimate - true))
 
             return sum((w for z, w in binomial(n, p).items() if off(z + true) > bound), Fraction(0))
 
@@ -174,14 +175,14 @@ def test_no_exception_has_the_datum(datum: Any) -> None:
         sd.shuffle.ZeroPreservingCount(5, omission_probability="0.1"),
     ]
     for protocol in protocols:
-        calls: list[Callable[[], Any]] = [
-            lambda p=protocol: p.randomize(datum),
-            lambda p=protocol: p.release([0, 0, 0, 0, datum]),
-            lambda p=protocol: p.release(counts={0: 4, 1: datum}),
+        calls: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+            (protocol.randomize, {"datum": datum}),
+            (protocol.release, {"data": [0, 0, 0, 0, datum]}),
+            (protocol.release, {"counts": {0: 4, 1: datum}}),
         ]
-        for call in calls:
+        for call, arguments in calls:
             with pytest.raises(sd.errors.SmoothdpError) as caught:
-                call()
+                call(**arguments)
             link: BaseException | None = caught.value
             while link is not None:
                 said = f"{link} {link.args!r} {vars(link)!r}"
