@@ -1,1 +1,1 @@
-"""Attacks on `release`, `plan`, `measure` and the ledger by a hostile referee."""
+"""Attacks from the claims alone, by brute force that shares no code with the library."""
