@@ -10,16 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
-import pytest
 
 mp: Any = mpmath.mp.clone()
 mp.dps = 60
-
-
-def succeeded(reason: str) -> pytest.MarkDecorator:
-    """Mark an attack that succeeded; whoever mends the library takes the mark away."""
-    missed = (AssertionError, pytest.fail.Exception)
-    return pytest.mark.xfail(strict=True, raises=missed, reason=reason)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,10 @@ from smoothdp.privacy.neighbours import require_same
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.smoothed import SmoothedDP
 from smoothdp.privacy.standard import EpsilonDelta, PureDP
+from smoothdp.privacy.tradeoff import TradeoffFunction
 
 _LONGEST_TEXT = 2000
+_LOOKED_AT = tuple(map(Fraction, ("0", "1/10", "1/2", "1", "2", "4", "8", "16")))
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
             explain("claim as a guarantee", f"claim={claim!r}", "Give one, such as PureDP(1)")
         )
     promised = guarantee_of(mechanism)
+    if promised is not None:
+        _refute(mechanism, promised)
     if claim is None and promised is None:
         raise InvalidParameter(
             explain(
@@ -70,6 +74,31 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
         guarantee=promised or _given(claim),
         claim=claim or _given(promised),
     )
+
+
+def _refute(mechanism: object, promised: Guarantee) -> None:
+    """Raise IncompatibleClaims if what stands outside of the library contradicts itself.
+
+    The library's own mechanisms compare what they promise with their profile when they are made.
+    """
+    maker = getattr(mechanism, "profile", None)
+    is_ours = type(mechanism).__module__.partition(".")[0] == __name__.partition(".")[0]
+    if is_ours or not callable(maker) or isinstance(promised, SmoothedDP):
+        return
+    profile, said = maker(), promised.profile()
+    if not isinstance(profile, PrivacyProfile):
+        return
+    require_same(profile.neighbours, promised.neighbours)
+    own = getattr(promised, "exact_epsilon", None)
+    for epsilon in (*_LOOKED_AT, *([] if own is None else [own])):
+        if profile.log_delta_bounds(epsilon).lower > said.log_delta_bounds(epsilon).upper:
+            raise IncompatibleClaims(
+                explain(
+                    "a guarantee that the profile of the mechanism keeps",
+                    f"{promised!r}, refuted at epsilon={exact_text(epsilon)}",
+                    "State what the profile proves",
+                )
+            )
 
 
 def _given(claim: Guarantee | None) -> Guarantee:
@@ -121,7 +150,9 @@ def _smoothed_parts(item: Item) -> list[SmoothedDP]:
         return [part for inner, _ in given.accountant.items for part in _smoothed_parts(inner)]
     if isinstance(given, SmoothedDP):
         return [given]
-    if isinstance(given, PrivacyProfile) and not isinstance(given, HasLossLaws):
+    is_bare = isinstance(given, PrivacyProfile) and not isinstance(given, HasLossLaws)
+    # A curve does not know what it is of: one database, or a claim on average.
+    if is_bare or isinstance(given, TradeoffFunction):
         raise IncompatibleClaims(
             explain(
                 "a mechanism, or a composition of mechanisms",

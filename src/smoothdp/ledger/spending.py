@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.ledger.entry import Entry
@@ -74,6 +74,12 @@ class Spending:
             )
         self._is_open = False
         return maker(*data, **options)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or pickled: a copy would be the right to a second release."""
+        raise InvalidParameter(
+            explain("one release for one charge", "a copy of the right to it", "Spend again")
+        )
 
     def __repr__(self) -> str:
         return f"Spending(entry={self.entry.number}, mechanism={self.entry.mechanism!r})"

@@ -39,6 +39,13 @@ def to_json(guarantee: Guarantee) -> str:
     return json.dumps(fields)
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field that is given twice")
+    return fields
+
+
 def guarantee_from_json(text: str) -> Guarantee:
     """Return the claim that `Guarantee.to_json` wrote.
 
@@ -49,7 +56,7 @@ def guarantee_from_json(text: str) -> Guarantee:
     True
     """
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, object_pairs_hook=_once)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidData(
             explain("a claim as JSON", f"text that is not JSON ({error})", "Use to_json()")

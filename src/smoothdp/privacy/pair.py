@@ -38,7 +38,8 @@ class Pair:
 
     Args:
         log_p, log_q: arrays of one length; -inf where there is no mass. Each law sums to 1
-            within 1e-9.
+            within 1e-9: by how much it is off is the rounding of whoever gives it, and no
+            figure is better than that.
         first: "with_record" if p is the law of the output on the database that has the
             record, "without_record" if q is. None (default): not said, or the databases have
             equally many records.
@@ -183,6 +184,8 @@ class Pair:
         >>> pair.compose(pair).first, pair.reverse().first
         ('with_record', 'without_record')
         """
+        if not isinstance(other, Pair):
+            raise InvalidParameter(explain("another Pair", f"{other!r}", "Give a pair"))
         if None not in (self.first, other.first) and self.first != other.first:
             raise IncompatibleClaims(
                 explain(

@@ -89,7 +89,7 @@ class EpsilonDelta(Guarantee):
 
     def profile(self) -> PrivacyProfile:
         """Return the tightest proved privacy profile that follows from the claim."""
-        return _ClaimedProfile(self)
+        return ClaimedProfile(self)
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_two_point_excess(self.exact_epsilon, epsilon, self.exact_delta)
@@ -139,7 +139,7 @@ class ApproxDP(EpsilonDelta):
 
 
 @dataclass(frozen=True, slots=True)
-class _ClaimedProfile(PrivacyProfile):
+class ClaimedProfile(PrivacyProfile):
     """The profile of (epsilon, delta), which knows that the claim holds at delta itself.
 
     There ln delta is bracketed, and no float of it would do.

@@ -52,7 +52,8 @@ class ErrorBars:
         factor: q, rounded up.
 
     Raises:
-        InvalidParameter: a spread that is too small for its cost.
+        InvalidParameter (by `check`): a spread that is too small for its cost, a factor that is
+            too small for the confidence.
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
@@ -102,6 +103,23 @@ class ErrorBars:
                     "error bars and noise that together keep the guarantee",
                     f"cost={exact_text(self.cost)}, spread={exact_text(self.spread)}",
                     "Make them with SmoothNoise.calibrate(..., confidence=)",
+                )
+            )
+        made = self.make(
+            self.coverage,
+            calibration,
+            query,
+            guarantee=self.guarantee,
+            cost=self.cost,
+            spread=self.spread,
+            n_records=n_records,
+        )
+        if not self.factor >= made.factor:
+            raise InvalidParameter(
+                explain(
+                    f"factor of at least {made.factor!r}, for the confidence that is stated",
+                    f"factor={self.factor!r}",
+                    "Make the bars with SmoothNoise.calibrate(..., confidence=)",
                 )
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +23,7 @@ from smoothdp.privacy.neighbours import Neighbours, require_same
 from smoothdp.privacy.pair import Pair, PairProfile
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
 from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.privacy.standard import ApproxDP, PureDP
+from smoothdp.privacy.standard import ApproxDP, ClaimedProfile, PureDP
 from smoothdp.privacy.tradeoff import TradeoffFunction
 
 
@@ -102,7 +102,7 @@ def pair_laws(atoms: Atoms, neighbours: Neighbours, first: First | None) -> Loss
 
 def read_items(items: object) -> list[tuple[Item, int]]:
     """Return the items with their counts as they were given, or raise what is wrong with them."""
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise _no_list(items)
     found: list[tuple[Item, int]] = []
     for place, entry in enumerate(items, start=1):
@@ -125,7 +125,9 @@ def _read_one(entry: object, place: int) -> tuple[Item, int]:
         given = entry[0]
         count = exact_int(entry[1], name=f"count of item {place}", minimum=1)
     profile = _profile_of(given, place)
-    # The profile of a claim is as good as the claim.
+    # The profile of a claim is as good as the claim: a smoothed one keeps its model.
+    if isinstance(given, ClaimedProfile):
+        return Item(given.claim, profile), count
     owner = getattr(given.bounds, "__self__", None) if isinstance(given, FunctionProfile) else None
     if isinstance(owner, Guarantee | HasLossLaws) and _profile_of(owner, place) == given:
         given = owner
