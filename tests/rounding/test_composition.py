@@ -396,3 +396,24 @@ def test_normal_tails(x: float) -> None:
         return ((exact(x) / arb(2).sqrt()).erfc() / 2).log()
 
     assert between(-math.inf, truth, log_tail(x))
+
+
+@pytest.mark.parametrize("period", [3.0, 4.0, 6.0])
+@pytest.mark.parametrize("tilt", [0.5, 1.0])
+def test_aliases_are_taken_off_below(tilt: float, period: float) -> None:
+    """A period so short that the sum alone, which has the aliases in it, is above delta."""
+    variance, epsilon = F(1), 0.5
+    product = Product.of([(GaussianLaw(variance), 1)])
+    contour = Contour(product, Plan(tilt, period, 14.0, 0.0), budget=1e-16)
+    found = Inversion(product, 1e-6)._bounds(contour, epsilon)
+
+    def tail(x: arb) -> arb:
+        return (x / arb(2).sqrt()).erfc() / 2
+
+    def truth() -> arb:
+        at = exact(epsilon)
+        return (tail(at - arb(1) / 2) - at.exp() * tail(at + arb(1) / 2)).log()
+
+    assert between(found.lower, truth, found.upper)
+    with bits():
+        assert truth() < contour.log_bounds(epsilon).lower

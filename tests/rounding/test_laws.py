@@ -227,3 +227,17 @@ def test_a_grid_law_needs_its_slack() -> None:
             found = excess(law, epsilon, infinite=law.log_infinite.upper)
             missed += not exact(profile.log_delta_bounds(F(epsilon)).upper) <= found.log()
     assert missed > 0
+
+
+@pytest.mark.parametrize("error", [1e-12, 3e-10, 1e-6])
+def test_mass_at_infinity_is_within_the_slack(error: float) -> None:
+    """It is taken at its upper bound: the least that it can be is within the slack below."""
+    atoms = Atoms(np.log([0.5, 0.5]), np.array([-math.inf, 0.0]), error)
+    found = symmetrised(*both_directions(atoms))
+    above, below = found.upper, found.lower
+    assert isinstance(above, AtomsLaw)
+    assert isinstance(below, AtomsLaw)
+    with bits():
+        half = exact(F(1, 2)).log()
+        assert exact(above.log_infinite.upper) >= half + exact(error)
+        assert exact(below.log_infinite.upper) - exact(below.slack.mass) <= half - exact(error)

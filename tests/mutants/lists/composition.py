@@ -119,7 +119,7 @@ MUTANTS = (
         "mass = max(first.slack.mass, second.slack.mass) + width + found.mass",
         "mass = max(first.slack.mass, second.slack.mass) + found.mass",
         "mass at infinity taken at its upper bound, and said to be exact",
-        _INFINITE,
+        _LAWS,
     ),
     Mutant(
         "privacy/composition/symmetrise.py",
@@ -134,6 +134,8 @@ MUTANTS = (
         "slip = error",
         "a sum of masses at infinity said to be exact",
         _INFINITE,
+        equivalent="the atoms at infinity are one by then: `joined` has added them, with the "
+        "rounding of that sum in its error",
     ),
     Mutant(
         "exact/larger_stick.py",
