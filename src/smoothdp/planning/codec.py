@@ -18,7 +18,7 @@ from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative
 from smoothdp.planning.assumption import NOTHING, STAND_IN
 from smoothdp.planning.result import Plan
 from smoothdp.planning.rivals import Rival
-from smoothdp.privacy.codec import guarantee_from_json
+from smoothdp.privacy.codec import guarantee_from_json, once
 from smoothdp.queries import (
     Maximum,
     Mean,
@@ -101,7 +101,7 @@ def plan_from_json(text: str) -> Plan:
     True
     """
     try:
-        fields = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        fields = json.loads(text, object_pairs_hook=once, parse_constant=_no_number)
     except (TypeError, ValueError, RecursionError) as error:
         raise _refused(f"text that is not JSON ({error})") from None
     if not isinstance(fields, dict) or fields.get("type") != "Plan":
@@ -139,13 +139,6 @@ def plan_from_json(text: str) -> Plan:
         plan = replace(plan, assumption=NOTHING)
     is_told = plan.assumption != NOTHING and None not in [getattr(plan, e) for e in ERRORS]
     return plan if is_told else plan.without_errors()
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a field that is given twice")
-    return fields
 
 
 def _no_number(text: str) -> None:

@@ -39,7 +39,12 @@ def to_json(guarantee: Guarantee) -> str:
     return json.dumps(fields)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a JSON object; of a field that is given twice the last would count.
+
+    Raises:
+        ValueError: a field is given twice.
+    """
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field that is given twice")
@@ -56,7 +61,7 @@ def guarantee_from_json(text: str) -> Guarantee:
     True
     """
     try:
-        fields = json.loads(text, object_pairs_hook=_once)
+        fields = json.loads(text, object_pairs_hook=once)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidData(
             explain("a claim as JSON", f"text that is not JSON ({error})", "Use to_json()")
