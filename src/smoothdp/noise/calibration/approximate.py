@@ -112,6 +112,8 @@ def approximate_estimate(law: NoiseDistribution, guarantee: ApproxDP, smoothing:
     Raises:
         InvalidParameter: no scale of the law meets the guarantee.
     """
+    if isinstance(law, Laplace) and smoothing == 0:
+        return float(_laplace_mechanism(guarantee).exact_shift)
     return _Search(law, guarantee, smoothing).largest_shift()
 
 
