@@ -37,10 +37,7 @@ def approximate_shift(
         InvalidParameter: no scale of the law meets the guarantee.
         OutOfReach: none was certified.
     """
-    if guarantee.exact_delta == 1:
-        raise InvalidParameter(
-            explain("delta < 1", "delta=1, which promises nothing", "Lower delta")
-        )
+    _refuse(guarantee)
     if isinstance(law, Laplace) and smoothing == 0:
         return _laplace_mechanism(guarantee)
     if growth(law).power is not None:
@@ -74,6 +71,13 @@ def _by_hockey_stick(
             "Use another law, a larger delta, or method='closed_form'",
         )
     )
+
+
+def _refuse(guarantee: ApproxDP) -> None:
+    if guarantee.exact_delta == 1:
+        raise InvalidParameter(
+            explain("delta < 1", "delta=1, which promises nothing", "Lower delta")
+        )
 
 
 def _laplace_mechanism(guarantee: ApproxDP) -> ShiftClaim:
@@ -112,6 +116,7 @@ def approximate_estimate(law: NoiseDistribution, guarantee: ApproxDP, smoothing:
     Raises:
         InvalidParameter: no scale of the law meets the guarantee.
     """
+    _refuse(guarantee)
     if isinstance(law, Laplace) and smoothing == 0:
         return float(_laplace_mechanism(guarantee).exact_shift)
     return _Search(law, guarantee, smoothing).largest_shift()
