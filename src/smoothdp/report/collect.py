@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from smoothdp.privacy.standard import ApproxDP
 from smoothdp.queries.reading import read_bounds
 from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.text import number_up
 
 
 def collect_share(
@@ -65,20 +67,21 @@ def collect_share(
         bits, label = numbers == 1, "with a 1"
     else:
         limit = float(exact_fraction(above, name="above"))
-        bits, label = numbers > limit, f"above {limit:g}"
+        bits, label = numbers > limit, f"above {number_up(limit, 17)}"
     n = len(numbers)
     protocol = BooleanSum.calibrate(n, guarantee=guarantee)
     failure = _failure(confidence)
     profile = protocol.profile()
     # All that could fail comes before the charge.
-    error, log_delta = protocol.error(failure) / n, profile.log_delta(guarantee.exact_epsilon)
+    reach, log_delta = protocol.error(failure), profile.log_delta(guarantee.exact_epsilon)
     others = {"noise": _random_users(protocol, guarantee)}
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(bits.astype(np.uint8), rng=rng)
+    share, error = _scaled(release.value, reach, factor=Fraction(1, n))
     return Collection(
         title=f"Share of {n} users {label}",
-        estimates={f"share {label}": release.value / n},
+        estimates={f"share {label}": share},
         error=error,
         confidence=float(1 - failure),
         messages_per_user=1.0,
@@ -132,14 +135,24 @@ def collect_mean(
     width = float(high - low)
     places = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
     profile = protocol.profile()
-    error = float_bounds(Fraction(protocol.error(failure)) * (high - low) / n)[1]
+    reach = protocol.error(failure)
     log_delta = profile.log_delta(guarantee.exact_epsilon)
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(places, rng=rng)
+    mean, error = _scaled(
+        release.value,
+        reach,
+        factor=(high - low) / n,
+        offset=low,
+        more=_misplaced(low, high, width),
+    )
     return Collection(
-        title=f"Mean of {n} users, clipped to [{float(low):g}, {float(high):g}]",
-        estimates={"mean": float(low) + width * release.value / n},
+        title=(
+            f"Mean of {n} users, clipped to "
+            f"[{number_up(float(low), 17)}, {number_up(float(high), 17)}]"
+        ),
+        estimates={"mean": mean},
         error=error,
         confidence=float(1 - failure),
         messages_per_user=float(protocol.n_bits),
@@ -205,6 +218,13 @@ def collect_histogram(
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release([places[value] for value in values], rng=rng)
+    counts = release.value.counts
+    # An estimate other than 0 is off by less than the error, which is a whole number.
+    hidden = n * protocol.omission_probability
+    spare = max(Fraction(0), min(hidden % 1, Fraction(error) - hidden))
+    widest = max(map(abs, counts.values()), default=0.0)
+    off = _half_unit(float(hidden)) + _half_unit(widest)
+    error = float_bounds(Fraction(error) + max(Fraction(0), off - spare))[1]
     return Collection(
         title=f"Counts of {n} users over {len(domain)} values",
         # What the protocol leaves out is estimated by 0.
@@ -219,7 +239,47 @@ def collect_histogram(
         epsilon=guarantee.epsilon,
         log_delta=log_delta,
         bounds=others,
+        spare=float_bounds(max(Fraction(0), spare - off))[0],
     )
+
+
+def _scaled(
+    value: float,
+    reach: float,
+    *,
+    factor: Fraction,
+    offset: Fraction = Fraction(0),
+    more: Fraction = Fraction(0),
+) -> tuple[float, float]:
+    """Return offset + factor * value and its error, rounded up: of all roundings to floats too.
+
+    ``value`` is a float next to a sum that is wrong by ``reach``, ``more`` what the data's own
+    rounding moves the result by.
+    """
+    exact = offset + factor * Fraction(value)
+    try:
+        found = float(exact)
+    except OverflowError:
+        return math.copysign(math.inf, exact), math.inf
+    off = abs(Fraction(found) - exact) + factor * (Fraction(reach) + _half_unit(value)) + more
+    return found, float_bounds(off)[1]
+
+
+def _half_unit(value: float) -> Fraction:
+    """Return how far a float may be from the number that it was rounded from."""
+    return Fraction(math.ulp(value)) / 2
+
+
+def _misplaced(low: Fraction, high: Fraction, width: float) -> Fraction:
+    """Return how far a value may be from where its place in [0, 1] has it, rounded up.
+
+    Clipping to the floats next to the bounds, the difference and the quotient of floats, and
+    places that are read to multiples of 2^-62.
+    """
+    exact = high - low
+    clipped = max(abs(Fraction(float(low)) - low), abs(Fraction(float(high)) - high))
+    share = abs(exact / Fraction(width) - 1) + Fraction(1, 1 << 51) + Fraction(1, 1 << 62)
+    return 2 * clipped + exact * share
 
 
 def _texts(values: object, *, name: str) -> list[str]:
