@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import json
@@ -307,3 +308,56 @@ def test_the_advice_of_the_sentence_can_be_followed(made: Any, silent: int) -> N
         else:
             with pytest.raises(sd.errors.SmoothdpError):
                 protocol.analyze(seen, **option)
+
+
+# ---- the kind of what broke ------------------------------------------------------------------
+
+
+def made_in_every_way() -> list[Any]:
+    """Every protocol, calibrated, promised, without a promise, and as fewer users ran it."""
+    found: list[Any] = []
+    options: dict[Any, dict[str, Any]] = {
+        sd.shuffle.BooleanSum: {},
+        sd.shuffle.RealSum: {"n_bits": 3},
+        sd.shuffle.ZeroPreservingCount: {},
+        sd.shuffle.Histogram: {"n_bins": 3},
+        sd.shuffle.LowCommunicationHistogram: {"n_bins": 3, "false_positive": "1/7"},
+    }
+    for kind, more in options.items():
+        found.append(kind.calibrate(300, guarantee=GOAL, **more))
+        found.append(dataclasses.replace(found[-1], promise=None))
+        found.append(dataclasses.replace(found[-1], promise=sd.ApproxDP(2, delta="1e-3")))
+        found.append(found[-1].answered(290))
+    pure = sd.PureDP(1)
+    found += [
+        sd.shuffle.BooleanSum.calibrate(50, guarantee=promise)
+        for promise in (pure, sd.GaussianDP("0.5"))
+    ]
+    return found
+
+
+@pytest.mark.parametrize("protocol", made_in_every_way(), ids=lambda p: type(p).__name__)
+def test_every_protocol_is_replaced_copied_and_read_as_it_was(protocol: Any) -> None:
+    copies = [dataclasses.replace(protocol), copy.copy(protocol), copy.deepcopy(protocol)]
+    copies += [pickle.loads(pickle.dumps(protocol, k)) for k in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for other in copies:
+        assert other == protocol
+        assert repr(other) == repr(protocol)
+        assert hash(other) == hash(protocol)
+        assert other.guarantee == protocol.guarantee
+        assert other.profile().delta(1) == protocol.profile().delta(1)
+
+
+@pytest.mark.parametrize("protocol", made_in_every_way()[::4], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("change", [{"n_users": 5}, {"promise": sd.ApproxDP("0.01", delta=0)}])
+def test_no_pickle_states_what_is_not_kept(protocol: Any, change: dict[str, Any]) -> None:
+    """Also one of bare fields, as an earlier version wrote it."""
+    edited = copy.copy(protocol)
+    for name, value in change.items():
+        object.__setattr__(edited, name, value)
+    with pytest.raises(sd.errors.SmoothdpError):
+        pickle.loads(pickle.dumps(edited))
+    for state in (vars(edited), {}, None, {**vars(protocol), **change}):
+        bare = object.__new__(type(protocol))
+        with pytest.raises(sd.errors.SmoothdpError):
+            bare.__setstate__(state)
