@@ -66,7 +66,7 @@ def most_honest_despite(
     >>> most_honest_despite(1500, 1000, sure=1, noise_bits=5, probability=0.1)
     1000
     >>> most_honest_despite(3000, 1000, sure=1, noise_bits=5, probability=0.1)
-    710
+    698
     """
 
     def refuted(honest: int) -> bool:

@@ -119,7 +119,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
 
     def __setstate__(self, state: object) -> None:
         """Read a pickle of fields, as earlier versions wrote them, through the constructor."""
-        type(self).__init__(self, **_given(self, state))  # type: ignore[call-arg]
+        type(self).__init__(self, **_given(self, state))
 
     # ---- privacy --------------------------------------------------------------------
 
