@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 
@@ -12,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.arrays import float_array
 from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
+from smoothdp.exact.float_estimates import error_of_counts, misplaced, scaled_estimate
+from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.standard import ApproxDP
@@ -78,7 +78,7 @@ def collect_share(
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(bits.astype(np.uint8), rng=rng)
-    share, error = _scaled(release.value, reach, factor=Fraction(1, n))
+    share, error = scaled_estimate(release.value, reach, factor=Fraction(1, n))
     return Collection(
         title=f"Share of {n} users {label}",
         estimates={f"share {label}": share},
@@ -140,18 +140,11 @@ def collect_mean(
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(places, rng=rng)
-    mean, error = _scaled(
-        release.value,
-        reach,
-        factor=(high - low) / n,
-        offset=low,
-        more=_misplaced(low, high, width),
-    )
+    factor, more = (high - low) / n, misplaced(low, high, width)
+    shown = ", ".join(number_up(float(bound), 17) for bound in (low, high))
+    mean, error = scaled_estimate(release.value, reach, factor=factor, offset=low, more=more)
     return Collection(
-        title=(
-            f"Mean of {n} users, clipped to "
-            f"[{number_up(float(low), 17)}, {number_up(float(high), 17)}]"
-        ),
+        title=f"Mean of {n} users, clipped to [{shown}]",
         estimates={"mean": mean},
         error=error,
         confidence=float(1 - failure),
@@ -218,13 +211,8 @@ def collect_histogram(
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release([places[value] for value in values], rng=rng)
-    counts = release.value.counts
-    # An estimate other than 0 is off by less than the error, which is a whole number.
     hidden = n * protocol.omission_probability
-    spare = max(Fraction(0), min(hidden % 1, Fraction(error) - hidden))
-    widest = max(map(abs, counts.values()), default=0.0)
-    off = _half_unit(float(hidden)) + _half_unit(widest)
-    error = float_bounds(Fraction(error) + max(Fraction(0), off - spare))[1]
+    error, spare = error_of_counts(error, hidden, release.value.counts.values())
     return Collection(
         title=f"Counts of {n} users over {len(domain)} values",
         # What the protocol leaves out is estimated by 0.
@@ -239,47 +227,8 @@ def collect_histogram(
         epsilon=guarantee.epsilon,
         log_delta=log_delta,
         bounds=others,
-        spare=float_bounds(max(Fraction(0), spare - off))[0],
+        spare=spare,
     )
-
-
-def _scaled(
-    value: float,
-    reach: float,
-    *,
-    factor: Fraction,
-    offset: Fraction = Fraction(0),
-    more: Fraction = Fraction(0),
-) -> tuple[float, float]:
-    """Return offset + factor * value and its error, rounded up: of all roundings to floats too.
-
-    ``value`` is a float next to a sum that is wrong by ``reach``, ``more`` what the data's own
-    rounding moves the result by.
-    """
-    exact = offset + factor * Fraction(value)
-    try:
-        found = float(exact)
-    except OverflowError:
-        return math.copysign(math.inf, exact), math.inf
-    off = abs(Fraction(found) - exact) + factor * (Fraction(reach) + _half_unit(value)) + more
-    return found, float_bounds(off)[1]
-
-
-def _half_unit(value: float) -> Fraction:
-    """Return how far a float may be from the number that it was rounded from."""
-    return Fraction(math.ulp(value)) / 2
-
-
-def _misplaced(low: Fraction, high: Fraction, width: float) -> Fraction:
-    """Return how far a value may be from where its place in [0, 1] has it, rounded up.
-
-    Clipping to the floats next to the bounds, the difference and the quotient of floats, and
-    places that are read to multiples of 2^-62.
-    """
-    exact = high - low
-    clipped = max(abs(Fraction(float(low)) - low), abs(Fraction(float(high)) - high))
-    share = abs(exact / Fraction(width) - 1) + Fraction(1, 1 << 51) + Fraction(1, 1 << 62)
-    return 2 * clipped + exact * share
 
 
 def _texts(values: object, *, name: str) -> list[str]:

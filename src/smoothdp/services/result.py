@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.float_estimates import scaled_estimate
 from smoothdp.privacy.guarantee import float_up
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
@@ -128,9 +129,10 @@ def _estimate(task: Task, users: int, tally: Mapping[int, int]) -> dict[str, Any
         "most_one_false_user_moves_the_sum": gain,
     }
     if task.bounds:
-        low, high = (float(Fraction(bound)) for bound in task.bounds)
-        document["mean"] = low + (high - low) * total / users
-        document["error_of_mean"] = (high - low) * error / users
+        low, high = (Fraction(bound) for bound in task.bounds)
+        document["mean"], document["error_of_mean"] = scaled_estimate(
+            total, error, factor=(high - low) / users, offset=low
+        )
     return document
 
 

@@ -226,10 +226,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
     @property
     def influence_of_one_liar(self) -> float:
-        """1 / (1 - 2q), rounded up: what r chosen bits move the estimate by.
-
-        If the shuffler lets each user send no more than r messages.
-        """
+        """1 / (1 - 2q), rounded up: of r chosen bits, if the shuffler takes no more of a user."""
         return float_up(1 / (1 - 2 * self.flip_probability))
 
     @property
