@@ -82,11 +82,11 @@ def number_up(value: float | Fraction, digits: int = 4) -> str:
 def estimate_text(value: float, error: float, digits: int = 6) -> tuple[str, Fraction]:
     """Return an estimate as text with digits enough for its error, and how far it was rounded.
 
-    The last digit is worth a thousandth of the error at most, unless the float has no more. The
+    The last digit is worth a hundredth of the error at most, unless the float has no more. The
     error that is printed beside it must be larger by the second figure.
 
     >>> estimate_text(1000004.5123456, 0.04)[0]
-    '1000004.51235'
+    '1000004.5123'
     >>> estimate_text(2.0, 0.5), estimate_text(1e16, 2)
     (('2', Fraction(0, 1)), ('10000000000000000', Fraction(0, 1)))
     """
@@ -95,7 +95,7 @@ def estimate_text(value: float, error: float, digits: int = 6) -> tuple[str, Fra
     if value and 0.0 < error < math.inf:
         # Of both, how many digits before the last that is wanted.
         above = math.floor(math.log10(abs(value))) - math.floor(math.log10(error))
-        digits = min(max(digits, above + 4), 17)
+        digits = min(max(digits, above + 3), 17)
     number = Context(prec=digits).create_decimal(Decimal(repr(value)))
     short = number.normalize()
     text = f"{short:f}" if _SMALLEST <= short.adjusted() <= _LARGEST + 1 else f"{short:e}"
