@@ -20,6 +20,10 @@ export const WORDS = {
   429: "An answer was already sent with this link from another browser.",
 };
 
+export const WAITING =
+  "An answer was randomised here with another link, and is not known to have arrived: it is sent " +
+  "again, whatever you choose now.";
+
 export const OVER =
   "An answer was given here before, for a time that this device took to be over: what was sent is " +
   "not kept any more, and is not made anew. Nothing was sent now.";
@@ -72,13 +76,17 @@ export const isClosed = (task, results) =>
  * The bytes to send for a window: the same until the shuffler's key changes.
  *
  * Under another key they hold the same slots, which are sealed once and stored before anything is
- * sent: sealed anew, one answer would be several to whoever counts.
+ * sent: sealed anew, one answer would be several to whoever counts. A report of another token that
+ * is not known to be accepted is sent again too, unless another person answers.
  */
-export async function envelopeFor({ task, taskId, token, window, datum, keyId, outerKey }) {
+export async function envelopeFor({
+  task, taskId, token, window, datum, keyId, outerKey, anotherPerson = false,
+}) {
   const place = { taskId, window, token };
   await outcomes.forgetBefore(taskId, window);
-  let kept = await outcomes.find(place);
-  if (!kept) kept = await outcomes.keep(place, await draw({ task, taskId, window, datum }));
+  const adopt = !anotherPerson;
+  let kept = await outcomes.keep(place, null, { adopt });
+  if (!kept) kept = await outcomes.keep(place, await draw({ task, taskId, window, datum }), { adopt });
   if (!kept.slots) throw new Error(OVER);
   const sealedTo = toHex(outerKey);
   if (kept.envelope && kept.keyId === keyId && kept.sealedTo === sealedTo) return kept.envelope;
@@ -100,11 +108,13 @@ async function draw({ task, taskId, window, datum }) {
 }
 
 /** Send a datum once; throws an Error whose message is for the participant. */
-export async function submit({ task, taskId, token, datum, window, fetcher = fetch, pause = wait }) {
+export async function submit({
+  task, taskId, token, datum, window, anotherPerson = false, fetcher = fetch, pause = wait,
+}) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
-    const answer = await once({ task, taskId, token, datum, window, fetcher });
-    if (answer === 202) return;
+    const answer = await once({ task, taskId, token, datum, window, anotherPerson, fetcher });
+    if (answer === 202) return outcomes.keepAccepted({ taskId, window, token });
     if (answer !== 0 && answer !== OUTDATED_KEY && answer !== 408 && answer < 500) {
       throw new Error(WORDS[answer] ?? `The service refused the report (${answer}).`);
     }
@@ -112,7 +122,7 @@ export async function submit({ task, taskId, token, datum, window, fetcher = fet
   throw new Error("The service does not answer. Press the button again: the same report is sent.");
 }
 
-async function once({ task, taskId, token, datum, window, fetcher }) {
+async function once({ task, taskId, token, datum, window, anotherPerson, fetcher }) {
   let found;
   try {
     found = await fetcher("/v1/keys", { cache: "no-store" });
@@ -123,7 +133,7 @@ async function once({ task, taskId, token, datum, window, fetcher }) {
   }
   const outerKey = fromHex(found.public_key);
   const envelope = await envelopeFor({
-    task, taskId, token, window, datum, keyId: found.key_id, outerKey,
+    task, taskId, token, window, datum, keyId: found.key_id, outerKey, anotherPerson,
   });
   try {
     const answer = await fetcher(`/v1/tasks/${taskId}/reports`, {

@@ -1,8 +1,8 @@
 /** The poll page: question, what is known about you, answer, result. */
 
 import { chart } from "./chart.js";
-import { isClosed, obstacle, OVER, readTask, submit, windowAt } from "./client.js";
-import { find } from "./outcomes.js";
+import { isClosed, obstacle, OVER, readTask, submit, WAITING, windowAt } from "./client.js";
+import { find, isWaiting } from "./outcomes.js";
 import { captionOf, guaranteeOf, rounded, rowsOf, termsOf } from "./results.js";
 import { privacyWords } from "./words.js";
 
@@ -48,6 +48,7 @@ async function prepare() {
   $("token").value = location.hash.slice(1);
   $("token-row").hidden = Boolean($("token").value);
   const poll = { task, taskId };
+  $("token").addEventListener("change", () => offerAnother(poll).catch(() => {}));
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
     send(poll);
@@ -55,10 +56,21 @@ async function prepare() {
   const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
   const same =
     "An answer was randomised here for this link already; sending again sends the same report.";
-  tell(!earlier ? "Nothing has been sent yet." : earlier.slots ? same : OVER);
+  const waiting = await offerAnother(poll);
+  const fresh = waiting ? WAITING : "Nothing has been sent yet.";
+  tell(!earlier ? fresh : earlier.slots ? same : OVER);
   await update(poll);
   $("poll").hidden = false;
   setTimeout(look, 1000 * SECONDS_BETWEEN_LOOKS, poll);
+}
+
+/** Show whether a report of another link is sent again, and ask whether another person answers. */
+async function offerAnother({ task, taskId }) {
+  const token = $("token").value.trim();
+  const waiting = await isWaiting({ taskId, window: windowNow(task), token });
+  $("another-row").hidden = !waiting;
+  if (!waiting) $("another").checked = false;
+  return waiting;
 }
 
 function showChoices(task) {
@@ -99,8 +111,12 @@ async function send(poll) {
   tell("Randomising and locking your answer, then sending it …");
   try {
     const window = windowNow(poll.task);
-    await submit({ ...poll, token, datum: datumOf(poll.task), window });
-    tell("Your randomised answer has arrived. The result appears here when it is published.", "done");
+    const anotherPerson = $("another").checked;
+    const again = !anotherPerson && (await isWaiting({ ...poll, window, token }));
+    await submit({ ...poll, token, datum: datumOf(poll.task), window, anotherPerson });
+    const whose = again ? "The answer that was randomised here before, with another link," :
+      "Your randomised answer";
+    tell(`${whose} has arrived. The result appears here when it is published.`, "done");
     $("form").hidden = true;
   } catch (error) {
     tell(error.message, "problem");

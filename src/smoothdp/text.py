@@ -79,6 +79,29 @@ def number_up(value: float | Fraction, digits: int = 4) -> str:
     return _rounded(value, digits, ROUND_CEILING)
 
 
+def estimate_text(value: float, error: float, digits: int = 6) -> tuple[str, Fraction]:
+    """Return an estimate as text with digits enough for its error, and how far it was rounded.
+
+    The last digit is worth a hundredth of the error at most, unless the float has no more. The
+    error that is printed beside it must be larger by the second figure.
+
+    >>> estimate_text(1000004.5123456, 0.04)[0]
+    '1000004.5123'
+    >>> estimate_text(2.0, 0.5), estimate_text(1e16, 2)
+    (('2', Fraction(0, 1)), ('10000000000000000', Fraction(0, 1)))
+    """
+    if not math.isfinite(value):
+        return str(value), Fraction(0)
+    if value and 0.0 < error < math.inf:
+        # Of both, how many digits before the last that is wanted.
+        above = math.floor(math.log10(abs(value))) - math.floor(math.log10(error))
+        digits = min(max(digits, above + 3), 17)
+    number = Context(prec=digits).create_decimal(Decimal(repr(value)))
+    short = number.normalize()
+    text = f"{short:f}" if _SMALLEST <= short.adjusted() <= _LARGEST + 1 else f"{short:e}"
+    return text, abs(Fraction(text) - Fraction(value))
+
+
 def number_down(value: float | Fraction, digits: int = 4) -> str:
     """Return a number as text with a few digits, rounded down.
 

@@ -21,7 +21,12 @@ from smoothdp.shuffle import (
     RealSum,
     ZeroPreservingCount,
 )
-from smoothdp.shuffle.honesty import most_honest_users
+from smoothdp.shuffle.honesty import (
+    MessagesOfOne,
+    most_honest_despite,
+    most_honest_users,
+    most_messages_of,
+)
 from tests.checkers.rationals import binomial_law
 
 GOAL = ApproxDP(1, delta="1e-6")
@@ -109,8 +114,33 @@ class TestEveryProtocol:
         assert "are enough" in one
         assert "10 are not" in many
         assert f"the promise needs {protocol.honest_needed} honest users" in one
-        with pytest.raises(InvalidParameter, match="n_liars"):
-            protocol.liars_sentence(0)
+        assert "if the shuffler lets each user send no more than" in one
+        assert f"no more than {protocol.messages_allowed} message" in one
+        assert "who send nothing" in protocol.liars_sentence(3)
+        assert " hides" not in protocol.liars_sentence(3)
+        for bad in (0, 400, 401, -1, 1.5):
+            with pytest.raises(InvalidParameter, match="n_liars"):
+                protocol.liars_sentence(bad)
+        protocol.liars_sentence(399)
+
+    @pytest.mark.parametrize("shown", [400, 300])
+    def test_too_many_messages_are_said_or_refused(
+        self, kind: Any, more: dict[str, Any], shown: int
+    ) -> None:
+        """All messages twice: a warning; with a number of answers that they refute, a refusal."""
+        protocol, rng = promised(kind, all_users=400, honest=300, **more), SeededRandom(6)
+        sent = [m for user in range(shown) for m in protocol.randomize(user % 2, rng=rng)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            protocol.analyze(sent, n_answered=shown)
+        with pytest.warns(PrivacyWarning, match="more than"):
+            protocol.analyze(4 * sent)
+        fewer = protocol.answered(protocol.honest_needed)
+        refused = kind in (Histogram, LowCommunicationHistogram)
+        with pytest.raises(InvalidData) if refused else pytest.warns(PrivacyWarning):
+            protocol.analyze(2 * sent, n_answered=fewer.n_users)
+        assert protocol.surplus(0) == 0
+        assert protocol.honest_despite(0) == 400
 
     def test_a_liar_moves_an_estimate_by_no_more_than_said(
         self, kind: Any, more: dict[str, Any]
@@ -250,6 +280,26 @@ def test_honest_users_are_not_doubted(sure: int, bits: int, p: str, n: int) -> N
         Fraction(0),
     )
     assert doubted <= Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize(("sure", "bits", "p"), [(1, 3, "3/4"), (1, 7, "1/8"), (1, 1, "9/10")])
+@pytest.mark.parametrize("n", [1, 6, 40])
+def test_honest_users_do_not_send_too_much(sure: int, bits: int, p: str, n: int) -> None:
+    """Exactly: n honest users exceed it with probability below 1e-12, and it is not vacuous."""
+    one: MessagesOfOne = {"sure": sure, "noise_bits": bits, "probability": float(Fraction(p))}
+    law = binomial_law(n * bits, Fraction(p))
+    over = [mass for k, mass in enumerate(law) if n * sure + k > most_messages_of(n, **one)]
+    assert sum(over, Fraction(0)) <= Fraction(1, 10**12)
+    doubted = [m for k, m in enumerate(law) if most_honest_despite(n * sure + k, n, **one) < n]
+    assert sum(doubted, Fraction(0)) <= Fraction(1, 10**12)
+    # Some users who send all they may, beside honest ones, are never counted as honest too few.
+    for liars in range(n + 1):
+        sent = liars * (sure + bits) + (n - liars) * sure
+        assert most_honest_despite(sent, n, **one) >= n - liars
+    assert most_honest_despite(n * (sure + bits) + 1, n, **one) == 0
+    big = 10_000 * (sure + bits * Fraction(p))
+    assert most_messages_of(10_000, **one) < big + 1700
+    assert most_honest_despite(int(big) + 1700, 10_000, **one) < 10_000
 
 
 def test_silent_users_are_noticed() -> None:

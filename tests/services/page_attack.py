@@ -32,8 +32,8 @@ const fetcher = async (path, fields) => {
   if (status === 0) throw new TypeError("lost");
   return { status };
 };
-const press = (datum, token = "ab", window = now) => smoothdp.submit({
-  task, taskId, token, datum, window, fetcher, pause: async () => {},
+const press = (datum, token = "ab", window = now, anotherPerson = false) => smoothdp.submit({
+  task, taskId, token, datum, window, anotherPerson, fetcher, pause: async () => {},
 }).catch((error) => error.message);
 """
 SERVICE = _TERMS + _ANSWERS

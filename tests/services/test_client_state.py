@@ -12,11 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from smoothdp.cli.main import main
 from smoothdp.errors import InvalidData
-from smoothdp.services.calls import submit
+from smoothdp.services.calls import ServiceError, submit
 from smoothdp.services.client import Client
 from smoothdp.services.envelope import Header, inner_info, open_envelope, open_slot
 from smoothdp.services.hybrid import PrivateKey
@@ -319,3 +320,94 @@ def test_state_folders_that_cannot_be_used(
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     with pytest.raises(InvalidData, match="to be a folder of yours; got somebody else's"):
         OutcomeStore.of_user()
+
+
+# ---- another token -------------------------------------------------------------------------
+
+
+class Answering:
+    """A shuffler that answers as it is told, and keeps whatever it is sent."""
+
+    def __init__(self, *answers: int) -> None:
+        self.key = PrivateKey.generate()
+        self.answers = list(answers)
+        self.bundles: list[tuple[bytes, bytes]] = []
+
+    def http(self) -> httpx.Client:
+        """Return a connection to it."""
+        return httpx.Client(base_url="https://x", transport=httpx.MockTransport(self._answer))
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            public = self.key.public.to_bytes().hex()
+            return httpx.Response(200, json={"key_id": 1, "public_key": public})
+        self.bundles.append(open_envelope(request.read(), key=self.key))
+        status = self.answers.pop(0)
+        if status == 0:
+            raise httpx.ReadError("lost", request=request)
+        return httpx.Response(status)
+
+
+def send(store: OutcomeStore, shuffler: Answering, token: str, **fields: Any) -> None:
+    """Send once under a token, each its own name in a store of one person."""
+    client = Client(small_task(), store, name=token, **{"one_person": True, **fields})
+    with shuffler.http() as http, suppress(ServiceError):
+        submit(client, 1, http=http, token=token, window=5, attempts=1)
+
+
+@pytest.mark.parametrize("status", [401, 409, 410, 425, 429, 503, 0])
+def test_another_token_sends_what_was_not_accepted(tmp_path: Path, status: int) -> None:
+    """Also back under the first; once it is accepted, under whichever, a third is a person."""
+    store, shuffler = OutcomeStore(tmp_path / "u"), Answering(status, status, 202, 202, 202, 202)
+    for token in "abbac":
+        send(store, shuffler, token)
+    first, *again, third = shuffler.bundles
+    assert again == [first] * 3
+    assert third[0] != first[0]
+    assert third[1] != first[1]
+    send(store, shuffler, "b")
+    assert shuffler.bundles[-1] == first
+    store.close()
+
+
+def test_another_person_behind_a_report_that_was_not_accepted(tmp_path: Path) -> None:
+    store, shuffler = OutcomeStore(tmp_path / "u"), Answering(401, 401, 401)
+    send(store, shuffler, "a")
+    send(store, shuffler, "b", one_person=False)
+    send(store, shuffler, "b")
+    assert shuffler.bundles[1] == shuffler.bundles[2] != shuffler.bundles[0]
+    store.close()
+
+
+def test_what_was_destroyed_and_not_accepted_is_not_drawn_anew(tmp_path: Path) -> None:
+    store, shuffler = OutcomeStore(tmp_path / "u"), Answering(401)
+    send(store, shuffler, "a")
+    store.forget_before(small_task().task_id, 9)
+    with pytest.raises(InvalidData, match="whose report was destroyed here"):
+        send(store, shuffler, "b")
+    store.close()
+
+
+@pytest.mark.usefixtures("state_home")
+def test_the_command_says_that_another_tokens_report_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written, shuffler = write_parties(tmp_path / "t", small_task(min_batch=10), KEY), Answering()
+    shuffler.answers = [401, 202, 401, 202]
+    monkeypatch.setattr("smoothdp.services.connect", lambda _: shuffler.http())
+    monkeypatch.setattr(Client, "window_now", lambda _: 77)
+    said = []
+    for token, more in zip(
+        issue_tokens(written.shuffler, 4), ([], [], [], ["--another-person"]), strict=True
+    ):
+        (tmp_path / "token").write_text(token)
+        known = ["--task", str(written.task), "--shuffler", "https://x"]
+        with suppress(SystemExit):
+            main(["submit", "1", *known, "--token-file", str(tmp_path / "token"), *more])
+        said.append(capsys.readouterr().err)
+    assert ["is sent again" in words for words in said] == [False, True, False, False]
+    assert said[1].count("\n") == 1
+    assert "--another-person" in said[1]
+    one, again, two, three = shuffler.bundles
+    assert one == again
+    assert len({one, two, three}) == 3

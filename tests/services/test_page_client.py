@@ -65,11 +65,56 @@ def test_two_tabs_at_once_agree_on_one_report() -> None:
 def test_one_code_however_it_is_typed() -> None:
     sent = run("""
         for (const token of ["ab cd", "ABCD", " abcd", "abcd"]) await press(1, token);
-        await press(1, "abce");
+        await press(1, "abce", now, true);  // another person
         return sent;
     """)
     assert len(set(bundles(sent[:20]))) == 1
     assert len(set(bundles(sent))) == 2
+
+
+@pytest.mark.parametrize("status", [401, 410, 425, 429])
+def test_another_code_sends_what_was_not_accepted(status: int) -> None:
+    """Also back under the first; once it is accepted, under whichever, another is a person."""
+    found = run(f"""
+        const told = [{status}, {status}, 202, 202, 202, 202, 202];
+        const other = async (path, fields) => {{
+          const answer = await fetcher(path, fields).catch(() => 0);
+          return path === "/v1/keys" ? answer : {{ status: told.shift() }};
+        }};
+        for (const token of ["a", "b", "b", "a", "c", "b"]) {{
+          await smoothdp.submit({{
+            task, taskId, token, datum: 1, window: now, fetcher: other, pause: async () => {{}},
+          }}).catch(() => {{}});
+          load();
+        }}
+        await press(1, "b", now + 4);
+        return {{ sent, left: [...stored.values()].map((kept) => Object.keys(kept)) }};
+    """)
+    first, *again, third, last = bundles(found["sent"])[:6]
+    assert again == [first] * 3
+    assert last == first
+    assert third[0] != first[0]
+    assert third[1] != first[1]
+    assert found["left"][:3] == [["accepted"]] * 3
+
+
+def test_tabs_with_other_codes_at_once_agree_on_one_report() -> None:
+    sent = run("""
+        await Promise.all([press(0, "a"), press(1, "b"), press(0, "c")]);
+        return sent;
+    """)
+    assert len(set(bundles(sent))) == 1
+
+
+def test_a_destroyed_report_that_was_not_accepted_is_not_made_anew() -> None:
+    found = run("""
+        await press(1, "a", 5);
+        await press(1, "a", 9);
+        const before = sent.length;
+        return { said: await press(1, "b", 5), more: sent.length - before };
+    """)
+    assert "Nothing was sent now" in found["said"]
+    assert found["more"] == 0
 
 
 def test_a_clock_that_was_wrong_makes_no_second_report() -> None:

@@ -9,14 +9,14 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.collect_bins import Bins
-from smoothdp.text import number_up, percent_text
+from smoothdp.text import percent_text
 
 What = Literal["share", "mean", "counts"]
 
 
 def error_words(found: sd.Collection, *, what: What, n_users: int, level: str) -> str:
     """Return what the error of a collection covers, and what it does not."""
-    near = f"within {number_up(found.error)} of"
+    near = f"within {found.printed_error()} of"
     if what == "counts":
         within = (
             f"all {len(found.estimates)} counts at once are {near} the true counts of these "

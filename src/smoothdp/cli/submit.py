@@ -7,6 +7,12 @@ from pathlib import Path
 
 import click
 
+_AGAIN = (
+    "Note: a report of this window was made here with another token, and is not known to be "
+    "accepted: that one is sent again, whatever DATUM is. If another person answers, give "
+    "--another-person."
+)
+
 
 # A negative DATUM is no option.
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -19,12 +25,21 @@ import click
     required=True,
     help="File with the client's token.",
 )
-def submit(datum: str, task: Path, shuffler: str, token_file: Path) -> None:
+@click.option(
+    "--another-person",
+    is_flag=True,
+    help="Another person answers than the one whose report of this window was not accepted.",
+)
+def submit(datum: str, task: Path, shuffler: str, token_file: Path, another_person: bool) -> None:
     """Randomise DATUM, seal it and send it, once per window.
 
     A DATUM of "-" is read from the standard input, where other programs do not see it.
     Calling it again in the same window sends the same report, whatever DATUM is then and from
     whatever folder: the sealed report is kept under $XDG_STATE_HOME, by default ~/.local/state.
+
+    So does another token, while no shuffler has accepted the report: it may have it all the same,
+    and a second one would tell more. After a report that was accepted, another token is another
+    person's, who answers anew. Before, say that with --another-person.
 
     \b
     Example:
@@ -36,9 +51,12 @@ def submit(datum: str, task: Path, shuffler: str, token_file: Path) -> None:
     agreed, token = services.read_task(task), services.read_token(token_file)
     with services.connect(shuffler) as http:
         store = services.OutcomeStore.of_user()
-        # One person is one token: several may share the file.
-        client = services.Client(agreed, store, name=services.token_hash(token))
+        client = services.Client(
+            agreed, store, name=services.token_hash(token), one_person=not another_person
+        )
         window = client.window_now()
+        if client.sends_anothers(window):
+            click.echo(_AGAIN, err=True)
         services.submit(client, datum, http=http, token=token, window=window)
         store.forget_before(agreed.task_id, window - 1)
         store.close()

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.arrays import float_array
 from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
+from smoothdp.exact.float_estimates import error_of_counts, misplaced, scaled_estimate
+from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.queries.reading import read_bounds
 from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.text import number_up
 
 
 def collect_share(
@@ -65,20 +67,21 @@ def collect_share(
         bits, label = numbers == 1, "with a 1"
     else:
         limit = float(exact_fraction(above, name="above"))
-        bits, label = numbers > limit, f"above {limit:g}"
+        bits, label = numbers > limit, f"above {number_up(limit, 17)}"
     n = len(numbers)
     protocol = BooleanSum.calibrate(n, guarantee=guarantee)
     failure = _failure(confidence)
     profile = protocol.profile()
     # All that could fail comes before the charge.
-    error, log_delta = protocol.error(failure) / n, profile.log_delta(guarantee.exact_epsilon)
+    reach, log_delta = protocol.error(failure), profile.log_delta(guarantee.exact_epsilon)
     others = {"noise": _random_users(protocol, guarantee)}
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(bits.astype(np.uint8), rng=rng)
+    share, error = scaled_estimate(release.value, reach, factor=Fraction(1, n))
     return Collection(
         title=f"Share of {n} users {label}",
-        estimates={f"share {label}": release.value / n},
+        estimates={f"share {label}": share},
         error=error,
         confidence=float(1 - failure),
         messages_per_user=1.0,
@@ -132,14 +135,17 @@ def collect_mean(
     width = float(high - low)
     places = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
     profile = protocol.profile()
-    error = float_bounds(Fraction(protocol.error(failure)) * (high - low) / n)[1]
+    reach = protocol.error(failure)
     log_delta = profile.log_delta(guarantee.exact_epsilon)
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(places, rng=rng)
+    factor, more = (high - low) / n, misplaced(low, high, width)
+    shown = ", ".join(number_up(float(bound), 17) for bound in (low, high))
+    mean, error = scaled_estimate(release.value, reach, factor=factor, offset=low, more=more)
     return Collection(
-        title=f"Mean of {n} users, clipped to [{float(low):g}, {float(high):g}]",
-        estimates={"mean": float(low) + width * release.value / n},
+        title=f"Mean of {n} users, clipped to [{shown}]",
+        estimates={"mean": mean},
         error=error,
         confidence=float(1 - failure),
         messages_per_user=float(protocol.n_bits),
@@ -205,6 +211,8 @@ def collect_histogram(
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release([places[value] for value in values], rng=rng)
+    hidden = n * protocol.omission_probability
+    error, spare = error_of_counts(error, hidden, release.value.counts.values())
     return Collection(
         title=f"Counts of {n} users over {len(domain)} values",
         # What the protocol leaves out is estimated by 0.
@@ -219,6 +227,7 @@ def collect_histogram(
         epsilon=guarantee.epsilon,
         log_delta=log_delta,
         bounds=others,
+        spare=spare,
     )
 
 

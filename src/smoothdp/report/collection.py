@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from smoothdp.exact.logspace import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.standard import ApproxDP
-from smoothdp.text import number_up, percent_text, table, upper_text
+from smoothdp.text import estimate_text, number_up, percent_text, table, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.privacy.profile import PrivacyProfile
@@ -37,6 +38,7 @@ class Collection:
         profile: the exact privacy profile, which keeps the guarantee.
         epsilon: as asked for; log_delta: ln of the exact delta there, rounded up.
         bounds: what the papers' bounds would have asked for, in words, by name.
+        spare: how far an estimate other than 0 may be rounded and still keep the error.
 
     Raises:
         InvalidParameter: a release whose guarantee the profile does not keep.
@@ -61,6 +63,7 @@ class Collection:
     epsilon: float
     log_delta: float
     bounds: dict[str, str]
+    spare: float = 0.0
 
     def __post_init__(self) -> None:
         stated = self.release.guarantee
@@ -83,8 +86,10 @@ class Collection:
 
     def text(self) -> str:
         """Return the table and the sentences."""
+        error = self.printed_error()
         rows = [
-            (label, f"{value:.6g}", f"+- {number_up(self.error)}") for label, value in self._shown()
+            (label, estimate_text(value, self.error)[0], f"+- {error}")
+            for label, value in self._shown()
         ]
         about = [
             ("protocol", self.release.mechanism),
@@ -105,6 +110,13 @@ class Collection:
             f"{table(rows, header=header)}{rest}\n\n"
             f"{table(about)}\n\n{private}{self.sentence()}"
         )
+
+    def printed_error(self) -> str:
+        """Return the error rounded up, of the estimates as `text` rounds them."""
+        off = max(estimate_text(value, self.error)[1] for _, value in self._shown())
+        if not math.isfinite(self.error):
+            return number_up(self.error)
+        return number_up(Fraction(self.error) + max(Fraction(0), off - Fraction(self.spare)))
 
     def _promise(self) -> str:
         # How often a guess is right, by the protocol's own curve.

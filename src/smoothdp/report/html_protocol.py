@@ -133,16 +133,15 @@ def _honest(protocol: ShuffleProtocol[Any, Any], guarantee: ApproxDP) -> Section
     # One user alone: nobody else hides them.
     alone = protocol.local_profile().log_delta(guarantee.exact_epsilon)
     rows.append(("one, or the shuffler colludes", log_text(alone)))
-    return (
-        Section("If users lie, or the shuffler does")
-        .table(
-            rows,
-            header=("users who follow the protocol", f"delta at epsilon = {up(guarantee.epsilon)}"),
-            caption="The exact delta for an honest user when the others send anything, or nothing, "
-            "and tell the analyser; rounded up.",
-        )
-        .text(protocol.liars_sentence(), kind="caution")
+    section = Section("If users lie, or the shuffler does").table(
+        rows,
+        header=("users who follow the protocol", f"delta at epsilon = {up(guarantee.epsilon)}"),
+        caption="The exact delta for an honest user when the others send anything, or nothing, "
+        "and tell the analyser; rounded up.",
     )
+    if protocol.n_users == 1:
+        return section
+    return section.text(protocol.liars_sentence(), kind="caution")
 
 
 def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> Section:

@@ -164,6 +164,7 @@ def submit(
             problem = error
             continue
         if answer.status == Outcome.ACCEPTED.value:
+            client.accepted(at)
             return
         remedy = _REMEDIES.get(answer.status, "Try again: the same report is sent")
         problem = ServiceError(explain("the shuffler to take the report", answer.words(), remedy))

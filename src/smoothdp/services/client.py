@@ -38,6 +38,9 @@ class Client:
         task: what the user agreed to.
         outcomes: where outcomes are kept.
         name: tells users of one store apart; it never leaves the device.
+        one_person: names of this store are one user's (tokens, for example), unless a report of
+            the other name was accepted: one that was drawn in the window and may have left is
+            sent again under this name, whatever the datum. False: each name is another user.
         clock: seconds; tells only which window it is.
 
     >>> import tempfile
@@ -56,16 +59,32 @@ class Client:
     """
 
     def __init__(
-        self, task: Task, outcomes: OutcomeStore, *, name: str = "me", clock: Clock = time.time
+        self,
+        task: Task,
+        outcomes: OutcomeStore,
+        *,
+        name: str = "me",
+        one_person: bool = False,
+        clock: Clock = time.time,
     ) -> None:
         self.task = task
         self._outcomes = outcomes
         self._name = name
+        self._one_person = one_person
         self._clock = clock
 
     def window_now(self) -> int:
         """Return the number of the present window."""
         return int(self._clock() // self.task.window_seconds)
+
+    def sends_anothers(self, window: int) -> bool:
+        """Whether what would be sent was drawn under another name, and is not known as accepted."""
+        waiting = self._outcomes.is_waiting(self.task.task_id, window, self._name)
+        return self._one_person and waiting
+
+    def accepted(self, window: int) -> None:
+        """Keep that the report of a window was accepted: another name is another user then."""
+        self._outcomes.keep_accepted(self.task.task_id, window, self._name)
 
     def envelope(
         self, datum: Any, *, shuffler_key: tuple[int, PublicKey], window: int | None = None
@@ -87,8 +106,11 @@ class Client:
             )
         place = (task.task_id, at, self._name)
         kept = self._outcomes.get(*place)
+        if kept is None and self._one_person:
+            kept = self._outcomes.adopt(*place)
         if kept is None:
-            kept = self._outcomes.keep(*place, self._draw(datum, at))
+            fresh = self._draw(datum, at)
+            kept = self._outcomes.keep(*place, fresh, adopt=self._one_person)
         if not kept.slots:
             raise InvalidData(
                 explain(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from smoothdp.errors import InvalidData, explain
 from smoothdp.services.state_folder import client_folder
-from smoothdp.services.storage import SqliteStorage
+from smoothdp.services.storage import SqliteStorage, Transaction
 
 OUTCOMES_FILE = "outcomes.sqlite"
 _COLUMNS = ("task_id", "window", "name", "report_id", "slots", "sealed_to", "envelope")
@@ -15,8 +15,14 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcome (
   task_id BLOB, window INTEGER, name TEXT, report_id BLOB, slots BLOB, sealed_to BLOB,
   envelope BLOB, PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS accepted (
+  task_id BLOB, window INTEGER, name TEXT, PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
 """
 _KEY = "WHERE task_id = ? AND window = ? AND name = ?"
+_WAITING = """
+FROM outcome WHERE task_id = ? AND window = ? AND name <> ? AND name NOT IN (
+  SELECT name FROM accepted WHERE task_id = outcome.task_id AND window = outcome.window)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class Kept:
 
 class OutcomeStore:
     """Sealed reports in a SQLite file, readable by its owner alone, on disk before they are sent.
+
+    A report that is not known to be accepted is *waiting*: it may have left all the same.
 
     Args:
         path: the file; made if it is not there.
@@ -92,9 +100,31 @@ class OutcomeStore:
         )
         return Kept(*(bytes(item or b"") for item in rows[0])) if rows else None
 
-    def keep(self, task_id: bytes, window: int, name: str, fresh: Kept) -> Kept:
-        """Keep a report unless there is one; return the one that counts, on disk by then."""
+    def is_waiting(self, task_id: bytes, window: int, name: str) -> bool:
+        """Whether this name has no report, and one of another name is not known as accepted."""
+        if self.get(task_id, window, name) is not None:
+            return False
+        return bool(self._storage.read(f"SELECT 1 {_WAITING} LIMIT 1", (task_id, window, name)))
+
+    def adopt(self, task_id: bytes, window: int, name: str) -> Kept | None:
+        """Keep a waiting report of another name under this one too; return what this name has."""
         with self._storage.transaction() as change:
+            _adopt(change, task_id, window, name)
+        return self.get(task_id, window, name)
+
+    def keep(
+        self, task_id: bytes, window: int, name: str, fresh: Kept, *, adopt: bool = False
+    ) -> Kept:
+        """Keep a report unless there is one; return the one that counts, on disk by then.
+
+        Args:
+            task_id, window, name: its place.
+            fresh: the report.
+            adopt: take a waiting report of another name, if there is one, instead.
+        """
+        with self._storage.transaction() as change:
+            if adopt:
+                _adopt(change, task_id, window, name)
             change.change(
                 "INSERT OR IGNORE INTO outcome (task_id, window, name, report_id, slots) "
                 "VALUES (?, ?, ?, ?, ?)",
@@ -114,6 +144,17 @@ class OutcomeStore:
                 (sealed_to, envelope, task_id, window, name),
             )
 
+    def keep_accepted(self, task_id: bytes, window: int, name: str) -> None:
+        """Keep that a report was accepted, under whatever names it was sent."""
+        place = (task_id, window, name)
+        with self._storage.transaction() as change:
+            change.change(
+                "INSERT OR IGNORE INTO accepted SELECT task_id, window, name FROM outcome "
+                "WHERE task_id = ? AND window = ? AND (name = ? OR report_id = "
+                f"(SELECT report_id FROM outcome {_KEY}))",
+                (*place, *place),
+            )
+
     def forget_before(self, task_id: bytes, window: int) -> None:
         """Destroy the reports of windows that are over.
 
@@ -130,3 +171,12 @@ class OutcomeStore:
     def close(self) -> None:
         """Close the file."""
         self._storage.close()
+
+
+def _adopt(change: Transaction, task_id: bytes, window: int, name: str) -> None:
+    change.change(
+        "INSERT OR IGNORE INTO outcome (task_id, window, name, report_id, slots, sealed_to, "
+        f"envelope) SELECT task_id, window, ?, report_id, slots, sealed_to, envelope {_WAITING} "
+        "ORDER BY name LIMIT 1",
+        (name, task_id, window, name),
+    )

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.float_estimates import scaled_estimate
 from smoothdp.privacy.guarantee import float_up
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
@@ -59,6 +60,11 @@ def describe_batch(
             f"at least {silent} users sent no noise: every count is too low by as many, and counts "
             "may be missing"
         )
+    elif surplus := _surplus(task, users, tally):
+        document["warning"] = (
+            f"{surplus} messages are more than users send who follow the protocol: counts are too "
+            "high"
+        )
     elif Fraction(invalid + repeated, users * task.slots) > _INVALID_WORTH_SAYING:
         document["warning"] = f"{invalid + repeated} slots were not genuine: users may be missing"
     return document
@@ -85,6 +91,14 @@ def _silent(task: Task, users: int, tally: Mapping[int, int]) -> int:
         return 0
     sent = sum(tally.get(value, 0) for value in range(task.size))
     return users - protocol.honest_at_most(sent)
+
+
+def _surplus(task: Task, users: int, tally: Mapping[int, int]) -> int:
+    """Return how many messages of a histogram are more than its honest users send."""
+    protocol = task.collect(users)
+    if not isinstance(protocol, Histogram):
+        return 0
+    return protocol.surplus(sum(tally.get(value, 0) for value in range(task.size)))
 
 
 def _estimate(task: Task, users: int, tally: Mapping[int, int]) -> dict[str, Any]:
@@ -115,9 +129,10 @@ def _estimate(task: Task, users: int, tally: Mapping[int, int]) -> dict[str, Any
         "most_one_false_user_moves_the_sum": gain,
     }
     if task.bounds:
-        low, high = (float(Fraction(bound)) for bound in task.bounds)
-        document["mean"] = low + (high - low) * total / users
-        document["error_of_mean"] = (high - low) * error / users
+        low, high = (Fraction(bound) for bound in task.bounds)
+        document["mean"], document["error_of_mean"] = scaled_estimate(
+            total, error, factor=(high - low) / users, offset=low
+        )
     return document
 
 

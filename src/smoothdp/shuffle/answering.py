@@ -45,7 +45,9 @@ class Answering:
     def influence_of_one_liar(self) -> float:
         """By how much one user who sends anything can move an estimate; inf if not known.
 
-        One that is not hidden as 0: `hidden_up_to` says what may appear or disappear besides.
+        If the shuffler lets each user send no more than the `messages_allowed`: what one user sends
+        beyond them moves it further, and the analyser cannot tell whose messages they are.
+        Of an estimate that is not hidden as 0: `hidden_up_to` says what may appear or disappear.
         """
         return math.inf
 
@@ -55,20 +57,41 @@ class Answering:
         return 0.0
 
     def liars_sentence(self, n_liars: int = 1) -> str:
-        """Return what so many users who send anything, or nothing, can do."""
+        """Return what so many users who send anything, or nothing, can do.
+
+        Raises:
+            InvalidParameter: not a number from 1 to n_users - 1: one user is left to protect.
+        """
         count = exact_int(n_liars, name="n_liars", minimum=1)
+        if count >= self.n_users:
+            raise InvalidParameter(
+                explain(
+                    f"n_liars below n_users={self.n_users}",
+                    f"n_liars={count}",
+                    "Leave at least one user to protect",
+                )
+            )
         who = "One user who sends anything" if count == 1 else f"{count} users who send anything"
         reach = number_up(count * self.influence_of_one_liar)
         if self.hidden_up_to > 0.0:
             shown = number_up(self.hidden_up_to + count * self.influence_of_one_liar)
             reach += f", and make one of up to {shown} appear or disappear"
+        most = self.messages_allowed
+        limit = "1 message" if most == 1 else f"{most} messages"
         rest = self.n_users - count
         kept = "are enough" if rest >= self.honest_needed else "are not"
         return (
-            f"{who} can move an estimate by {reach}. {self._silence(count)} They add no noise for "
-            f"certain: the guarantee is profile(n_honest={max(rest, 0)}) then; the promise needs "
-            f"{self.honest_needed} honest users, and {max(rest, 0)} {kept}."
+            f"{who} can move an estimate by {reach}, if the shuffler lets each user send no more "
+            f"than {limit}, as the protocol has it: what is beyond moves it further. "
+            f"{self._silence(count)} They add no noise for "
+            f"certain: the guarantee is profile(n_honest={rest}) then; the promise needs "
+            f"{self.honest_needed} honest users, and {rest} {kept}."
         )
+
+    @property
+    def messages_allowed(self) -> int:
+        """Messages that the protocol has one user send at most: the shuffler's limit."""
+        return 1
 
     def _for_users(self, n_users: int) -> Self:
         """Return the protocol for fewer users with the same noise each."""
@@ -99,6 +122,21 @@ class Answering:
         """
         return self.n_users
 
+    def surplus(self, n_messages: int) -> int:
+        """Return how many messages are more than n_users honest users send; 0 if none.
+
+        Wrong with probability below 1e-12. It does not depend on anybody's datum.
+        """
+        return max(0, n_messages - self.n_users * self.messages_allowed)
+
+    def honest_despite(self, n_messages: int) -> int:  # noqa: ARG002
+        """Return how many users can be honest at most if there are so many messages in all.
+
+        As `honest_at_most`, of too many instead of too few, if no user sends more than the
+        `messages_allowed`.
+        """
+        return self.n_users
+
     def _those_who_answered(self, n_answered: int | None, tolerated: int) -> tuple[Self, int]:
         """Return the protocol for those who answered and how many of them may be silent."""
         used = self.answered(self.n_users if n_answered is None else n_answered)
@@ -107,8 +145,28 @@ class Answering:
             self._require_honest(used.n_users - silent, "users who answered, less those tolerated")
         return used, silent
 
-    def _check_honest(self, used: Self, n_messages: int, silent: int, *, said: bool) -> None:
-        """Refuse what the promise cannot bear, warn of silent users; ``said``: warned already."""
+    def _check_honest(
+        self, used: Self, n_messages: int, silent: int, *, said: bool, counted: bool
+    ) -> None:
+        """Refuse what the promise cannot bear; warn of silent users and of surplus messages.
+
+        Args:
+            said: warned already.
+            counted: the caller said how many answered: then too many messages are refused, too,
+                if they leave too few honest users.
+        """
+        extra = used.surplus(n_messages)
+        if extra and counted:
+            self._require_honest(used.honest_despite(n_messages), "at most who sent no more")
+        if extra and not said:
+            warnings.warn(
+                f"{extra} messages are more than {used.n_users} users send who follow the "
+                "protocol: some were counted more than once, or users sent more than they should, "
+                "or more users answered. Estimates are too large, and to a user whose messages "
+                "were counted more than once the guarantee is weaker.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
         honest = used.honest_at_most(n_messages)
         if honest < used.n_users:
             self._require_honest(honest, "at most whose messages are there")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,6 +52,8 @@ class BooleanSum(FlippedSum[int]):
     """
 
     source: ClassVar[Source] = Source("chen-long", "Algorithm 1")
+    n_bits: int = field(init=False)
+    """1."""
 
     def __init__(
         self,

@@ -124,7 +124,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
             InvalidData: fewer honest users than the promise needs have answered.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
-        self._check_honest(used, int(read.values.size), silent, said=True)
+        self._check_honest(used, int(read.values.size), silent, said=True, counted=False)
         return self.estimate_from_total(int(read.values.sum()), n_messages=read.values.size)
 
     def estimate_from_total(self, total: int, *, n_messages: int | None = None) -> float:
@@ -226,8 +226,13 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
     @property
     def influence_of_one_liar(self) -> float:
-        """1 / (1 - 2q), rounded up: what r chosen bits move the estimate by."""
+        """1 / (1 - 2q), rounded up: of r chosen bits, if the shuffler takes no more of a user."""
         return float_up(1 / (1 - 2 * self.flip_probability))
+
+    @property
+    def messages_allowed(self) -> int:
+        """r."""
+        return self.n_bits
 
     def honest_at_most(self, n_messages: int) -> int:
         """Return how many users can be honest at most: r messages each."""

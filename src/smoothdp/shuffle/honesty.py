@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TypedDict
 
 from smoothdp.exact.bisection import least_integer
 
 _LOG_ALARM = math.log(1e12)
+
+
+class MessagesOfOne(TypedDict):
+    """What an honest user sends: so many for sure, and each noise bit with a probability."""
+
+    sure: int
+    noise_bits: int
+    probability: float
 
 
 def most_honest_users(
@@ -23,14 +32,54 @@ def most_honest_users(
     9845
     """
     mean = sure + noise_bits * probability
-    variance = noise_bits * probability * (1.0 - probability)
 
     def refuted(honest: int) -> bool:
         # Convex in h, and at most n_messages at 0: refuted from one h on.
-        reach = math.sqrt(_LOG_ALARM**2 / 9 + 2 * _LOG_ALARM * honest * variance)
-        least = honest * mean - _LOG_ALARM / 3 - reach
+        least = honest * mean - _reach(honest, noise_bits, probability)
         return least * (1 - 1e-12) - 1e-9 > n_messages
 
     if not refuted(n_users):
         return n_users
     return least_integer(refuted, 0, n_users) - 1
+
+
+def most_messages_of(honest: int, *, sure: int, noise_bits: int, probability: float) -> float:
+    """Return a number of messages that so many honest users exceed in 1 of 10^12 runs at most.
+
+    The same law and inequality as above, on its other side.
+
+    >>> most_messages_of(1000, sure=1, noise_bits=5, probability=0.1) < 1700
+    True
+    """
+    mean = sure + noise_bits * probability
+    likely = honest * mean + _reach(honest, noise_bits, probability)
+    return min(float(honest * (sure + noise_bits)), likely * (1 + 1e-12) + 1e-9)
+
+
+def most_honest_despite(
+    n_messages: int, n_users: int, *, sure: int, noise_bits: int, probability: float
+) -> int:
+    """Return the most honest users that so many messages leave possible, but for 1 in 10^12.
+
+    The others send at most ``sure + noise_bits`` messages each, which the shuffler sees to.
+
+    >>> most_honest_despite(1500, 1000, sure=1, noise_bits=5, probability=0.1)
+    1000
+    >>> most_honest_despite(3000, 1000, sure=1, noise_bits=5, probability=0.1)
+    698
+    """
+
+    def refuted(honest: int) -> bool:
+        # Concave in h, and not refuted at 0 within the limit: refuted from one h on.
+        most = most_messages_of(honest, sure=sure, noise_bits=noise_bits, probability=probability)
+        return n_messages > most + (n_users - honest) * (sure + noise_bits)
+
+    if not refuted(n_users):
+        return n_users
+    return 0 if refuted(0) else least_integer(refuted, 0, n_users) - 1
+
+
+def _reach(honest: int, noise_bits: int, probability: float) -> float:
+    """Return how far from its mean the noise of so many users is once in 10^12, by Bernstein."""
+    variance = honest * noise_bits * probability * (1.0 - probability)
+    return _LOG_ALARM / 3 + math.sqrt(_LOG_ALARM**2 / 9 + 2 * _LOG_ALARM * variance)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -110,6 +111,16 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     def describe(self) -> str:
         """Return the protocol and its public parameters in words."""
 
+    # ---- copies ---------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Pickle what the constructor takes: it checks a promise that is read again."""
+        return _rebuilt, (type(self), _given(self, vars(self)))
+
+    def __setstate__(self, state: object) -> None:
+        """Read a pickle of fields, as earlier versions wrote them, through the constructor."""
+        type(self).__init__(self, **_given(self, state))
+
     # ---- privacy --------------------------------------------------------------------
 
     def tradeoff(self, *, n_honest: int | None = None) -> TradeoffFunction:
@@ -146,15 +157,23 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         Raises:
             InvalidParameter: more answered than there are users, or other numbers.
             InvalidData: the promise needs more honest users than have answered, less those
-                tolerated, or than the messages leave possible. Nothing is estimated then.
+                tolerated, or than the messages leave possible (too few of them; with
+                ``n_answered``, also too many). Nothing is estimated then.
 
         Warns:
-            PrivacyWarning: some messages were left out or are missing, or more users than are
-                tolerated sent no noise: how many, and what follows.
+            PrivacyWarning: some messages were left out or are missing, or there are more than
+                honest users send, or more users than are tolerated sent no noise: how many, and
+                what follows.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
         read = used.read(messages)
-        self._check_honest(used, int(read.values.size), silent, said=bool(read.sentence()))
+        self._check_honest(
+            used,
+            int(read.values.size),
+            silent,
+            said=bool(read.sentence()),
+            counted=n_answered is not None,
+        )
         if read.sentence():
             warnings.warn(read.sentence(), PrivacyWarning, stacklevel=2)
         return used._estimate_read(read, silent)
@@ -232,6 +251,20 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
                 )
             )
         return honest
+
+
+def _rebuilt(kind: type[Any], given: Mapping[str, Any]) -> Any:
+    return kind(**given)
+
+
+def _given(protocol: Any, state: object) -> dict[str, Any]:
+    """Return the fields that the constructor of a protocol takes, or raise InvalidData."""
+    names = [field.name for field in fields(protocol) if field.init]
+    if not isinstance(state, Mapping) or any(name not in state for name in names):
+        raise InvalidData(
+            explain(f"the fields of {type(protocol).__name__}", "others", "Pickle it anew")
+        )
+    return {name: state[name] for name in names}
 
 
 def read_users(n_users: object, *, minimum: int = 1) -> int:

@@ -70,6 +70,7 @@
   var client_exports = {};
   __export(client_exports, {
     OVER: () => OVER,
+    WAITING: () => WAITING,
     WORDS: () => WORDS,
     envelopeFor: () => envelopeFor,
     isClosed: () => isClosed,
@@ -3308,24 +3309,54 @@
     const key = await keyOf(place);
     return inStore((store) => request(store.get(key)));
   }
-  async function keep(place, fresh) {
+  async function inWindow(store, { taskId, window }) {
+    const range = IDBKeyRange.bound([taskId, window], [taskId, window + 1], false, true);
+    const found = [];
+    for (const key of await request(store.getAllKeys(range))) {
+      found.push([key, await request(store.get(key))]);
+    }
+    return found;
+  }
+  var unaccepted = async (store, place) => (await inWindow(store, place)).map(([, kept]) => kept).find((kept) => !kept.accepted);
+  async function isWaiting(place) {
+    const key = await keyOf(place);
+    return inStore(async (store) => !await request(store.get(key)) && Boolean(await unaccepted(store, place)));
+  }
+  async function keep(place, fresh, { adopt }) {
     const key = await keyOf(place);
     return inStore(async (store) => {
       const earlier = await request(store.get(key));
       if (earlier) return earlier;
-      await request(store.put(fresh, key));
-      return fresh;
+      const counts = adopt && await unaccepted(store, place) || fresh;
+      if (counts) await request(store.put(counts, key));
+      return counts;
+    });
+  }
+  async function keepAccepted(place) {
+    const key = await keyOf(place);
+    return inStore(async (store) => {
+      const sent = await request(store.get(key));
+      if (!sent?.slots) return;
+      for (const [other, kept] of await inWindow(store, place)) {
+        if (kept.slots && toHex(kept.reportId) === toHex(sent.reportId)) {
+          await request(store.put({ ...kept, accepted: true }, other));
+        }
+      }
     });
   }
   async function replace(place, outcome) {
     const key = await keyOf(place);
     return inStore(async (store) => {
-      if ((await request(store.get(key)))?.slots) await request(store.put(outcome, key));
+      const kept = await request(store.get(key));
+      if (kept?.slots) await request(store.put({ ...kept, ...outcome }, key));
     });
   }
   var forgetBefore = (taskId, window) => inStore(async (store) => {
     const over = IDBKeyRange.bound([taskId, 0], [taskId, window], false, true);
-    for (const key of await request(store.getAllKeys(over))) await request(store.put({}, key));
+    for (const key of await request(store.getAllKeys(over))) {
+      const { accepted } = await request(store.get(key));
+      await request(store.put(accepted ? { accepted } : {}, key));
+    }
   });
 
   // src/random.js
@@ -3422,6 +3453,7 @@
     425: "This poll is not open yet, or the clock of this device is wrong.",
     429: "An answer was already sent with this link from another browser."
   };
+  var WAITING = "An answer was randomised here with another link, and is not known to have arrived: it is sent again, whatever you choose now.";
   var OVER = "An answer was given here before, for a time that this device took to be over: what was sent is not kept any more, and is not made anew. Nothing was sent now.";
   function obstacle(scope = globalThis) {
     if (!scope.crypto?.subtle || !scope.crypto.getRandomValues) {
@@ -3452,11 +3484,21 @@
     return Math.min(...counts);
   }
   var isClosed = (task, results) => new Set(results.map((result) => result.window)).size >= paidWindows(task);
-  async function envelopeFor({ task, taskId, token, window, datum, keyId, outerKey }) {
+  async function envelopeFor({
+    task,
+    taskId,
+    token,
+    window,
+    datum,
+    keyId,
+    outerKey,
+    anotherPerson = false
+  }) {
     const place = { taskId, window, token };
     await forgetBefore(taskId, window);
-    let kept = await find(place);
-    if (!kept) kept = await keep(place, await draw({ task, taskId, window, datum }));
+    const adopt = !anotherPerson;
+    let kept = await keep(place, null, { adopt });
+    if (!kept) kept = await keep(place, await draw({ task, taskId, window, datum }), { adopt });
     if (!kept.slots) throw new Error(OVER);
     const sealedTo = toHex(outerKey);
     if (kept.envelope && kept.keyId === keyId && kept.sealedTo === sealedTo) return kept.envelope;
@@ -3482,18 +3524,27 @@
     });
     return { reportId: randomBytes(REPORT_ID_BYTES), slots };
   }
-  async function submit({ task, taskId, token, datum, window, fetcher = fetch, pause = wait }) {
+  async function submit({
+    task,
+    taskId,
+    token,
+    datum,
+    window,
+    anotherPerson = false,
+    fetcher = fetch,
+    pause = wait
+  }) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (attempt) await pause(Math.min(30, 0.2 * 2 ** attempt));
-      const answer = await once({ task, taskId, token, datum, window, fetcher });
-      if (answer === 202) return;
+      const answer = await once({ task, taskId, token, datum, window, anotherPerson, fetcher });
+      if (answer === 202) return keepAccepted({ taskId, window, token });
       if (answer !== 0 && answer !== OUTDATED_KEY && answer !== 408 && answer < 500) {
         throw new Error(WORDS[answer] ?? `The service refused the report (${answer}).`);
       }
     }
     throw new Error("The service does not answer. Press the button again: the same report is sent.");
   }
-  async function once({ task, taskId, token, datum, window, fetcher }) {
+  async function once({ task, taskId, token, datum, window, anotherPerson, fetcher }) {
     let found;
     try {
       found = await fetcher("/v1/keys", { cache: "no-store" });
@@ -3510,7 +3561,8 @@
       window,
       datum,
       keyId: found.key_id,
-      outerKey
+      outerKey,
+      anotherPerson
     });
     try {
       const answer = await fetcher(`/v1/tasks/${taskId}/reports`, {
@@ -3696,16 +3748,27 @@
     $("token").value = location.hash.slice(1);
     $("token-row").hidden = Boolean($("token").value);
     const poll = { task, taskId };
+    $("token").addEventListener("change", () => offerAnother(poll).catch(() => {
+    }));
     $("form").addEventListener("submit", (event) => {
       event.preventDefault();
       send(poll);
     });
     const earlier = await find({ taskId, window: windowNow(task), token: $("token").value });
     const same = "An answer was randomised here for this link already; sending again sends the same report.";
-    tell(!earlier ? "Nothing has been sent yet." : earlier.slots ? same : OVER);
+    const waiting = await offerAnother(poll);
+    const fresh = waiting ? WAITING : "Nothing has been sent yet.";
+    tell(!earlier ? fresh : earlier.slots ? same : OVER);
     await update(poll);
     $("poll").hidden = false;
     setTimeout(look, 1e3 * SECONDS_BETWEEN_LOOKS, poll);
+  }
+  async function offerAnother({ task, taskId }) {
+    const token = $("token").value.trim();
+    const waiting = await isWaiting({ taskId, window: windowNow(task), token });
+    $("another-row").hidden = !waiting;
+    if (!waiting) $("another").checked = false;
+    return waiting;
   }
   function showChoices(task) {
     const choices = $("choices");
@@ -3740,8 +3803,11 @@
     tell("Randomising and locking your answer, then sending it …");
     try {
       const window = windowNow(poll.task);
-      await submit({ ...poll, token, datum: datumOf(poll.task), window });
-      tell("Your randomised answer has arrived. The result appears here when it is published.", "done");
+      const anotherPerson = $("another").checked;
+      const again = !anotherPerson && await isWaiting({ ...poll, window, token });
+      await submit({ ...poll, token, datum: datumOf(poll.task), window, anotherPerson });
+      const whose = again ? "The answer that was randomised here before, with another link," : "Your randomised answer";
+      tell(`${whose} has arrived. The result appears here when it is published.`, "done");
       $("form").hidden = true;
     } catch (error) {
       tell(error.message, "problem");

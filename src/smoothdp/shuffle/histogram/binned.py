@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
@@ -14,7 +15,12 @@ from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.reading import Tally, tally_counts, tally_data
-from smoothdp.shuffle.honesty import most_honest_users
+from smoothdp.shuffle.honesty import (
+    MessagesOfOne,
+    most_honest_despite,
+    most_honest_users,
+    most_messages_of,
+)
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 
 IntArray = NDArray[np.int64]
@@ -38,7 +44,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         Args:
             message_counts: one whole number per bin.
             n_answered, tolerated: as `analyze` has them.
-            warn: False for a caller who says by `honest_at_most` what is missing.
+            warn: False for a caller who says by `honest_at_most` and `surplus` what is missing,
+                and what is too much.
 
         Raises:
             InvalidParameter: numbers of users outside their domains.
@@ -49,7 +56,9 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
             PrivacyWarning: more users than are tolerated sent no noise.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
-        self._check_honest(used, int(message_counts.sum()), silent, said=not warn)
+        self._check_honest(
+            used, int(message_counts.sum()), silent, said=not warn, counted=n_answered is not None
+        )
         return used._estimated(message_counts, silent)
 
     @abstractmethod
@@ -68,6 +77,11 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         A malicious user may send them all for one bin, and so move it by d + 1.
         """
         return self.n_bins + 1
+
+    @property
+    def messages_allowed(self) -> int:
+        """d + 1."""
+        return self.most_messages
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
         """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
@@ -93,17 +107,26 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         Each sends 1 and, for each of d bins, 1 more with the probability of noise. Wrong with
         probability below 1e-12.
         """
-        return most_honest_users(
-            n_messages,
-            self.n_users,
-            sure=1,
-            noise_bits=self.n_bins,
-            probability=float(self.noise_share),
-        )
+        return most_honest_users(n_messages, self.n_users, **self._messages_of_one())
+
+    def surplus(self, n_messages: int) -> int:
+        """Return how many messages are more than n_users honest users send; 0 if none."""
+        likely = most_messages_of(self.n_users, **self._messages_of_one())
+        return max(0, math.ceil(n_messages - likely))
+
+    def honest_despite(self, n_messages: int) -> int:
+        """Return how many users can be honest at most if there are so many messages in all."""
+        return most_honest_despite(n_messages, self.n_users, **self._messages_of_one())
+
+    def _messages_of_one(self) -> MessagesOfOne:
+        return {"sure": 1, "noise_bits": self.n_bins, "probability": float(self.noise_share)}
 
     @property
     def influence_of_one_liar(self) -> float:
-        """d + 1: all messages of a user for one bin."""
+        """d + 1: all messages of a user for one bin.
+
+        If the shuffler lets each user send no more than d + 1 messages.
+        """
         return float(self.most_messages)
 
     def check_data(self, data: Iterable[int]) -> Tally:

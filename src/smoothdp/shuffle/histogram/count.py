@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +30,7 @@ from smoothdp.shuffle.histogram.calibration import (
 )
 from smoothdp.shuffle.histogram.profiles import CountProfile
 from smoothdp.shuffle.histogram.reading import tally_data
-from smoothdp.shuffle.honesty import most_honest_users
+from smoothdp.shuffle.honesty import most_honest_despite, most_honest_users, most_messages_of
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
@@ -163,7 +164,9 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
             InvalidData: fewer honest users than the promise needs have answered.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
-        self._check_honest(used, int(read.values.size), silent, said=False)
+        self._check_honest(
+            used, int(read.values.size), silent, said=False, counted=n_answered is not None
+        )
         return used._estimate_read(read, silent)
 
     def _estimate_read(self, read: ReadMessages, tolerated: int) -> float:
@@ -183,21 +186,37 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
 
     def honest_at_most(self, n_messages: int) -> int:
         """Return how many users can be honest at most: each sends noise but for an omission."""
-        return most_honest_users(
-            n_messages,
-            self.n_users,
-            sure=0,
-            noise_bits=1,
-            probability=float(1 - self.omission_probability),
-        )
+        sent = float(1 - self.omission_probability)
+        return most_honest_users(n_messages, self.n_users, sure=0, noise_bits=1, probability=sent)
+
+    def surplus(self, n_messages: int) -> int:
+        """Return how many messages are more than n_users honest users send, whatever their bits."""
+        sent = float(1 - self.omission_probability)
+        likely = most_messages_of(self.n_users, sure=1, noise_bits=1, probability=sent)
+        return max(0, math.ceil(n_messages - likely))
+
+    def honest_despite(self, n_messages: int) -> int:
+        """Return how many users can be honest at most: all their bits may be 1."""
+        sent = float(1 - self.omission_probability)
+        return most_honest_despite(n_messages, self.n_users, sure=1, noise_bits=1, probability=sent)
+
+    @property
+    def messages_allowed(self) -> int:
+        """2."""
+        return self.most_messages
 
     @property
     def influence_of_one_liar(self) -> float:
-        """2: the messages that a user may send."""
+        """2: the messages that a user may send.
+
+        If the shuffler lets each user send no more than 2: the analyser cannot tell whose they are.
+        """
         return float(self.most_messages)
 
     def _silence(self, n_silent: int) -> str:
-        return zp.silence_sentence("the count", n_silent)
+        kept = self.n_users - n_silent >= self.honest_needed
+        allowed = n_silent <= self.n_users * self.omission_probability
+        return zp.silence_sentence("the count", n_silent, can_be=kept, can_tolerate=allowed)
 
     def check_data(self, data: Iterable[int]) -> int:
         """Return how many of the bits, one per user, are 1."""

@@ -208,7 +208,9 @@ class Histogram(BinnedProtocol):
         return zp.read_tolerated(tolerated, self.n_users, self.omission_probability)
 
     def _silence(self, n_silent: int) -> str:
-        return zp.silence_sentence("every bin", n_silent)
+        kept = self.n_users - n_silent >= self.honest_needed
+        allowed = n_silent <= self.n_users * self.omission_probability
+        return zp.silence_sentence("every bin", n_silent, can_be=kept, can_tolerate=allowed)
 
     def false_bin_probability(self, tolerated: int) -> float:
         """Return a bound, rounded up, that any empty bin is listed with so many tolerated.

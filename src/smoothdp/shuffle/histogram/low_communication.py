@@ -8,7 +8,7 @@ Bin(n, gamma) messages; a threshold hides them, except with a chosen probability
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -71,7 +71,7 @@ class LowCommunicationHistogram(BinnedProtocol):
     n_bins: int
     noise_probability: Fraction
     false_positive: Fraction
-    threshold: int
+    threshold: int = field(init=False)
     promise: ApproxDP | None
 
     def __init__(

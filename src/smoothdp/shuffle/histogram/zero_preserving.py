@@ -62,14 +62,25 @@ def read_tolerated(tolerated: object, n_users: int, gamma: Fraction) -> int:
     return count
 
 
-def silence_sentence(what: str, n_silent: int) -> str:
-    """Return what users do who send nothing, or their own message without noise."""
+def silence_sentence(what: str, n_silent: int, *, can_be: bool, can_tolerate: bool) -> str:
+    """Return what users do who send nothing, or their own message without noise.
+
+    Args:
+        what: they lower. n_silent: how many they are.
+        can_be: whether the promise is kept without them: else no analysis of it is advised.
+        can_tolerate: whether so many may be tolerated.
+    """
     who = "One who sends nothing" if n_silent == 1 else f"{n_silent} who send nothing"
     verb = "lowers" if n_silent == 1 else "lower"
+    hide = "hides" if n_silent == 1 else "hide"
+    advice = "the promise cannot bear so many, and analyze refuses them"
+    if can_be:
+        advice = "count the absent out (n_answered=)"
+        if can_tolerate:
+            advice += f", or allow for {'it' if n_silent == 1 else 'them'} (tolerated={n_silent})"
     return (
-        f"{who}, counted among those who answered, {verb} {what} by {n_silent}, and hides a true "
-        f"count up to {n_silent} larger than noise alone: count the absent out (n_answered=), or "
-        f"allow for it (tolerated={n_silent})."
+        f"{who}, counted among those who answered, {verb} {what} by {n_silent}, and {hide} a true "
+        f"count up to {n_silent} larger than noise alone: {advice}."
     )
 
 

@@ -1,0 +1,88 @@
+"""Printed errors hold of printed estimates, wherever the data lie: roundings are counted in."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smoothdp as sd
+from smoothdp.text import estimate_text
+
+GOAL = sd.ApproxDP(1, delta="1e-6")
+# Every error below is asked to hold in all but so many runs.
+SURE = "0.999999"
+
+
+def printed(found: sd.Collection) -> dict[str, tuple[Fraction, Fraction]]:
+    """Return estimate and error of each row of the table that a reader sees."""
+    rows = (line.split(" +- ") for line in found.text().splitlines() if " +- " in line)
+    return {
+        " ".join(name.split()[:-1]): (Fraction(name.split()[-1]), Fraction(error))
+        for name, error in rows
+    }
+
+
+@pytest.mark.parametrize("low", ["0", "1e6", "-123456789012", "1e14", "1e16", "0.1", "-1e-9"])
+@pytest.mark.parametrize("width", ["2", "9", "0.7", "1e-6"])
+def test_the_error_of_a_mean_far_from_zero(low: str, width: str) -> None:
+    start, reach = Fraction(low), Fraction(width)
+    if float(start) == float(start + reach):
+        pytest.skip("no float between the bounds")
+    data = np.array([float(start + reach * Fraction(i % 10, 9)) for i in range(300)])
+    found = sd.collect_mean(
+        data,
+        bounds=(start, start + reach),
+        guarantee=GOAL,
+        n_bits=4,
+        confidence=SURE,
+        rng=sd.SeededRandom(3),
+    )
+    clipped = [min(max(Fraction(x), start), start + reach) for x in data.tolist()]
+    truth = sum(clipped, Fraction(0)) / 300
+    assert abs(Fraction(found.estimates["mean"]) - truth) <= Fraction(found.error)
+    ((shown, error),) = printed(found).values()
+    assert abs(shown - truth) <= error
+    # No wider than the float's last digits and the fourth digit of the error ask for.
+    assert error <= Fraction(found.error) * Fraction(1006, 1000) + Fraction(
+        np.spacing(abs(float(start)))
+    )
+
+
+@pytest.mark.parametrize("n", [1000, 10**8])
+def test_the_error_of_counts_of_many(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of counts of nine digits the last are printed too: the error is a few hundred."""
+    protocol = sd.shuffle.Histogram.calibrate(n, n_bins=2, guarantee=GOAL)
+    truth = {"a": n - n // 7, "b": n // 7}
+    rng = sd.SeededRandom(4)
+    drawn = protocol.release(counts=list(truth.values()), rng=rng)
+    monkeypatch.setattr(sd.shuffle.Histogram, "release", lambda *_, **__: drawn)
+    monkeypatch.setattr(sd.shuffle.Histogram, "calibrate", lambda *_, **__: protocol)
+    found = sd.collect_histogram(["a", "b"], domain=["a", "b"], guarantee=GOAL, confidence=SURE)
+    for name, (shown, error) in printed(found).items():
+        assert abs(shown - truth[name]) <= error
+
+
+@pytest.mark.parametrize("above", ["1000004.5", "0.1"])
+def test_public_bounds_are_named_in_full(above: str) -> None:
+    share = sd.collect_share(np.arange(400.0), above=above, guarantee=GOAL)
+    (name,) = share.estimates
+    assert Fraction(name.split()[-1]) == Fraction(repr(float(above)))
+    mean = sd.collect_mean(
+        np.arange(400.0), bounds=(above, Fraction(above) + 4), guarantee=GOAL, n_bits=4
+    )
+    low, high = mean.title.split("[")[1].rstrip("]").split(", ")
+    assert (float(low), float(high)) == (float(above), float(Fraction(above) + 4))
+
+
+@pytest.mark.parametrize("error", [1e-9, 0.04, 3.0, 1e5])
+@pytest.mark.parametrize(
+    "value", [0.0, 1.0, 999999.5, -123456.789, 1e16, 1e16 + 2, 1e-12, 99999999.75, 1e300]
+)
+def test_what_is_left_out_of_a_printed_estimate(value: float, error: float) -> None:
+    text, off = estimate_text(value, error)
+    assert abs(Fraction(text) - Fraction(value)) == off
+    last: Any = max(Fraction(error) / 200, Fraction(np.spacing(abs(value))))
+    assert off <= last
