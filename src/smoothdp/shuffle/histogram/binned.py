@@ -125,7 +125,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     def influence_of_one_liar(self) -> float:
         """d + 1: all messages of a user for one bin.
 
-        If the shuffler lets each user send no more than d + 1 messages.
+        If the shuffler lets each user send no more than d + 1 messages. An estimate of up to
+        `hidden_up_to` and as much more may appear or disappear besides.
         """
         return float(self.most_messages)
 

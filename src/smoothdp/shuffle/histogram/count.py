@@ -210,6 +210,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
         """2: the messages that a user may send.
 
         If the shuffler lets each user send no more than 2: the analyser cannot tell whose they are.
+        An estimate of up to `hidden_up_to` and as much more may appear or disappear besides.
         """
         return float(self.most_messages)
 
