@@ -1,4 +1,4 @@
-"""A second round of attacks from the claims alone; each says what should hold."""
+"""A second round of attacks from the claims alone; each says what holds since."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ def test_a_mechanism_from_an_edited_pickle_keeps_its_promise() -> None:
     except (sd.SmoothdpError, TypeError):
         return
     seen = {
-        last: [
-            read.release([50.0] * 10 + [last], rng=sd.SeededRandom(k)).value for k in range(40)
-        ]
+        last: [read.release([50.0] * 10 + [last], rng=sd.SeededRandom(k)).value for k in range(40)]
         for last in (0.0, 100.0)
     }
     assert read.guarantee != sd.PureDP(1) or max(seen[0.0]) > min(seen[100.0])

@@ -83,9 +83,11 @@ def _refute(mechanism: object, promised: Guarantee) -> None:
     """
     maker = getattr(mechanism, "profile", None)
     is_ours = type(mechanism).__module__.partition(".")[0] == __name__.partition(".")[0]
-    if is_ours or not callable(maker) or isinstance(promised, SmoothedDP):
+    if is_ours or isinstance(promised, SmoothedDP):
         return
-    profile, said = maker(), promised.profile()
+    profile, said = maker() if callable(maker) else maker, promised.profile()
+    if isinstance(profile, Guarantee):
+        profile = profile.profile()
     if not isinstance(profile, PrivacyProfile):
         return
     require_same(profile.neighbours, promised.neighbours)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.parameters import Parameter
+from smoothdp.mechanisms.smooth.arguments import check_kinds
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
@@ -85,10 +85,7 @@ def release(
     """
     coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
     check_budget(ledger, guarantee)
-    if not isinstance(query, Statistic):
-        raise InvalidParameter(
-            explain("a statistic such as Median((0, 100))", f"query={query!r}", "Give a query")
-        )
+    check_kinds(query, guarantee, noise, clamp)
     values = query.read(data)
     n_records = query.size(values)
     mechanism = SmoothNoise.calibrate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar
 
@@ -79,6 +79,7 @@ class SmoothNoise:
     def __post_init__(self) -> None:
         if self.n_records is not None:
             exact_int(self.n_records, name="n_records", minimum=1)
+        self.calibration.check()
         lazy_law(self.noise)
         check_statistic(self.query, self.guarantee)
         self.query.check_size(self.n_records)
@@ -93,6 +94,10 @@ class SmoothNoise:
             )
         if self.bars is not None:
             self.bars.check(self.calibration, self.query, self.n_records)
+
+    def __reduce__(self) -> tuple[type[SmoothNoise], tuple[object, ...]]:
+        # A pickle is read by the constructor, which compares what it says.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
     def calibrate(

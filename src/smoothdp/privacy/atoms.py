@@ -73,6 +73,8 @@ class Atoms(NamedTuple):
         moved by factors within e^(+-w); joining it is then exact.
         """
         p, q, error = self.sorted_by_loss()
+        if p.size < 2:
+            return self
         with np.errstate(invalid="ignore"):
             loss = q - p
             steps = np.diff(loss)

@@ -198,7 +198,10 @@ _NOT_USED = (
     "summary",
     "sensitivity_curve",
 )
-_OURS = ("private_summary", "fixed_sensitivity", "log_least_sensitivity", "_prepared")
+_OURS = (
+    *("private_summary", "fixed_sensitivity", "log_least_sensitivity", "_prepared"),
+    *("read", "size", "check_size", "relation", "record"),
+)
 
 
 def check_overrides(query: Query) -> None:

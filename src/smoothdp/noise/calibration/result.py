@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,14 @@ class Calibration:
     reason: str
 
     def __post_init__(self) -> None:
+        self.check()
+
+    def __reduce__(self) -> tuple[type[Calibration], tuple[object, ...]]:
+        # A pickle is read by the constructor, which compares what it says.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def check(self) -> None:
+        """Raise InvalidParameter if it claims more than is proved."""
         from smoothdp.noise.calibration.calibrate import check_target, proved_claim
 
         smoothing = check_target(self.law, self.guarantee, self.smoothing, self.method)
