@@ -84,3 +84,7 @@ def test_numbers_of_the_readme_are_those_of_the_demo() -> None:
     assert len(rows) >= 13
     for row in rows:
         assert row in printed
+
+
+def test_no_folder_is_an_option_that_was_taken_for_a_path() -> None:
+    assert not [path for path in tracked() if path.relative_to(ROOT).parts[0].startswith("-")]

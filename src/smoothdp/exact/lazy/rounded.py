@@ -38,7 +38,7 @@ class RoundedDraws:
         centre: any rational number; a draw of 0 at a centre between two whole numbers has
             probability 0.
         factor: a rational number > 0.
-        decay: a rational number >= 0, of any size: factor e^-decay need not be a float.
+        decay: any rational number: factor e^-decay need not be a float.
         lowest, highest: results beyond them are replaced by them. Without limits a law with
             heavy tails may need numbers of any length.
 
