@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.timing import Row, show
+from smoothdp.claims import ZCDP
 from smoothdp.ledger import Ledger
 from smoothdp.ledger.bookkeeping import next_row
 from smoothdp.ledger.charged import read_charged
 from smoothdp.ledger.store import Store, Tail
-from smoothdp.privacy import ZCDP
 
 N_ENTRIES = 10_000
 CHARGE = ZCDP("1e-6")

@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.timing import Row, best_time, show
+from smoothdp.claims import ZCDP, PureDP
 from smoothdp.exact.entropy import SystemRandom
 from smoothdp.exact.lazy.rounded import RoundedDraws
-from smoothdp.mechanisms.release_statistic import release
-from smoothdp.mechanisms.smooth.laws import lazy_law
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.laws import lazy_law
+from smoothdp.mechanisms.release.release import release
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -25,7 +26,6 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.privacy import ZCDP, PureDP
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 
 LAWS: list[NoiseDistribution] = [

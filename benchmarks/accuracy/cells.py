@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from smoothdp.privacy import ZCDP, PureDP
+from smoothdp.claims import ZCDP, PureDP
 from smoothdp.queries import Median, Quantile, Query
 
 FloatArray = NDArray[np.float64]

@@ -11,11 +11,11 @@ import numpy as np
 
 from benchmarks.accuracy.cells import LAWS, SEED, FloatArray, guarantee_of, progress
 from benchmarks.accuracy.ratios import Ratio, Targets
+from smoothdp.claims import ApproxDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.privacy import ApproxDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 
 _BOUNDS = (-60.0, 1440.0)

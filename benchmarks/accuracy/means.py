@@ -16,10 +16,10 @@ from benchmarks.accuracy.cells import LAWS, SEED, Cell, FloatArray, progress
 from benchmarks.accuracy.ratios import Ratio, Targets, digits, ratio
 from benchmarks.accuracy.smooth import parts
 from benchmarks.baselines import diffprivlib_peer, means, opendp_peer
-from smoothdp.mechanisms.smooth.defaults import default_trim
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.claims import PureDP
+from smoothdp.mechanisms.release.defaults import default_trim
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.planning import plan
-from smoothdp.privacy import PureDP
 from smoothdp.queries import TrimmedMean
 
 Rival = Callable[[FloatArray, np.random.Generator], float]

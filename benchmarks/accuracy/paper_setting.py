@@ -11,10 +11,10 @@ from scipy import stats
 from benchmarks.accuracy.cells import SEED
 from benchmarks.accuracy.ratios import Ratio, Targets
 from benchmarks.accuracy.smooth import parts
-from smoothdp.mechanisms.smooth.defaults import default_trim
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.claims import ZCDP, PureDP
+from smoothdp.mechanisms.release.defaults import default_trim
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.planning import plan
-from smoothdp.privacy import ZCDP, PureDP
 from smoothdp.queries import TrimmedMean
 
 _N = 1001

@@ -14,7 +14,7 @@ from benchmarks.accuracy.cells import Cell, statistic
 from benchmarks.accuracy.quantiles import exponential_squares
 from benchmarks.accuracy.ratios import ratio
 from benchmarks.accuracy.smooth import clamped_squares
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.plots.canvas import save
 from smoothdp.plots.panels import Panel, plot_panels
 

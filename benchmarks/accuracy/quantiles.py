@@ -15,9 +15,9 @@ from benchmarks.accuracy.cells import LAWS, Cell, FloatArray, progress, statisti
 from benchmarks.accuracy.ratios import Ratio, Targets, ratio
 from benchmarks.accuracy.smooth import clamped_squares
 from benchmarks.baselines import diffprivlib_peer, exponential_mechanism, opendp_peer
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.claims import ZCDP, PureDP
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.planning import plan
-from smoothdp.privacy import ZCDP, PureDP
 
 _GRIDS = (101, 401, 1001, 5001)
 _STRONG, _FAIR, _WEAK = 120, 60, 15

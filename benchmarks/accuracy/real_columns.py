@@ -20,7 +20,7 @@ from benchmarks.accuracy.ratios import Targets, ratio
 from benchmarks.accuracy.smooth import clamped_squares
 from benchmarks.baselines import opendp_peer
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 
 Bounds = tuple[float, float]
 _QS = (Fraction(1, 2), Fraction(9, 10))

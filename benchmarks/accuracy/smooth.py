@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.mechanisms.smooth.pivot import panels
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.pivot import panels
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 
 FloatArray = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.privacy import PureDP
+from smoothdp.claims import PureDP
 
 FloatArray = NDArray[np.float64]
 Release = Callable[[FloatArray], float]

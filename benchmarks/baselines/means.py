@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.baselines import exponential_mechanism
 from benchmarks.baselines.noise import Guarantee, deviation, noise, share
-from smoothdp.privacy import PureDP
+from smoothdp.claims import PureDP
 
 FloatArray = NDArray[np.float64]
 Bounds = tuple[float, float]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from smoothdp.privacy import ZCDP, PureDP
+from smoothdp.claims import ZCDP, PureDP
 
 Guarantee = PureDP | ZCDP
 

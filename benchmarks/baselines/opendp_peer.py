@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.privacy import ZCDP, PureDP
+from smoothdp.claims import ZCDP, PureDP
 
 FloatArray = NDArray[np.float64]
 Release = Callable[[FloatArray], float]

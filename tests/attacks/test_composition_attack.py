@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.privacy.composition.parallel import compose_parallel
+from smoothdp.composition.parallel import compose_parallel
 from tests.attacks.composition_laws import (
     UNIT,
     Law,

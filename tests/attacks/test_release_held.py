@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 
 from .brute_force import (
     databases,

@@ -27,9 +27,9 @@ from smoothdp import (
     TruncatedCDP,
     guarantee_from_json,
 )
+from smoothdp.claims import Guarantee
+from smoothdp.claims.guarantees import conversions as convert
 from smoothdp.exact.parameters import LogRatio
-from smoothdp.privacy import Guarantee
-from smoothdp.privacy import conversions as convert
 from smoothdp.sources import bibtex
 
 MODEL = DataModel([(0.3, 0.7)])

@@ -22,7 +22,7 @@ from smoothdp import (
     TruncatedCDP,
     guarantee_from_json,
 )
-from smoothdp.privacy import Guarantee
+from smoothdp.claims import Guarantee
 
 MODEL = DataModel([(0.3, 0.7), (0.6, 0.4)])
 CLAIMS: list[Guarantee] = [

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra, OutOfReach
 from smoothdp.interop import (
     from_autodp,
@@ -20,7 +21,6 @@ from smoothdp.interop import (
     to_opendp,
 )
 from smoothdp.interop.extras import binary_up, library
-from smoothdp.privacy.guarantee import Guarantee
 
 MODEL = sd.DataModel([["1/2", "1/2"]])
 SMOOTHED = sd.SmoothedDP(1, delta="1e-3", model=MODEL)

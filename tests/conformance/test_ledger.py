@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
+from smoothdp.claims.budget import Budget
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.cli import main
 from smoothdp.errors import (
     BudgetExceeded,
@@ -27,8 +29,6 @@ from smoothdp.errors import (
     LedgerError,
 )
 from smoothdp.ledger import Amount, Ledger
-from smoothdp.privacy.budget import Budget
-from smoothdp.privacy.guarantee import Guarantee
 from tests.oracles.ledger_kills import in_child
 
 AGES = [20 + i % 50 for i in range(1000)]

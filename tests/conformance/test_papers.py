@@ -14,7 +14,7 @@ from smoothdp.cli import main
 from smoothdp.errors import InvalidParameter
 from smoothdp.papers import FIGURES, TABLES, PanelFigure, PaperTable, SettingsFigure
 from smoothdp.papers.citations import PAPERS, citations, known_names
-from smoothdp.papers.smoothed_dp_figure_1 import election_row
+from smoothdp.papers.smoothed_dp.figure_1 import election_row
 from smoothdp.sources import Source, bibtex
 
 EVERY = [
@@ -152,7 +152,7 @@ def test_an_interrupted_figure_resumes(
         computed.append(cell)
         return election_row(cell)
 
-    monkeypatch.setattr("smoothdp.papers.smoothed_dp_figure_3.election_row", counted)
+    monkeypatch.setattr("smoothdp.papers.smoothed_dp.figure_3.election_row", counted)
     with pytest.raises(Interrupted):
         SettingsFigure.compute(store=tmp_path)
     assert len(computed) == 4

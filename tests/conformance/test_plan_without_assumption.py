@@ -15,7 +15,7 @@ from scipy import stats
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.mechanisms.smooth.usefulness import useless_words
+from smoothdp.mechanisms.release.usefulness import useless_words
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS
 from smoothdp.planning.assumption import STAND_IN
 from smoothdp.report import html

@@ -14,7 +14,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.shuffle.flip_error import exact_deviation, tilted_deviation
+from smoothdp.shuffle.accounting.flip_error import exact_deviation, tilted_deviation
 from smoothdp.text import log10_up, rate_text, upper_text
 
 Captured = pytest.CaptureFixture[str]

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import (
     IncompatibleClaims,
     InvalidData,
@@ -19,9 +21,9 @@ from smoothdp.errors import (
     SmoothdpError,
 )
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.release_statistic import release
-from smoothdp.mechanisms.smooth.grid import OutputGrid
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.grid import OutputGrid
+from smoothdp.mechanisms.release.release import release
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -31,8 +33,6 @@ from smoothdp.noise import (
     PolyPlace,
     StudentT,
 )
-from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import (
     Maximum,
     Mean,

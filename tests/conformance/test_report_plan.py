@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import smoothdp as sd
-from smoothdp.privacy import Guarantee
+from smoothdp.claims import Guarantee
 from smoothdp.report import html
 
 pytest.importorskip("matplotlib")

@@ -11,7 +11,7 @@ import pytest
 
 from smoothdp import ApproxDP, InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.sampling_average import SamplingAverage
+from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 from smoothdp.testing import frequency_test
 from tests.oracles.sample_sums import enumerated
 

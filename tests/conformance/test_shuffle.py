@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.entropy import Entropy, SeededRandom
 from smoothdp.exact.parameters import Parameter
-from smoothdp.privacy.concentrated import ZCDP
-from smoothdp.privacy.gaussian import GaussianDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.messages import Message, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol

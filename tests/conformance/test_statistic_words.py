@@ -11,8 +11,8 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.statistic_words import statistic_words, value_words
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.statistic_words import statistic_words, value_words
 from smoothdp.report import html
 from tests.checkers.labels import label
 

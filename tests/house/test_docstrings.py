@@ -20,6 +20,8 @@ import pytest
 import smoothdp as sd
 
 ROOMS = (
+    "claims",
+    "composition",
     "data",
     "interop",
     "ledger",
@@ -28,13 +30,13 @@ ROOMS = (
     "paper_bounds",
     "papers",
     "planning",
-    "privacy",
     "queries",
     "report",
     "services",
     "shuffle",
     "smoothed",
     "testing",
+    "training_runs",
 )
 
 # Functions and methods by these names read and refuse arguments.

@@ -32,15 +32,19 @@ def test_contracts_hold() -> None:
 
 
 PLANTED = [
-    ("exact/parameters.py", "import smoothdp.privacy", "Imports go downwards"),
-    ("plots/canvas.py", "import smoothdp.testing", "Imports go downwards"),
+    ("exact/parameters.py", "import smoothdp.claims", "Imports go downwards"),
+    ("mechanisms/composed.py", "import smoothdp.shuffle", "Imports go downwards"),
     ("attic.py", '"""A room without a floor."""', "Imports go downwards"),
-    ("privacy/profile.py", "import flint", "Only exact imports flint"),
+    ("claims/curves/profile.py", "import flint", "Only exact imports flint"),
     ("report/measurement.py", "import matplotlib", "Only plots imports matplotlib"),
-    ("papers/elections.py", "import pyarrow.parquet", "Only data imports pyarrow"),
+    ("papers/smoothed_dp/elections.py", "import pyarrow.parquet", "Only data imports pyarrow"),
     ("report/__init__.py", "import click", "Only cli imports click"),
-    ("mechanisms/draws.py", "import scipy.stats", "Certified numbers do not come from scipy"),
-    ("report/html.py", "import smoothdp.privacy.opening", "Only samplers open what is sealed"),
+    (
+        "mechanisms/sampling/draws.py",
+        "import scipy.stats",
+        "Certified numbers do not come from scipy",
+    ),
+    ("report/html.py", "import smoothdp.claims.opening", "Only samplers open what is sealed"),
 ]
 
 

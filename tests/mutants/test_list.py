@@ -14,10 +14,10 @@ from tests.mutants.sandbox import Outcome, Sandbox
 
 ROOMS = (
     "exact",
-    "privacy/composition",
+    "composition",
     "noise/calibration",
     "ledger",
-    "mechanisms/smooth",
+    "mechanisms/release",
     "shuffle",
 )
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from smoothdp.claims import PureDP
 from smoothdp.ledger import Ledger, store
-from smoothdp.privacy import PureDP
 
 
 def kill_self() -> None:

@@ -17,9 +17,9 @@ from benchmarks.accuracy.smooth import clamped_squares, parts
 from benchmarks.baselines import diffprivlib_peer, opendp_peer
 from scipy import stats
 
+from smoothdp.claims import ZCDP, PureDP
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.privacy import ZCDP, PureDP
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Median, Quantile
 
 HALF = Fraction(1, 2)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from smoothdp.claims import ZCDP, ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter
 from smoothdp.noise import (
     ArsinhNormal,
@@ -22,7 +23,6 @@ from smoothdp.noise.calibration import calibrate, delta_cover
 from smoothdp.noise.calibration.delta_cover import covered
 from smoothdp.noise.calibration.envelope import log_envelope
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.privacy import ZCDP, ApproxDP, PureDP
 from tests.oracles.smooth_quadrature import hockey_stick, losses
 
 LAWS: list[NoiseDistribution] = [

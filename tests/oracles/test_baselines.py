@@ -14,7 +14,7 @@ from benchmarks.baselines import exponential_mechanism as em
 from benchmarks.baselines import means
 from benchmarks.baselines import noise as noisy
 
-from smoothdp.privacy import ZCDP, PureDP
+from smoothdp.claims import ZCDP, PureDP
 
 BOUNDS = (0.0, 4.0)
 PURE, CONCENTRATED = PureDP(1), ZCDP(Fraction(1, 2))

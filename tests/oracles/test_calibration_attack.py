@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from smoothdp.claims import ZCDP, ApproxDP, TruncatedCDP
 from smoothdp.errors import SmoothdpError
 from smoothdp.noise import (
     ArsinhNormal,
@@ -23,7 +24,6 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration import Calibration, calibrate
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.privacy import ZCDP, ApproxDP, TruncatedCDP
 from tests.oracles.smooth_quadrature import hockey_stick, renyi
 
 Family = Callable[[str], NoiseDistribution]

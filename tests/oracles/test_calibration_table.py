@@ -9,6 +9,8 @@ from fractions import Fraction
 import pytest
 
 import smoothdp.noise as noise
+from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.noise import (
@@ -39,8 +41,6 @@ from smoothdp.noise.calibration.table import (
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import LABELS, ShiftClaim
 from smoothdp.noise.theorems import pure_shift
-from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 HALF = Fraction(1, 2)

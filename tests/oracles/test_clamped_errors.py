@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.planning import Plan, plan
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS
 from smoothdp.planning.clamped_error import Samples
-from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Minimum, Quantile, Query, TrimmedMean
 from tests.checkers.known import known
 from tests.checkers.labels import label

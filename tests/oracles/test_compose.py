@@ -34,17 +34,17 @@ from smoothdp import (
     compose,
     compose_smoothed,
 )
+from smoothdp.claims import Neighbours, PrivacyProfile
+from smoothdp.claims.curves.atoms import Atoms
+from smoothdp.claims.curves.profile import FunctionProfile
+from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.grid_pair import grid_pair
+from smoothdp.composition.laws.infinite import log_any_infinite
+from smoothdp.composition.laws.law import GaussianLaw, LossLaw
+from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
+from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio
-from smoothdp.privacy import Neighbours, PrivacyProfile
-from smoothdp.privacy.atoms import Atoms
-from smoothdp.privacy.composition.atoms_law import AtomsLaw
-from smoothdp.privacy.composition.grid_pair import grid_pair
-from smoothdp.privacy.composition.infinite import log_any_infinite
-from smoothdp.privacy.composition.laws import GaussianLaw, LossLaw
-from smoothdp.privacy.composition.parallel import compose_parallel, replace_one_parallel
-from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised
-from smoothdp.privacy.profile import FunctionProfile
 
 F = Fraction
 

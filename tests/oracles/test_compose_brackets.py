@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from smoothdp import GaussianDP, Pair, compose
+from smoothdp.claims.curves.atoms import Atoms
+from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.law import Slack
+from smoothdp.composition.laws.product import Product
+from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
 from smoothdp.exact.larger_stick import Stick, larger_stick
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import exact_real
-from smoothdp.privacy.atoms import Atoms
-from smoothdp.privacy.composition.atoms_law import AtomsLaw
-from smoothdp.privacy.composition.laws import Slack
-from smoothdp.privacy.composition.product import Product
-from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised
 from tests.oracles.envelopes import DIGITS, composed_delta, envelope, hockey, masses
 
 INF = math.inf
@@ -409,7 +409,7 @@ def test_what_a_cap_adds_is_taken_off_below(monkeypatch: pytest.MonkeyPatch) -> 
     items = [(Pair(*pair), 2), GaussianDP("0.4")]
     parts = [(envelope(*pair), 2)]
     usual = compose(items).delta_bounds("0.4")
-    monkeypatch.setattr("smoothdp.privacy.composition.solver._BEYOND", 0.5)
+    monkeypatch.setattr("smoothdp.composition.routes.solver._BEYOND", 0.5)
     bounds = compose(items).accountant.log_bounds(exact_real("0.4", name="epsilon"))
     assert inside(bounds, composed_delta(parts, mpmath.mpf("0.4") ** 2, mpmath.mpf("0.4")))
     assert width(bounds) > 10 * (usual[1] - usual[0])

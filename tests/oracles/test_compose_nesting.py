@@ -32,12 +32,12 @@ from smoothdp import (
     TradeoffFunction,
     compose,
 )
+from smoothdp.claims import PrivacyProfile
+from smoothdp.claims.curves.first import First
+from smoothdp.claims.curves.profile import FunctionProfile
+from smoothdp.composition import ComposedProfile
+from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.privacy import PrivacyProfile
-from smoothdp.privacy.composition import ComposedProfile
-from smoothdp.privacy.composition.parallel import compose_parallel, replace_one_parallel
-from smoothdp.privacy.first import First
-from smoothdp.privacy.profile import FunctionProfile
 
 F = Fraction
 Orientation = Literal["common"] | None

@@ -10,6 +10,12 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
+from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.law import GaussianLaw, LossLaw
+from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.contour import Contour, Plan, truncation
+from smoothdp.composition.routes.inversion import Inversion
+from smoothdp.composition.routes.kernels import kernel_error, lower_kernel, upper_kernel
 from smoothdp.exact.balls import precision
 from smoothdp.exact.contour_balls import (
     BallTransform,
@@ -19,14 +25,8 @@ from smoothdp.exact.contour_balls import (
 )
 from smoothdp.exact.gauss_legendre import gauss_legendre
 from smoothdp.exact.oscillation import TRIG_ERROR, oscillating_sums, short_step, unit_circle
-from smoothdp.privacy.composition.atoms_law import AtomsLaw
-from smoothdp.privacy.composition.contour import Contour, Plan, truncation
-from smoothdp.privacy.composition.inversion import Inversion
-from smoothdp.privacy.composition.kernels import kernel_error, lower_kernel, upper_kernel
-from smoothdp.privacy.composition.laplace_law import LaplaceLaw
-from smoothdp.privacy.composition.laws import GaussianLaw, LossLaw
-from smoothdp.privacy.composition.product import Product
-from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
+from smoothdp.mechanisms.additive.laplace_law import LaplaceLaw
+from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
 F = Fraction
 

@@ -14,12 +14,12 @@ from flint import acb, arb
 from mpmath import mpf
 
 import smoothdp as sd
+from smoothdp.claims.guarantees.legendre import profile_to_curve
+from smoothdp.composition.laws.product import place_of, tilt_at
 from smoothdp.exact.balls import precision
 from smoothdp.exact.gauss_legendre import gauss_legendre
 from smoothdp.exact.oscillation import Waves, damped_sums, short_step
-from smoothdp.privacy.composition.product import place_of, tilt_at
-from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
-from smoothdp.privacy.legendre import profile_to_curve
+from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
 Excess = Callable[[mpf], mpf]
 

@@ -19,9 +19,9 @@ from smoothdp import (
 )
 from smoothdp.exact.parameters import exact_real
 from smoothdp.mechanisms.composed import Composed
-from smoothdp.mechanisms.noisy_histogram import NoisySamplingHistogram
-from smoothdp.mechanisms.post_processed import PostProcessed
-from smoothdp.mechanisms.sample.sample_law import SampledHistogram
+from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram
+from smoothdp.mechanisms.histogram.post_processed import PostProcessed
+from smoothdp.mechanisms.histogram.sample_law import SampledHistogram
 from smoothdp.testing import oracles
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_draws = n_records")

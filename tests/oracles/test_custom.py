@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
+from smoothdp.claims.opening import opened
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.privacy.opening import opened
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 
 GUIDE = Path(__file__).parents[2] / "docs/how-to/any-statistic.md"
 ADD = sd.PureDP(1, neighbours="add_remove")

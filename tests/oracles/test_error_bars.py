@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.entropy import SeededRandom
 from smoothdp.exact.lazy.laws import LazyLaplace, LazyLaw, LazyNormal
 from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
-from smoothdp.mechanisms.release_statistic import release
-from smoothdp.mechanisms.smooth.budget import bars_budget
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.error_bars import LOG_STEP, rest_of
-from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
-from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.budget import bars_budget
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.error_bars import LOG_STEP, rest_of
+from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
+from smoothdp.mechanisms.release.release import release
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Gaussian, NoiseDistribution, PolyPlace, StudentT
-from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean
 from tests.oracles.literal_noise import DIGITS, Recorded, exact, literal_draw
 

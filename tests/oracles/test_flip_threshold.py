@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from smoothdp.claims import PureDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.privacy import PureDP
 from smoothdp.shuffle import BooleanSum, RealSum
 from smoothdp.shuffle.flipped_sum import flip_word
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 
 from smoothdp import ApproxDP, PureDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.exact.balls import exp_bounds
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
-from smoothdp.shuffle.flip_profile import FlipProfile
+from smoothdp.shuffle.accounting.flip_profile import FlipProfile
 
 
 @pytest.mark.parametrize("epsilon", ["700", "711", "1e5", "1e9", "1e300", "ln(1e5000)"])

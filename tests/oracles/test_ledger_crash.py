@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from smoothdp.claims import PureDP
 from smoothdp.errors import BudgetExceeded
 from smoothdp.ledger import Ledger
-from smoothdp.privacy import PureDP
 from tests.oracles import ledger_kills as kills
 
 BEFORE_COMMIT = kills.STEPS[:6]

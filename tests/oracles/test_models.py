@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import linprog
 
 import smoothdp as sd
-from smoothdp.privacy.hull import hull_vertices, is_mixture
+from smoothdp.claims.model.hull import hull_vertices, is_mixture
 
 
 def random_distribution(rng: random.Random, m: int, zeros: bool = False) -> tuple[Fraction, ...]:

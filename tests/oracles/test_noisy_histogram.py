@@ -23,7 +23,7 @@ from smoothdp import (
     SeededRandom,
     SystemRandom,
 )
-from smoothdp.mechanisms.noisy_histogram import NoiseSupport, NoisySamplingHistogram
+from smoothdp.mechanisms.histogram.noisy_histogram import NoiseSupport, NoisySamplingHistogram
 from smoothdp.testing import frequency_test, oracles
 
 mpmath.mp.dps = 40

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.opening import opened
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.opening import opened
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.query import Query
 
 BOUNDS = ("-1.5", 7)

@@ -18,11 +18,11 @@ from smoothdp import (
     TradeoffFunction,
     compose,
 )
-from smoothdp.privacy import conversions
-from smoothdp.privacy.composition.central_limit import central_limit_estimate
-from smoothdp.privacy.group_profile import group_profile
-from smoothdp.privacy.legendre import curve_to_profile, profile_to_curve
-from smoothdp.privacy.operating_points import advantage, bayes_success, best_attack
+from smoothdp.claims.curves.group_profile import group_profile
+from smoothdp.claims.guarantees import conversions
+from smoothdp.claims.guarantees.legendre import curve_to_profile, profile_to_curve
+from smoothdp.composition.attacks import advantage, bayes_success, best_attack
+from smoothdp.composition.central_limit import central_limit_estimate
 
 F = Fraction
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.defaults import default_family, default_smoothing, default_trim
-from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.defaults import default_family, default_smoothing, default_trim
+from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Log1pNormal
 from smoothdp.planning import errors_by_size, plan, plan_from_json
-from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 from tests.checkers.known import known
 from tests.checkers.labels import label

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.noise import ArsinhNormal, Gaussian, PolyPlace
 from smoothdp.planning import errors_by_epsilon, errors_by_size, plan, plan_from_json
 from smoothdp.planning.assumption import read_assumption
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples, steps
-from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean, WindowMean
 from tests.checkers.known import known
 from tests.checkers.labels import label

@@ -20,10 +20,10 @@ from smoothdp import (
     SamplingHistogram,
     SeededRandom,
 )
-from smoothdp.mechanisms.finite_law import OutputLaw
-from smoothdp.mechanisms.post_processed import HistogramFunction, PostProcessed
-from smoothdp.mechanisms.sample.grouping import Grouping
-from smoothdp.mechanisms.sample.sample_law import SampledHistogram
+from smoothdp.mechanisms.histogram.grouping import Grouping
+from smoothdp.mechanisms.histogram.post_processed import HistogramFunction, PostProcessed
+from smoothdp.mechanisms.histogram.sample_law import SampledHistogram
+from smoothdp.mechanisms.sampling.finite_law import OutputLaw
 from smoothdp.testing import frequency_test, oracles
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_draws = n_records", "ignore:keep_probability = 1")

@@ -11,8 +11,8 @@ import mpmath
 import pytest
 
 from smoothdp import DataModel, InvalidParameter
+from smoothdp.claims.model.quantized import quantized_laplace, quantized_normal, quantized_values
 from smoothdp.exact.normal_cells import normal_cells
-from smoothdp.privacy.quantized import quantized_laplace, quantized_normal, quantized_values
 
 Density = Callable[[Any, Any, Any], Any]
 

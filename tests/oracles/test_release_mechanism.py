@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from mpmath import mp, mpf
 
-from smoothdp.mechanisms.smooth.defaults import default_smoothing, resolve_window
-from smoothdp.mechanisms.smooth.grid import OutputGrid, default_step
-from smoothdp.mechanisms.smooth.laws import lazy_law
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.mechanisms.release.defaults import default_smoothing, resolve_window
+from smoothdp.mechanisms.release.grid import OutputGrid, default_step
+from smoothdp.mechanisms.release.laws import lazy_law
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -25,8 +27,6 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Minimum, Quantile, Query, TrimmedMean
 from tests.oracles.literal_noise import DIGITS, Recorded, exact, literal_draw
 

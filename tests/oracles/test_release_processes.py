@@ -14,11 +14,11 @@ from fractions import Fraction
 import pytest
 from flint import ctx
 
+from smoothdp.claims import PureDP
 from smoothdp.exact.balls import precision
 from smoothdp.exact.entropy import Entropy, SeededRandom, SystemRandom
 from smoothdp.exact.lazy.rounded import RoundedDraws
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.privacy import PureDP
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Median
 from tests.oracles.literal_noise import LAWS
 

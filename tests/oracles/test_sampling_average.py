@@ -12,8 +12,8 @@ import pytest
 
 from smoothdp import PrivacyWarning, SamplingHistogram
 from smoothdp.exact.parameters import exact_real
-from smoothdp.mechanisms.finite_law import FiniteLawProfile
-from smoothdp.mechanisms.sampling_average import SamplingAverage
+from smoothdp.mechanisms.average.sampling_average import SamplingAverage
+from smoothdp.mechanisms.sampling.finite_law import FiniteLawProfile
 from tests.checkers.rationals import log_fraction
 from tests.oracles.sample_sums import Law, Weights, enumerated, multiplied
 

@@ -20,11 +20,11 @@ from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import SeededRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import exact_real
-from smoothdp.mechanisms.sampling_winner import SamplingWinner, WinnerProfile
 from smoothdp.mechanisms.voting import plurality_sum
 from smoothdp.mechanisms.voting.plurality_law import plurality_law
 from smoothdp.mechanisms.voting.ranking_law import ranking_laws
 from smoothdp.mechanisms.voting.rules import Rule, winner_of
+from smoothdp.mechanisms.voting.sampling_winner import SamplingWinner, WinnerProfile
 from smoothdp.testing import frequency_test, oracles
 
 RULES: tuple[Rule, ...] = ("plurality", "borda", "copeland", "runoff")

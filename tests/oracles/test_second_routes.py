@@ -11,14 +11,17 @@ import pytest
 
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real, exact_real
-from smoothdp.mechanisms.histogram.hockey_stick import (
+from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )
-from smoothdp.mechanisms.histogram.independent import independent_divergence
-from smoothdp.mechanisms.histogram.line import BinomialLine, HypergeometricLine
-from smoothdp.mechanisms.histogram.plane import plane_divergence
-from smoothdp.mechanisms.histogram.plane_laws import HypergeometricPlane, MultinomialPlane
+from smoothdp.mechanisms.histogram.accounting.independent import independent_divergence
+from smoothdp.mechanisms.histogram.accounting.line import BinomialLine, HypergeometricLine
+from smoothdp.mechanisms.histogram.accounting.plane import plane_divergence
+from smoothdp.mechanisms.histogram.accounting.plane_laws import (
+    HypergeometricPlane,
+    MultinomialPlane,
+)
 from tests.checkers.rationals import log_fraction
 
 F = Fraction

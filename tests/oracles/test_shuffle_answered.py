@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smoothdp.claims import ApproxDP, GaussianDP, PureDP
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.privacy import ApproxDP, GaussianDP, PureDP
 from smoothdp.shuffle import (
     BooleanSum,
     Histogram,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP
 from smoothdp.errors import (
     IncompatibleClaims,
     InvalidData,
@@ -17,7 +18,6 @@ from smoothdp.errors import (
     PrivacyWarning,
 )
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP
 from smoothdp.shuffle.applications.support import identify_support, samples_needed
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate

@@ -15,14 +15,14 @@ from scipy.stats import binom
 import smoothdp as sd
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.parameters import exact_real
-from smoothdp.mechanisms.draws import Draws, Sampling
-from smoothdp.mechanisms.histogram.binomial_table import BinomialTable
-from smoothdp.mechanisms.histogram.hockey_stick import (
+from smoothdp.mechanisms.histogram.accounting.binomial_table import BinomialTable
+from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )
-from smoothdp.mechanisms.histogram.hypergeometric_table import HypergeometricTable
-from smoothdp.mechanisms.histogram.pair_table import PairTable
+from smoothdp.mechanisms.histogram.accounting.hypergeometric_table import HypergeometricTable
+from smoothdp.mechanisms.histogram.accounting.pair_table import PairTable
+from smoothdp.mechanisms.sampling.draws import Draws, Sampling
 from smoothdp.smoothed.blossom import all_compositions
 from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
 from smoothdp.smoothed.compositions import expectations

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from smoothdp import ZCDP, ApproxDP, GaussianDP, Pair, PureDP, TradeoffFunction
-from smoothdp.privacy import Guarantee
-from smoothdp.privacy.atoms import Atoms, log_cumulative
+from smoothdp.claims import Guarantee
+from smoothdp.claims.curves.atoms import Atoms, log_cumulative
 
 F = Fraction
 Law = list[Fraction]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import smoothdp as sd
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import OutOfReach, SmoothdpError
 from smoothdp.exact.work import WorkLimitReached, limited, remembered, share, spend, spend_once
 from smoothdp.noise import (
@@ -24,7 +25,6 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration.calibrate import compute_claim
 from smoothdp.noise.calibration.limits import MOST_WORK, MOST_WORK_OF_A_CURVE
-from smoothdp.privacy.guarantee import Guarantee
 
 DATA = [(i * 0.618) % 1 for i in range(300)]
 UNENDING: list[tuple[NoiseDistribution, Guarantee, str]] = [

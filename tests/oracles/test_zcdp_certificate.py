@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import smoothdp.noise as noise
+from smoothdp.claims import ZCDP, PureDP, TruncatedCDP
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.noise import (
     ArsinhNormal,
@@ -31,7 +32,6 @@ from smoothdp.noise.calibration.promise import Promise, divergence_curve
 from smoothdp.noise.calibration.score import growth
 from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.privacy import ZCDP, PureDP, TruncatedCDP
 from tests.oracles.smooth_quadrature import renyi
 
 HALF = Fraction(1, 2)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from smoothdp import GaussianDP, LaplaceMechanism, Pair, PureDP, SubsampledGaussian, compose
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.composition.laws.law import LossLaws, known
 from smoothdp.exact.parameters import LogRatio
-from smoothdp.privacy.composition.laws import LossLaws, known
-from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
 DATA = json.loads(Path(__file__).with_name("composition.json").read_text())
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from smoothdp import Pair, SamplingHistogram
+from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.exact.parameters import exact_real
 from smoothdp.mechanisms.composed import Composed
-from smoothdp.mechanisms.finite_law import replaced
-from smoothdp.mechanisms.noisy_histogram import NoisySamplingHistogram
-from smoothdp.mechanisms.sample.sample_law import log_sample_law, sampled_histograms
-from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram
+from smoothdp.mechanisms.histogram.sample_law import log_sample_law, sampled_histograms
+from smoothdp.mechanisms.sampling.finite_law import replaced
 
 CASES = json.loads(Path(__file__).with_name("smoothed_dp_mechanisms.json").read_text())["cases"]
 RELATIVE = 1e-10

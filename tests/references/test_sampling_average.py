@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from smoothdp.mechanisms.sampling_average import SamplingAverage
+from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 
 CASES = json.loads(Path(__file__).with_name("sampling_average.json").read_text())["cases"]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from smoothdp.claims import ZCDP
 from smoothdp.noise import ArsinhNormal, Log1pNormal, StudentT
 from smoothdp.noise.calibration import calibrate
 from smoothdp.noise.calibration.certificate import certify
 from smoothdp.noise.calibration.promise import Promise
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.privacy import ZCDP
 
 LAWS: dict[str, Callable[[str], NoiseDistribution]] = {
     "ASN": ArsinhNormal,
@@ -77,8 +77,8 @@ def test_certificate_accepts_the_certified_shift(case: dict[str, str]) -> None:
 def test_published_standard_deviations_of_approximate_dp() -> None:
     # Exact hockey stick of the notes, section 3: epsilon = 1, delta = 1e-6 (Laplace, Gaussian)
     # and Figure 1 of paper 4 with delta = 1e-5.
+    from smoothdp.claims import ApproxDP
     from smoothdp.noise import Gaussian, Laplace
-    from smoothdp.privacy import ApproxDP
 
     fine = ApproxDP(1, delta="1e-6")
     expected = {"0.005": 1.464, "0.02": 1.695, "0.07": 4.506}

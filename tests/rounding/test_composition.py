@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
+from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.infinite import log_any_infinite
+from smoothdp.composition.laws.law import GaussianLaw, Slack
+from smoothdp.composition.laws.product import Product
+from smoothdp.composition.root import epsilon_root
+from smoothdp.composition.routes.contour import Contour, Plan, truncation
+from smoothdp.composition.routes.inversion import Inversion
+from smoothdp.composition.routes.large_losses import LargeLosses
+from smoothdp.composition.routes.solver import Solver
 from smoothdp.exact.contour_balls import atoms_transform, ball_sums
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.oscillation import Waves
 from smoothdp.exact.parameters import Real, float_of
-from smoothdp.privacy.composition.atoms_law import AtomsLaw
-from smoothdp.privacy.composition.contour import Contour, Plan, truncation
-from smoothdp.privacy.composition.infinite import log_any_infinite
-from smoothdp.privacy.composition.inversion import Inversion
-from smoothdp.privacy.composition.large_losses import LargeLosses
-from smoothdp.privacy.composition.laws import GaussianLaw, Slack
-from smoothdp.privacy.composition.line_points import Line, Points, error_from
-from smoothdp.privacy.composition.panels import Branch, Piece, rightwards
-from smoothdp.privacy.composition.product import Product
-from smoothdp.privacy.composition.root import epsilon_root
-from smoothdp.privacy.composition.solver import Solver
-from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
-from smoothdp.privacy.composition.subsampled_lines import Mixture, log_tail
+from smoothdp.training_runs.line_points import Line, Points, error_from
+from smoothdp.training_runs.panels import Branch, Piece, rightwards
+from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.subsampled_lines import Mixture, log_tail
 from tests.rounding.certain import between, bits, exact
 
 F = Fraction

@@ -11,11 +11,11 @@ import pytest
 from flint import arb
 
 import smoothdp as sd
+from smoothdp.claims.curves.atoms import Atoms
+from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.grid_pair import grid_pair
+from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
 from smoothdp.exact.parameters import LogRatio
-from smoothdp.privacy.atoms import Atoms
-from smoothdp.privacy.composition.atoms_law import AtomsLaw
-from smoothdp.privacy.composition.grid_pair import grid_pair
-from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised
 from tests.rounding.certain import between, bits, exact, log_of
 
 F = Fraction

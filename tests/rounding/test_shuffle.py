@@ -14,12 +14,14 @@ from flint import arb
 import smoothdp as sd
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.shuffle.accounting.exchange_profile import _exchange_atoms
+from smoothdp.shuffle.accounting.flip_curve import cover
+from smoothdp.shuffle.accounting.flip_error import exact_deviation, tilted_deviation
+from smoothdp.shuffle.accounting.flip_mu import _quantile, mu_at
+from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
+from smoothdp.shuffle.accounting.worst_case import violation, worst_case
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.calibration import _pure_share, _rounded_up
-from smoothdp.shuffle.flip_curve import cover
-from smoothdp.shuffle.flip_error import exact_deviation, tilted_deviation
-from smoothdp.shuffle.flip_mu import _quantile, mu_at
-from smoothdp.shuffle.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.flipped_sum import flip_word
 from smoothdp.shuffle.histogram.accuracy import (
     log_of_exponent,
@@ -27,9 +29,7 @@ from smoothdp.shuffle.histogram.accuracy import (
     worst_case_error,
 )
 from smoothdp.shuffle.histogram.calibration import _certain, paper_omission
-from smoothdp.shuffle.histogram.profiles import _exchange_atoms
 from smoothdp.shuffle.real_sum import RealSum
-from smoothdp.shuffle.worst_case import violation, worst_case
 from tests.checkers.rationals import binomial_law, hockey_stick
 from tests.oracles.bit_sums import convolve, total_law
 from tests.rounding.binomials import binomial_terms

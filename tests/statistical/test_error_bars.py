@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.opening import opened
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.opening import opened
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean, WindowMean
 
 SEED = 20261121

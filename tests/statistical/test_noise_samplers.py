@@ -18,10 +18,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from smoothdp.claims import PureDP
 from smoothdp.exact.entropy import SeededRandom
 from smoothdp.exact.lazy.rounded import RoundedDraws
-from smoothdp.mechanisms.smooth.laws import lazy_law
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.laws import lazy_law
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -34,7 +35,6 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.privacy import PureDP
 from smoothdp.queries import Mean, Median
 from smoothdp.testing import frequency_test
 

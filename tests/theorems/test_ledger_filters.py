@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, TruncatedCDP
+from smoothdp.composition import compose
 from smoothdp.ledger.budgets import filter_of
 from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.ledger.sum_filters import ConcentratedFilter
-from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, TruncatedCDP
-from smoothdp.privacy.composition import compose
 
 Outcomes = Sequence[tuple[float, float]]
 

@@ -17,8 +17,8 @@ import pytest
 
 from smoothdp import ApproxDP, DataModel, SamplingHistogram, SmoothedDP, smoothed_delta
 from smoothdp import paper_bounds as pb
+from smoothdp.claims.model.push import push
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.privacy.push import push
 from smoothdp.smoothed.properties import (
     compose_smoothed,
     smoothed_distribution_reduction,

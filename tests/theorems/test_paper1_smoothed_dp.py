@@ -12,11 +12,11 @@ import pytest
 
 from smoothdp import BernoulliHistogram, SamplingHistogram
 from smoothdp.exact.parameters import LogRatio
-from smoothdp.mechanisms.histogram.hockey_stick import (
+from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )
-from smoothdp.privacy.utility_bounds import utility_of_two, utility_upper
+from smoothdp.paper_bounds.utility_bounds import utility_of_two, utility_upper
 from smoothdp.testing import oracles
 
 F = Fraction

@@ -20,7 +20,7 @@ from smoothdp import (
     PureDP,
     SmoothedDP,
 )
-from smoothdp.privacy import conversions as convert
+from smoothdp.claims.guarantees import conversions as convert
 
 
 def random_pair(rng: random.Random, size: int) -> Pair:

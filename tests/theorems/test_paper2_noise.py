@@ -15,6 +15,7 @@ import pytest
 from scipy import special, stats
 
 import smoothdp as sd
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import precision
 from smoothdp.noise.arsinh_normal import ArsinhNormal
@@ -45,7 +46,6 @@ from smoothdp.noise.uniform_log_normal import UniformLogNormal
 from smoothdp.paper_bounds import bun_steinke as paper
 from smoothdp.paper_bounds import improved
 from smoothdp.paper_bounds.hladik_tetek import hladik_tetek_claim_16_loss
-from smoothdp.privacy.guarantee import Guarantee
 from tests.theorems import paper_noise as laws
 
 PLACES = [(0.0, 0.3), (0.4, 0.0), (0.3, 0.2), (0.7, -0.25), (1.5, 0.6)]

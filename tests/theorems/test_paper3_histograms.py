@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import SeededRandom
@@ -20,7 +21,6 @@ from smoothdp.paper_bounds.balcer_cheu import (
     balcer_cheu_smooth,
     balcer_cheu_users,
 )
-from smoothdp.privacy import ApproxDP
 from smoothdp.shuffle.histogram.accuracy import worst_case_error
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.histogram import Histogram

@@ -9,7 +9,7 @@ import mpmath
 import pytest
 
 from smoothdp import GaussianDP
-from smoothdp.privacy import conversions as convert
+from smoothdp.claims.guarantees import conversions as convert
 
 
 def truth(mu: str, epsilon: str) -> mpmath.mpf:

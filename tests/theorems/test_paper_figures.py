@@ -17,9 +17,9 @@ from smoothdp.papers import (
     ModelsFigure,
     SettingsFigure,
 )
-from smoothdp.papers.elections import elections, units_2020
-from smoothdp.papers.gaussian_shuffling_figures import panel_curves
+from smoothdp.papers.gaussian_shuffling.figures import panel_curves
 from smoothdp.papers.panel_figure import PanelFigure
+from smoothdp.papers.smoothed_dp.elections import elections, units_2020
 from smoothdp.plots.panels import Panel
 
 LN10 = math.log(10)

@@ -10,9 +10,13 @@ import pytest
 from benchmarks import histogram_protocols as peers
 
 from smoothdp.papers import HistogramTable, NotionsTable, SamplesTable, ThreatsTable
-from smoothdp.papers.histogram_samples import users_needed
-from smoothdp.papers.histogram_table_1 import error_and_messages, flipped_error, zipf_counts
-from smoothdp.papers.smoothed_dp_tables import ComparisonTable
+from smoothdp.papers.shuffled_histograms.samples import users_needed
+from smoothdp.papers.shuffled_histograms.table_1 import (
+    error_and_messages,
+    flipped_error,
+    zipf_counts,
+)
+from smoothdp.papers.smoothed_dp.tables import ComparisonTable
 
 
 def test_paper_1_table_1() -> None:

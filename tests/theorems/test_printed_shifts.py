@@ -15,6 +15,7 @@ import pytest
 from mpmath import cos, e, exp, expm1, log, mp, mpf, pi, sqrt
 
 import smoothdp as sd
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.cli import main
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Real
@@ -30,8 +31,7 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.papers.polyplace_figures import deviation_row
-from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.papers.polyplace.figures import deviation_row
 from smoothdp.report.paper_deviations import paper_deviation
 
 DIGITS = 60

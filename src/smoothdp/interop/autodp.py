@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from smoothdp.claims.curves.profile import read_delta
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.conversions import gaussian_to_zcdp
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.interop.extras import binary_up, guarantee_of, library, profile_of
-from smoothdp.privacy.concentrated import ZCDP
-from smoothdp.privacy.conversions import gaussian_to_zcdp
-from smoothdp.privacy.gaussian import GaussianDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import read_delta
-from smoothdp.privacy.standard import ApproxDP, PureDP
 
 
 def to_autodp(item: object, *, name: str = "smoothdp") -> Any:

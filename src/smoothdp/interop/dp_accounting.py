@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.claims.curves.atoms import Atoms, log_of
+from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile, read_delta
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.composition.laws.law import LossBracket, LossLaws
+from smoothdp.composition.laws.symmetrise import directed_law, symmetrised
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_positive
 from smoothdp.interop.extras import library, profile_of
-from smoothdp.privacy.atoms import Atoms, log_of
-from smoothdp.privacy.composition.laws import LossBracket, LossLaws
-from smoothdp.privacy.composition.symmetrise import directed_law, symmetrised
-from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile, read_delta
 from smoothdp.sources import Source
 
 FloatArray = NDArray[np.float64]
@@ -149,7 +149,7 @@ def to_dp_accounting(
         OutOfReach: more than 200,000 cells.
         MissingExtra: dp_accounting is not installed.
 
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> losses = to_dp_accounting(PureDP(1))
     >>> bool(losses.get_delta_for_epsilon(1.1) < 1e-9)
     True

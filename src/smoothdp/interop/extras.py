@@ -6,12 +6,12 @@ import math
 from importlib import import_module
 from typing import Any
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import LogRatio, Real, float_bounds
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.smoothed import SmoothedDP
 
 
 def library(name: str, *, extra: str) -> Any:

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.conversions import gaussian_to_zcdp, group_privacy
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, exact_int, float_of
 from smoothdp.interop.extras import binary_up, guarantee_of, library
-from smoothdp.privacy.concentrated import ZCDP
-from smoothdp.privacy.conversions import gaussian_to_zcdp, group_privacy
-from smoothdp.privacy.gaussian import GaussianDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
-from smoothdp.privacy.standard import ApproxDP, PureDP
 
 _METRICS = {
     ("ChangeOneDistance()", 1): Neighbours.REPLACE_ONE,

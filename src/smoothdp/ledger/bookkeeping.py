@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from smoothdp.claims.release import library_version
 from smoothdp.errors import BudgetExceeded, InvalidData, LedgerError, explain
 from smoothdp.exact.parameters import float_of
 from smoothdp.ledger.charged import Charged
 from smoothdp.ledger.entry import Entry, body_of, digest_of, entry_of
 from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.ledger.store import Head, Row, Tail
-from smoothdp.privacy.release import library_version
 
 # Clocks are set right by seconds all the time; entries then keep the later time.
 _CLOCK_SLACK = timedelta(minutes=1)

@@ -6,6 +6,12 @@ import json
 from fractions import Fraction
 from typing import Any
 
+from smoothdp.claims.guarantees.codec import guarantee_from_json
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.ledger.amount import Amount
@@ -17,12 +23,6 @@ from smoothdp.ledger.sum_filters import (
     RhoFilter,
     rho_within,
 )
-from smoothdp.privacy.codec import guarantee_from_json
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
-from smoothdp.privacy.gaussian import GaussianDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.privacy.standard import ApproxDP, PureDP
 
 
 def filter_of(

@@ -8,18 +8,18 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.curves.tradeoff import TradeoffFunction
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.guarantees.standard import EpsilonDelta, PureDP
+from smoothdp.claims.neighbours import require_same
+from smoothdp.composition.composed_profile import ComposedProfile
+from smoothdp.composition.items import Item, read_items
+from smoothdp.composition.laws.law import HasLossLaws
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import LogRatio, exact_text
-from smoothdp.privacy.composition.composed_profile import ComposedProfile
-from smoothdp.privacy.composition.items import Item, read_items
-from smoothdp.privacy.composition.laws import HasLossLaws
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import require_same
-from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.privacy.standard import EpsilonDelta, PureDP
-from smoothdp.privacy.tradeoff import TradeoffFunction
 
 _LONGEST_TEXT = 2000
 _LOOKED_AT = tuple(map(Fraction, ("0", "1/10", "1/2", "1", "2", "4", "8", "16")))

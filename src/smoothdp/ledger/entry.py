@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from smoothdp.claims.guarantees.codec import guarantee_from_json
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData
 from smoothdp.ledger.amount import Amount
-from smoothdp.privacy.codec import guarantee_from_json
-from smoothdp.privacy.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Entry:
 
     >>> import tempfile
     >>> from smoothdp.ledger.ledger import Ledger
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     entry = Ledger(folder + "/l.db", budget=PureDP(1)).charge(PureDP("0.5"))
     >>> entry.number, entry.claim

@@ -36,10 +36,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.neighbours import require_same
 from smoothdp.errors import IncompatibleClaims, explain
 from smoothdp.ledger.amount import ZERO, Amount
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import require_same
 from smoothdp.sources import Source
 
 Amounts = Mapping[str, Amount]

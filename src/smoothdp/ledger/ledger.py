@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.composition import ComposedProfile, compose
 from smoothdp.errors import InvalidParameter, LedgerError, explain
 from smoothdp.exact.parameters import Parameter
 from smoothdp.ledger.amount import Amount
@@ -28,8 +30,6 @@ from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.ledger.spending import Spending
 from smoothdp.ledger.store import Head, Row, Store, Tail
 from smoothdp.ledger.totals import totals_of
-from smoothdp.privacy.composition import ComposedProfile, compose
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 
@@ -65,7 +65,7 @@ class Ledger:
             format that this version knows.
 
     >>> import tempfile
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(folder + "/ledger.db", budget=PureDP(1))
     ...     entry = ledger.spend(PureDP("0.3")).entry

@@ -21,7 +21,7 @@ class Spending:
 
     >>> import tempfile
     >>> from smoothdp.ledger.ledger import Ledger
-    >>> from smoothdp.privacy import ApproxDP
+    >>> from smoothdp.claims import ApproxDP
     >>> from smoothdp.shuffle import BooleanSum
     >>> protocol = BooleanSum.calibrate(1000, guarantee=ApproxDP(1, delta="1e-6"))
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -8,16 +8,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP, rho_of_pure
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.guarantees.standard import ApproxDP, EpsilonDelta, PureDP
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.curves import normal_cdf_at_least
 from smoothdp.exact.parameters import Real, exact_fraction
 from smoothdp.ledger.amount import ZERO, Amount, square_root
 from smoothdp.ledger.filters import Amounts, Filter
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure
-from smoothdp.privacy.gaussian import GaussianDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.privacy.standard import ApproxDP, EpsilonDelta, PureDP
 from smoothdp.sources import Source
 
 # A pure claim beyond this is no Gaussian claim worth having.

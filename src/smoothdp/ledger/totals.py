@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.ledger.budgets import filter_of
-from smoothdp.privacy.concentrated import ZCDP
-from smoothdp.privacy.gaussian import GaussianDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.standard import ApproxDP, PureDP
 
 
 def totals_of(claims: Iterable[Guarantee], neighbours: Neighbours) -> list[Guarantee]:

@@ -1,20 +1,19 @@
 """Mechanisms: what is run on data, each with the guarantee known before it runs."""
 
-from smoothdp.mechanisms.bernoulli_histogram import BernoulliHistogram
+from smoothdp.mechanisms.additive.gaussian import GaussianMechanism
+from smoothdp.mechanisms.additive.laplace import LaplaceMechanism
+from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 from smoothdp.mechanisms.composed import Composed
-from smoothdp.mechanisms.gaussian_mechanism import GaussianMechanism
-from smoothdp.mechanisms.laplace_mechanism import LaplaceMechanism
-from smoothdp.mechanisms.noisy_histogram import NoisySamplingHistogram
-from smoothdp.mechanisms.post_processed import PostProcessed
-from smoothdp.mechanisms.release_statistic import release
-from smoothdp.mechanisms.sampling_average import SamplingAverage
-from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
-from smoothdp.mechanisms.sampling_winner import SamplingWinner
-from smoothdp.mechanisms.smooth.defaults import default_trim
-from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.mechanisms.stratified import StratifiedHistogram
-from smoothdp.mechanisms.subsampled_gaussian import SubsampledGaussian
+from smoothdp.mechanisms.histogram.bernoulli_histogram import BernoulliHistogram
+from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram
+from smoothdp.mechanisms.histogram.post_processed import PostProcessed
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
+from smoothdp.mechanisms.release.defaults import default_trim
+from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.release import release
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.voting.sampling_winner import SamplingWinner
 
 __all__ = [
     "BernoulliHistogram",
@@ -29,7 +28,6 @@ __all__ = [
     "SamplingWinner",
     "SmoothNoise",
     "StratifiedHistogram",
-    "SubsampledGaussian",
     "default_trim",
     "release",
 ]

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
+from smoothdp.claims.curves.atoms import MOST_ATOMS, Atoms
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
-from smoothdp.mechanisms.counts import read_counts
-from smoothdp.mechanisms.finite_law import FiniteLawMechanism, OutputLaw, both_ways
-from smoothdp.mechanisms.measured import Measured
-from smoothdp.mechanisms.post_processed import PostProcessed
-from smoothdp.mechanisms.sample.sample_law import (
+from smoothdp.mechanisms.histogram.post_processed import PostProcessed
+from smoothdp.mechanisms.histogram.sample_law import (
     SampledHistogram,
     log_sample_law,
     sampled_histograms,
 )
-from smoothdp.privacy.atoms import MOST_ATOMS, Atoms
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.mechanisms.sampling.counts import read_counts
+from smoothdp.mechanisms.sampling.finite_law import FiniteLawMechanism, OutputLaw, both_ways
+from smoothdp.mechanisms.sampling.measured import Measured
 from smoothdp.sources import Source
 
 Listed: TypeAlias = SampledHistogram | FiniteLawMechanism[Any]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.exact.shown import shown
 from smoothdp.noise.divergences import Divergences
 from smoothdp.noise.specification import ParameterSpec
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import math
 from fractions import Fraction
 from typing import Literal
 
+from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.binomial_shift import log_shift_delta
 from smoothdp.exact.bisection import least_integer, smallest_true
@@ -18,7 +19,6 @@ from smoothdp.exact.logspace import exp_upper
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.paper_bounds.shuffle_setting import Setting, read_open_delta, read_setting
-from smoothdp.privacy.profile import read_epsilon
 
 _EXACT_UP_TO = 300
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.parameters import LogRatio, Parameter, exact_int
 from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
-from smoothdp.privacy.profile import read_epsilon
 
 _BITS = 128
 

@@ -12,6 +12,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
+from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, enclose, log_bounds, precision
 from smoothdp.exact.bisection import narrowed
@@ -28,7 +29,6 @@ from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
 from smoothdp.exact.points import binomial_point
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
-from smoothdp.privacy.profile import read_epsilon
 
 _NATS = 50.0
 

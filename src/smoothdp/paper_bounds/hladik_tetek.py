@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball
 from smoothdp.exact.curves import at_most
@@ -15,7 +16,6 @@ from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.exact.special import sqrt
 from smoothdp.noise.theorems import printed_deviations
 from smoothdp.paper_bounds.noise_setting import read_above, read_magnitude, upper_float
-from smoothdp.privacy.profile import read_epsilon
 
 
 def hladik_tetek_theorem_8(epsilon: Parameter, *, smoothing: Parameter) -> float:

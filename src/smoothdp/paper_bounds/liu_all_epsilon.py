@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from smoothdp.claims.model.model import DataModel
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.logspace import log_sum_upper
 from smoothdp.exact.parameters import LogRatio, Parameter, Real
@@ -28,7 +29,6 @@ from smoothdp.paper_bounds.liu_upper import (
     log_cap,
     log_moment_upper,
 )
-from smoothdp.privacy.model import DataModel
 
 _BITS = 256
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.logspace import exp_upper, log_sum_upper
@@ -18,8 +20,6 @@ from smoothdp.paper_bounds.liu_setting import (
     read_over_model,
     read_sample,
 )
-from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
 
 _BITS = 256
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, enclose, precision, round_up
 from smoothdp.exact.curves import at_most
@@ -19,7 +20,6 @@ from smoothdp.paper_bounds.liu_setting import (
     read_sample,
 )
 from smoothdp.paper_bounds.liu_upper import log_moment_upper
-from smoothdp.privacy.model import DataModel
 
 _BITS = 256
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.sample_size import read_sample_size
-from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
 
 # delta falls in epsilon, so a bound at this epsilon holds beyond it; e^-10000 is a number.
 _LARGEST_EPSILON = Fraction(10_000)

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from smoothdp.claims.model.model import DataModel
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.logspace import exp_upper, log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
@@ -35,7 +36,6 @@ from smoothdp.paper_bounds.liu_setting import (
     read_at_counts,
     read_over_model,
 )
-from smoothdp.privacy.model import DataModel
 
 # KL cancels to second order: at rates that differ by 1e-12, this leaves 40 digits.
 _BITS = 256

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from smoothdp.claims.curves.profile import read_delta
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.paper_bounds.liu_setting import read_capped_epsilon
-from smoothdp.privacy.profile import read_delta
-from smoothdp.privacy.utility_bounds import utility_of_two as liu_lemma_2
-from smoothdp.privacy.utility_bounds import utility_of_two as liu_lemma_10
-from smoothdp.privacy.utility_bounds import utility_upper as liu_corollary_3
+from smoothdp.paper_bounds.utility_bounds import utility_of_two as liu_lemma_2
+from smoothdp.paper_bounds.utility_bounds import utility_of_two as liu_lemma_10
+from smoothdp.paper_bounds.utility_bounds import utility_upper as liu_corollary_3
 
 __all__ = [
     "liu_corollary_3",

@@ -1,6 +1,6 @@
 """Each paper's tables, figures and verdicts, recomputed."""
 
-from smoothdp.papers.average_figures import (
+from smoothdp.papers.average_case_averages.figures import (
     PrivateMeanFigure2,
     PrivateMeanFigure3,
     PrivateMeanFigure4,
@@ -8,20 +8,20 @@ from smoothdp.papers.average_figures import (
     PrivateMeanFigure6,
     TrimmingFigure,
 )
-from smoothdp.papers.gaussian_shuffling_figures import FixedSetFigure, ShufflingFigure
-from smoothdp.papers.histogram_samples import SamplesTable
-from smoothdp.papers.histogram_table_1 import HistogramTable
+from smoothdp.papers.gaussian_shuffling.figures import FixedSetFigure, ShufflingFigure
 from smoothdp.papers.panel_figure import PanelFigure
-from smoothdp.papers.paper_table import PaperTable
-from smoothdp.papers.polyplace_figures import DensityFigure, DeviationFigure
+from smoothdp.papers.polyplace.figures import DensityFigure, DeviationFigure
 from smoothdp.papers.reproduction import Figure, Reproduction
-from smoothdp.papers.smoothed_dp_figure_1 import ElectionFigure
-from smoothdp.papers.smoothed_dp_figure_2 import SmoothedElectionFigure
-from smoothdp.papers.smoothed_dp_figure_2_right import GradientFigure
-from smoothdp.papers.smoothed_dp_figure_3 import SettingsFigure
-from smoothdp.papers.smoothed_dp_figure_4 import ModelsFigure
-from smoothdp.papers.smoothed_dp_figure_5 import GradientSettingsFigure
-from smoothdp.papers.smoothed_dp_tables import ComparisonTable, NotionsTable, ThreatsTable
+from smoothdp.papers.shuffled_histograms.samples import SamplesTable
+from smoothdp.papers.shuffled_histograms.table_1 import HistogramTable
+from smoothdp.papers.smoothed_dp.figure_1 import ElectionFigure
+from smoothdp.papers.smoothed_dp.figure_2 import SmoothedElectionFigure
+from smoothdp.papers.smoothed_dp.figure_2_right import GradientFigure
+from smoothdp.papers.smoothed_dp.figure_3 import SettingsFigure
+from smoothdp.papers.smoothed_dp.figure_4 import ModelsFigure
+from smoothdp.papers.smoothed_dp.figure_5 import GradientSettingsFigure
+from smoothdp.papers.smoothed_dp.tables import ComparisonTable, NotionsTable, ThreatsTable
+from smoothdp.papers.table import PaperTable
 
 FIGURES: dict[str, type[Figure]] = {
     "smoothed-dp/1": ElectionFigure,

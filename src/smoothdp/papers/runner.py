@@ -15,9 +15,9 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, TypeVar
 
+from smoothdp.claims.release import library_version
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.papers.reproduction import Progress
-from smoothdp.privacy.release import library_version
 
 Cell = TypeVar("Cell")
 

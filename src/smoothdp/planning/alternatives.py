@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from smoothdp.mechanisms.smooth.statistic_words import statistic_words
+from smoothdp.mechanisms.release.statistic_words import statistic_words
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Query, TrimmedMean
 
@@ -21,7 +21,7 @@ class Alternative:
     They are None where nothing was assumed.
 
     >>> from smoothdp.planning.make import plan
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
     >>> made.runners_up[0].describe(1000).partition("; ")[0]

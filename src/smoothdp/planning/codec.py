@@ -9,16 +9,16 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp import noise
+from smoothdp.claims.guarantees.codec import guarantee_from_json, once
 from smoothdp.errors import InvalidData, SmoothdpError, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.statistic_words import value_words
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
 from smoothdp.planning.assumption import NOTHING, STAND_IN
 from smoothdp.planning.result import Plan
 from smoothdp.planning.rivals import Rival
-from smoothdp.privacy.codec import guarantee_from_json, once
 from smoothdp.queries import (
     Maximum,
     Mean,
@@ -94,7 +94,7 @@ def plan_from_json(text: str) -> Plan:
         InvalidData: text that is no plan.
 
     >>> from smoothdp.planning.make import plan
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
     >>> plan_from_json(made.to_json()) == made

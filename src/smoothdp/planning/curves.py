@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_real, float_of
 from smoothdp.planning.make import plan_quietly
 from smoothdp.planning.result import Plan
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Query
 
 _Item = TypeVar("_Item")
@@ -41,7 +41,7 @@ def errors_by_size(
             data, on which errors depend.
 
     >>> from scipy import stats
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> points = errors_by_size(
     ...     Median((0, 100)), [100, 1000], guarantee=PureDP(1), assuming=stats.norm(40, 9)
@@ -70,7 +70,7 @@ def errors_by_epsilon(
         InvalidParameter, IncompatibleClaims, InvalidData: as `errors_by_size`, or no number for x.
 
     >>> from scipy import stats
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> targets = [(epsilon, PureDP(epsilon)) for epsilon in ("0.1", "1")]
     >>> points = errors_by_epsilon(

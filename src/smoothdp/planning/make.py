@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from smoothdp.claims.guarantees.concentrated import TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_int
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.defaults import Rule
-from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.defaults import Rule
+from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.planning.alternatives import Replaced
 from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
@@ -21,10 +25,6 @@ from smoothdp.planning.rivals import rivals
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples
 from smoothdp.planning.weighed import Choice, weighed
-from smoothdp.privacy.concentrated import TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 
 _SAMPLES = 800
@@ -88,7 +88,7 @@ def plan(
         InvalidData: a sample that is no column of numbers; too few records for the statistic.
 
     >>> from scipy import stats
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> found = plan(
     ...     Median((-60, 1440)), guarantee=PureDP(1), n_records=10_000,
     ...     assuming=stats.lognorm(s=1, scale=20),

@@ -9,14 +9,14 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import NamedTuple
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.mechanisms.smooth.budget import bars_budget
-from smoothdp.mechanisms.smooth.defaults import default_family
-from smoothdp.mechanisms.smooth.error_bars import rest_of, scale_noise
-from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
+from smoothdp.mechanisms.release.budget import bars_budget
+from smoothdp.mechanisms.release.defaults import default_family
+from smoothdp.mechanisms.release.error_bars import rest_of, scale_noise
+from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import NoiseDistribution
 from smoothdp.planning.noise_levels import estimated, families, log_least_deviation, over_rates
-from smoothdp.privacy.guarantee import Guarantee
 
 
 class Quote(NamedTuple):

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
+from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.parameters import Parameter
-from smoothdp.mechanisms.smooth.coverage import read_coverage
-from smoothdp.mechanisms.smooth.usefulness import useless_words, warn_if_useless
-from smoothdp.mechanisms.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.coverage import read_coverage
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.usefulness import useless_words, warn_if_useless
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.rivals import Rival
-from smoothdp.privacy.budget import Budget, check_budget
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.release import Release
 from smoothdp.queries import Query
 from smoothdp.queries.reading import read_values
 from smoothdp.sources import Source
@@ -63,7 +63,7 @@ class Plan:
         InvalidParameter: a guarantee that is none.
 
     >>> from smoothdp.planning.make import plan
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=100)
     >>> made.rmse is None, 1 < made.noise_deviation < 4         # nothing was assumed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.statistic_words import value_words
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.assumption import STAND_IN
 from smoothdp.planning.candidates import plain

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from smoothdp.claims.curves.pair import Pair
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.plots.canvas import STYLES
-from smoothdp.privacy.pair import Pair
-from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.tradeoff import TradeoffFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from smoothdp.plots.inputs import HasProfile, by_label, label_axes, power_ticks,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from smoothdp.privacy.profile import PrivacyProfile
+    from smoothdp.claims.curves.profile import PrivacyProfile
 
 _LN10 = math.log(10)
 _STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)

@@ -14,9 +14,9 @@ from smoothdp.plots.inputs import HasProfile, by_label, label_axes, tradeoff_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from smoothdp.privacy.pair import Pair
-    from smoothdp.privacy.profile import PrivacyProfile
-    from smoothdp.privacy.tradeoff import TradeoffFunction
+    from smoothdp.claims.curves.pair import Pair
+    from smoothdp.claims.curves.profile import PrivacyProfile
+    from smoothdp.claims.curves.tradeoff import TradeoffFunction
 
     Testable = TradeoffFunction | Pair | PrivacyProfile | HasProfile
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_bounds
-from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.sealed import Sealed
 from smoothdp.queries.private_summary import PrivateSummary
 from smoothdp.queries.reading import read_bounds
 from smoothdp.queries.statistic import Statistic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.privacy.sealed import Sealed
+from smoothdp.claims.sealed import Sealed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

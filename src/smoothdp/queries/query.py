@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter, exact_int, float_bounds, float_of
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.sealed import Sealed
 from smoothdp.queries.clamped_inputs import ClampedInputs
 from smoothdp.queries.clamped_output import ClampedOutput
 from smoothdp.queries.column_summary import ColumnSummary

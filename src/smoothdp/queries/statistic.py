@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.queries.private_summary import PrivateSummary
 from smoothdp.queries.reading import Bounds
 from smoothdp.sources import Source

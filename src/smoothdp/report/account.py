@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter
@@ -15,8 +17,6 @@ from smoothdp.ledger import Entry, Ledger
 from smoothdp.ledger.amount import Amount
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.text import number_down, number_up, table
 
 _SHOWN = 20
@@ -42,7 +42,7 @@ class Account:
         profile: of all guarantees together; None without entries.
 
     >>> import tempfile
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(folder + "/l.db", budget=PureDP(1))
     ...     entry = ledger.charge(PureDP("0.4"))

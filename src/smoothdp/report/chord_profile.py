@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, float_of
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile
 
 # Interpolation: exponentials, differences, a quotient and two products of positive floats.
 _ROUNDING = 1e-12

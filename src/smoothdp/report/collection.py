@@ -8,17 +8,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.privacy.standard import ApproxDP
 from smoothdp.text import estimate_text, number_up, percent_text, table, upper_text
 
 if TYPE_CHECKING:
-    from smoothdp.privacy.profile import PrivacyProfile
-    from smoothdp.privacy.release import Release
+    from smoothdp.claims.curves.profile import PrivacyProfile
+    from smoothdp.claims.release import Release
 
 _SHOWN = 10
 

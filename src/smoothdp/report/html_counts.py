@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from smoothdp import paper_bounds
+from smoothdp.claims import ApproxDP
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms import SamplingHistogram
-from smoothdp.privacy import ApproxDP
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
     bound_text,

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from smoothdp import paper_bounds
+from smoothdp.claims import ApproxDP, DataModel
 from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.parameters import Parameter, float_of
 from smoothdp.mechanisms import SamplingHistogram
-from smoothdp.privacy import ApproxDP, DataModel
 from smoothdp.report.chord_profile import ChordProfile
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
@@ -52,7 +52,7 @@ def report_model(
         MissingExtra: matplotlib is not installed.
 
     >>> from smoothdp.mechanisms import SamplingHistogram
-    >>> from smoothdp.privacy import DataModel
+    >>> from smoothdp.claims import DataModel
     >>> poll, coin = SamplingHistogram(20, n_draws=18), DataModel([("0.5", "0.5")])
     >>> "smoothed" in report_model(poll, coin, epsilon=1).html()
     True

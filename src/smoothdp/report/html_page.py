@@ -10,9 +10,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from smoothdp.claims.release import library_version
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.plots import inline_svg
-from smoothdp.privacy.release import library_version
 from smoothdp.whole_file import whole_file
 
 

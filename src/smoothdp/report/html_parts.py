@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from smoothdp.claims.release import library_version
 from smoothdp.errors import IncompatibleClaims, SmoothdpError
 from smoothdp.plots import plot_profiles, plot_tradeoff
 from smoothdp.plots.inputs import tradeoff_of
-from smoothdp.privacy.release import library_version
 from smoothdp.report.html_page import Section
 from smoothdp.sources import Source, bibtex
 from smoothdp.text import number_up, upper_text
 
 if TYPE_CHECKING:
+    from smoothdp.claims.curves.profile import PrivacyProfile
+    from smoothdp.claims.guarantees.guarantee import Guarantee
     from smoothdp.exact.parameters import Parameter
     from smoothdp.plots.inputs import HasProfile
-    from smoothdp.privacy.guarantee import Guarantee
-    from smoothdp.privacy.profile import PrivacyProfile
 
 _LN10 = math.log(10)
 _ALPHAS = (0.01, 0.05, 0.2)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from smoothdp.claims import ApproxDP, Guarantee, PureDP
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.parameters import exact_text
 from smoothdp.mechanisms import SmoothNoise
-from smoothdp.mechanisms.smooth.statistic_words import value_words
+from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.noise import Laplace, NoiseDistribution, StudentT
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.words import plan_covers, target_words
 from smoothdp.plots import plot_densities, plot_tails
-from smoothdp.privacy import ApproxDP, Guarantee, PureDP
 from smoothdp.report.chord_profile import ChordProfile
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
@@ -40,7 +40,7 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
         MissingExtra: matplotlib is not installed.
 
     >>> from smoothdp.planning import plan
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
     >>> "PolyPlace" in report_plan(made).html()

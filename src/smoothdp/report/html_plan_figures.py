@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from smoothdp.errors import SmoothdpError
-from smoothdp.mechanisms.smooth.statistic_words import statistic_words
+from smoothdp.mechanisms.release.statistic_words import statistic_words
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text

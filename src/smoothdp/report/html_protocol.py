@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from smoothdp import paper_bounds
+from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter, SmoothdpError, explain
-from smoothdp.privacy import ApproxDP
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
     citation_section,
@@ -51,7 +51,7 @@ def report_protocol(
         InvalidParameter: another name, options that do not belong to it, or too few users.
         MissingExtra: matplotlib is not installed.
 
-    >>> from smoothdp.privacy import ApproxDP
+    >>> from smoothdp.claims import ApproxDP
     >>> page = report_protocol("boolean-sum", 1000, guarantee=ApproxDP(1, delta="1e-6"))
     >>> page.html().startswith("<!doctype html>")
     True

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from smoothdp.claims import ApproxDP, Guarantee, PureDP, guarantee_from_json
 from smoothdp.errors import InvalidData, SmoothdpError, explain
-from smoothdp.privacy import ApproxDP, Guarantee, PureDP, guarantee_from_json
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
     citation_section,

@@ -9,14 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from smoothdp.claims.guarantees.strength import factor_text
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_text
-from smoothdp.mechanisms.histogram.utility import odds
+from smoothdp.mechanisms.histogram.accounting.utility import odds
+from smoothdp.paper_bounds.utility_bounds import utility_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.privacy.strength import factor_text
-from smoothdp.privacy.utility_bounds import utility_upper
 from smoothdp.report.thresholds import resolve_threshold
 from smoothdp.text import lesser, log10_up, number_down, number_up, table, upper_text
 

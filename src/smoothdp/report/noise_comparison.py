@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, SmoothdpError, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.noise import (
@@ -25,7 +26,6 @@ from smoothdp.noise import (
 from smoothdp.noise.calibration import Calibration, best_shape, calibrate
 from smoothdp.plots.canvas import save
 from smoothdp.plots.densities import plot_densities
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.report.paper_deviations import least_deviation, paper_deviation
 from smoothdp.text import table
 
@@ -181,7 +181,7 @@ def noise_table(
     Raises:
         InvalidParameter: another guarantee, or a smoothing outside its domain.
 
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> "PolyPlace" in noise_table(PureDP(1), smoothing="0.1").text()
     True
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.noise import (
     ArsinhNormal,
@@ -17,7 +18,6 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration import calibrate
 from smoothdp.noise.theorems import variance_lower_bound
-from smoothdp.privacy.guarantee import Guarantee
 
 _SHAPES = {
     PolyPlace: (2.001, 3000.0),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from smoothdp.claims import ZCDP, ApproxDP, Guarantee, PureDP, TruncatedCDP
 from smoothdp.exact.parameters import float_of
 from smoothdp.planning import ErrorPoint, Plan, errors_by_epsilon, errors_by_size
 from smoothdp.plots.canvas import save
 from smoothdp.plots.panels import Panel, plot_panels
-from smoothdp.privacy import ZCDP, ApproxDP, Guarantee, PureDP, TruncatedCDP
 
 _FACTORS = (1, 3, 10, 30, 100)
 _EPSILONS = ("0.1", "0.2", "0.5", "1", "2")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from smoothdp.mechanisms.smooth.defaults import resolve_window
-from smoothdp.mechanisms.smooth.statistic_words import value_words
-from smoothdp.privacy import Guarantee
+from smoothdp.claims import Guarantee
+from smoothdp.mechanisms.release.defaults import resolve_window
+from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.queries import Query
 
 
@@ -17,7 +17,7 @@ def released_words(
         query: as it was given to the release. guarantee: of the release. n_records: n, public.
         error_bars: whether the release had a confidence, which makes the default window longer.
 
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> released_words(Median((0, 9)), guarantee=PureDP(1), n_records=1001)
     'the mean of the 13 middle values, in place of the median; each value clamped to [0, 9]'

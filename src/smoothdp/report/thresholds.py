@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
-from smoothdp.mechanisms.histogram.utility import odds
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.mechanisms.histogram.accounting.utility import odds
 
 _THRESHOLD_STEP = 10**15
 

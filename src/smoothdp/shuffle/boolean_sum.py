@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.words import random_words
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
@@ -84,7 +84,7 @@ class BooleanSum(FlippedSum[int]):
             InvalidParameter: another guarantee, or none can meet it with so few users: the
                 error says the smallest n.
 
-        >>> from smoothdp.privacy.standard import ApproxDP
+        >>> from smoothdp.claims.guarantees.standard import ApproxDP
         >>> protocol = BooleanSum.calibrate(1000, guarantee=ApproxDP(1, delta="1e-6"))
         >>> round(float(protocol.expected_random_users), 2)
         61.48

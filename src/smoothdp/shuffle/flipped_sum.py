@@ -12,20 +12,20 @@ from typing import ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smoothdp.claims.curves.profile import read_delta
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
 from smoothdp.exact.samplers import binomial
 from smoothdp.exact.words import WORD_BITS
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import read_delta
-from smoothdp.privacy.standard import ApproxDP
-from smoothdp.shuffle.flip_curve import type_two_errors
-from smoothdp.shuffle.flip_error import deviation
-from smoothdp.shuffle.flip_mu import exact_mu
-from smoothdp.shuffle.flip_profile import FlipProfile
-from smoothdp.shuffle.flip_promise import check_kind, false_promise, is_certified, keeps
+from smoothdp.shuffle.accounting.flip_curve import type_two_errors
+from smoothdp.shuffle.accounting.flip_error import deviation
+from smoothdp.shuffle.accounting.flip_mu import exact_mu
+from smoothdp.shuffle.accounting.flip_profile import FlipProfile
+from smoothdp.shuffle.accounting.flip_promise import check_kind, false_promise, is_certified, keeps
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
 

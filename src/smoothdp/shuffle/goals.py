@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
 
 Method = Literal["exact", "paper"]
 

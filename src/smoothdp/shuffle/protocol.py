@@ -13,13 +13,13 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
+from smoothdp.claims.curves.tradeoff import TradeoffFunction
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile, read_delta
-from smoothdp.privacy.release import Release, library_version
-from smoothdp.privacy.tradeoff import TradeoffFunction
 from smoothdp.shuffle.answering import Answering
 from smoothdp.shuffle.messages import ReadMessages
 from smoothdp.shuffle.shuffler import UniformShuffler

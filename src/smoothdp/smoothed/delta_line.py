@@ -14,10 +14,15 @@ import numpy as np
 
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, float_of
-from smoothdp.mechanisms.draws import Draws
-from smoothdp.mechanisms.histogram.binomial_table import BinomialTable
-from smoothdp.mechanisms.histogram.hypergeometric_table import HypergeometricTable
-from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, LogArrays
+from smoothdp.mechanisms.histogram.accounting.binomial_table import BinomialTable
+from smoothdp.mechanisms.histogram.accounting.hypergeometric_table import HypergeometricTable
+from smoothdp.mechanisms.histogram.accounting.line_table import (
+    FloatArray,
+    IntArray,
+    LineTable,
+    LogArrays,
+)
+from smoothdp.mechanisms.sampling.draws import Draws
 
 FIRST = 2
 """The least count at which delta is not the cap."""

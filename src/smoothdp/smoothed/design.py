@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from smoothdp.claims.curves.profile import read_delta, read_epsilon
+from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter, Real, exact_int
-from smoothdp.mechanisms.draws import Sampling
-from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
-from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_delta, read_epsilon
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.sampling.draws import Sampling
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 
 _MOST_DRAWS = 64

@@ -16,7 +16,7 @@ import numpy as np
 
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
-from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray
+from smoothdp.mechanisms.histogram.accounting.line_table import FloatArray, IntArray
 from smoothdp.smoothed.delta_line import FIRST, DeltaLine
 
 _NATS = 46.0

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
-from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.mechanisms.sampled import SampledMechanism
-from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.mechanisms.sampling.counts import read_counts
+from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.proposal import Proposal, propose
 
 FloatArray = NDArray[np.float64]

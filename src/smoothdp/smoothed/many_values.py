@@ -12,8 +12,8 @@ from smoothdp.exact.logspace import LogBounds, log_difference_lower
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.pmf_points import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.mechanisms.sampled import SampledMechanism
-from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
 from smoothdp.smoothed.compositions import expectation, expectations, relative_error

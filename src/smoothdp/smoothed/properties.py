@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from smoothdp.claims.guarantees.conversions import post_processing
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.guarantees.strength import factor_text, weaknesses
+from smoothdp.claims.model.model import DataModel
+from smoothdp.claims.model.push import RecordFunction, push
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.privacy.conversions import post_processing
-from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.push import RecordFunction, push
-from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.privacy.strength import factor_text, weaknesses
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up
 
@@ -83,7 +83,7 @@ def smoothed_pre_processing(
 ) -> SmoothedDP:
     """Return the claim for the mechanism after f over a model, from its claim over f(model).
 
-    Paper 1, Proposition 6, for functions f of one record (see `smoothdp.privacy.push.push`):
+    Paper 1, Proposition 6, for functions f of one record (see `smoothdp.claims.model.push.push`):
     if x and x' differ in one record, so do f(x) and f(x').
 
     Raises:

@@ -22,7 +22,7 @@ from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.pmf_points import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.delta_line import DeltaLine
 from smoothdp.smoothed.falling import falling_steps

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.mechanisms.sampled import SampledMechanism
-from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
-from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
-from smoothdp.privacy.smoothed import SmoothedDP
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.delta_line import DeltaLine
 from smoothdp.smoothed.many_values import LARGEST_LINE, bounded, every_composition

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter
-from smoothdp.mechanisms.stratified import StratifiedHistogram
-from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 
 

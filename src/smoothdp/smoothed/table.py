@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.parameters import Real
+from smoothdp.mechanisms.histogram.accounting.pair_table import PairTable
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.mechanisms.histogram.pair_table import PairTable
-from smoothdp.mechanisms.sampled import SampledMechanism
-from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 
 FloatArray = NDArray[np.float64]
 LARGEST_FACTORS = 4_000_000

@@ -1,4 +1,4 @@
-"""mechanisms/smooth/: the grid, the split of the budget, and error bars."""
+"""mechanisms/release/: the grid, the split of the budget, and error bars."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _BARS = (*_GRID, "tests/oracles/test_error_bars.py::test_the_interval_by_hand")
 
 MUTANTS = (
     Mutant(
-        "mechanisms/smooth/grid.py",
+        "mechanisms/release/grid.py",
         "return math.ceil(lower / self.step), math.floor(upper / self.step)",
         "return math.floor(lower / self.step), math.floor(upper / self.step)",
         "a grid that begins below the bounds",
         _GRID,
     ),
     Mutant(
-        "mechanisms/smooth/grid.py",
+        "mechanisms/release/grid.py",
         "return math.ceil(lower / self.step), math.floor(upper / self.step)",
         "return math.ceil(lower / self.step), math.ceil(upper / self.step)",
         "a grid that ends above the bounds",
@@ -30,91 +30,91 @@ MUTANTS = (
         _GRID,
     ),
     Mutant(
-        "mechanisms/smooth/grid.py",
+        "mechanisms/release/grid.py",
         "_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA",
         "_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA - 1",
         "a step so small that values are no floats",
         _GRID,
     ),
     Mutant(
-        "mechanisms/smooth/pivot.py",
+        "mechanisms/release/pivot.py",
         "return smallest_true(enough) * (1 + _ERROR)",
         "return smallest_true(enough) * (1 - _ERROR)",
         "the factor of error bars rounded down",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/pivot.py",
+        "mechanisms/release/pivot.py",
         "return lambda x: 2 * law.survival(x)",
         "return lambda x: law.survival(x)",
         "error bars for one side",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/budget.py",
+        "mechanisms/release/budget.py",
         "return cost, smoothing / cost",
         "return cost, smoothing / cost * (1 - Fraction(1, 10**12))",
         "noise on ln S that costs a little more than it says",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/budget.py",
+        "mechanisms/release/budget.py",
         "* (1 + 1e-12))\n    while 2 * cost * spread**2 < smoothing**2:",
         "* (1 - 1e-12))\n    while False:",
         "normal noise on ln S that costs a little more than it says",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/budget.py",
+        "mechanisms/release/budget.py",
         "if ratio > _DEAREST:",
         "if ratio > 5 * _DEAREST:",
         "error bars that cost nearly all of the budget",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/error_bars.py",
+        "mechanisms/release/error_bars.py",
         "2 * self.cost * self.spread**2 >= t * t",
         "4 * self.cost * self.spread**2 >= t * t",
         "error bars accepted at half their cost in zCDP",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/error_bars.py",
+        "mechanisms/release/error_bars.py",
         "self.spread * self.cost >= t if pure",
         "2 * self.spread * self.cost >= t if pure",
         "error bars accepted at half their cost in pure DP",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/error_bars.py",
+        "mechanisms/release/error_bars.py",
         "log_half += float(LOG_STEP) / 2 + _FLOAT_ERROR",
         "log_half += _FLOAT_ERROR",
         "error bars without half a step of ln S",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/error_bars.py",
+        "mechanisms/release/error_bars.py",
         "(1 + _FLOAT_ERROR)) + step / 2",
         "(1 + _FLOAT_ERROR))",
         "error bars without half a step of the value",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/error_bars.py",
+        "mechanisms/release/error_bars.py",
         "return float_bounds(lower)[0], float_bounds(upper)[1]",
         "return float_bounds(lower)[1], float_bounds(upper)[0]",
         "the ends of an interval rounded inwards",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/error_bars.py",
+        "mechanisms/release/error_bars.py",
         "whole = Fraction(log_bounds(whole.ratio).lower)",
         "whole = Fraction(log_bounds(whole.ratio).upper)",
         "the rest of a logarithmic epsilon rounded up",
         _BARS,
     ),
     Mutant(
-        "mechanisms/smooth/coverage.py",
+        "mechanisms/release/coverage.py",
         "return max(least, lower - shift), min(greatest, upper + shift)",
         "return max(least, lower - shift), min(greatest, upper)",
         "an interval for a mean widened on one side",

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import PrivacyProfile, read_epsilon
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
-from smoothdp.mechanisms.counts import read_counts
-from smoothdp.mechanisms.sampled import SampledMechanism
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
+from smoothdp.mechanisms.sampling.counts import read_counts
+from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 
 _FAR = 2**1010
 

@@ -17,6 +17,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.exact.balls import log_bounds, real_bounds
 from smoothdp.exact.logspace import (
     LIBM_ERROR,
@@ -28,8 +30,6 @@ from smoothdp.exact.logspace import (
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.points import hypergeometric_point
 from smoothdp.exact.tails import log_hypergeometric_tail
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile
 
 _EXPONENTIAL = 40.0  # beyond, e^x - 1 is e^x to less than a rounding
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.mechanisms.finite_law import OutputLaw
+from smoothdp.mechanisms.sampling.finite_law import OutputLaw
 from smoothdp.mechanisms.voting.rules import Rule, Tally, tallies
 
 IndexArray = NDArray[np.int32]

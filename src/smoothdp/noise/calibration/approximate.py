@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter, OutOfReach, SmoothdpError, explain
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, log_bounds
@@ -18,7 +19,6 @@ from smoothdp.noise.calibration.score import growth
 from smoothdp.noise.laplace import Laplace
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.privacy.standard import ApproxDP
 from smoothdp.sources import Source
 
 _SOURCE = Source("hladik-tetek", "section 5, calibrated exactly")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.exact.shown import shown
@@ -13,9 +16,6 @@ from smoothdp.noise.calibration.result import Calibration
 from smoothdp.noise.calibration.table import shipped_claim
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP, PureDP
 
 _METHODS = ("exact", "paper", "closed_form")
 _LARGEST_SMOOTHING = 20
@@ -48,7 +48,7 @@ def calibrate(
             that is counted and not timed (`smoothdp.noise.calibration.limits`).
 
     >>> from smoothdp.noise import StudentT
-    >>> from smoothdp.privacy import ZCDP
+    >>> from smoothdp.claims import ZCDP
     >>> result = calibrate(StudentT(13), ZCDP("1/2"), smoothing="0.1")
     >>> round(result.shift, 3), result.label
     (1.085, 'certified')

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import float_bounds
 from smoothdp.exact.shown import shown
@@ -19,7 +20,6 @@ from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.laplace import Laplace
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.sources import Source
 
 _STEP = 4e-6

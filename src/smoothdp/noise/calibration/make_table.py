@@ -9,6 +9,9 @@ from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration.calibrate import compute_claim
 from smoothdp.noise.calibration.shapes import compute_shape
@@ -20,9 +23,6 @@ from smoothdp.noise.log1p_normal import Log1pNormal
 from smoothdp.noise.poly_place import PolyPlace
 from smoothdp.noise.student_t import StudentT
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
-from smoothdp.privacy.concentrated import ZCDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP
 
 Row = tuple[type[NoiseDistribution], Guarantee, Fraction]
 

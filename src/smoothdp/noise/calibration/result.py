@@ -7,18 +7,18 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.exact.work import apart
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import LABELS
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 from smoothdp.text import number_up
 
 if TYPE_CHECKING:
-    from smoothdp.privacy.profile import PrivacyProfile
+    from smoothdp.claims.curves.profile import PrivacyProfile
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class Calibration:
         InvalidParameter: a shift larger, or a label stronger, than what is proved.
 
     >>> from smoothdp.noise import StudentT
-    >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.claims import PureDP
     >>> found = StudentT(3).calibrate(PureDP(1), smoothing="0.1")
     >>> found.label, found.noise_scale(2) == 2 / found.shift
     ('proved', True)

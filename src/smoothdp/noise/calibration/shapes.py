@@ -10,6 +10,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter, SmoothdpError, explain
 from smoothdp.exact.parameters import LogRatio, Parameter, exact_fraction, float_of
 from smoothdp.exact.shown import shown
@@ -24,9 +27,6 @@ from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.log1p_normal import Log1pNormal
 from smoothdp.noise.poly_place import PolyPlace
 from smoothdp.noise.student_t import StudentT
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP, PureDP
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _GRID = 9
@@ -53,7 +53,7 @@ def best_shape(
     Raises:
         InvalidParameter: no member of the family keeps the guarantee with finite variance.
 
-    >>> from smoothdp.privacy import ZCDP
+    >>> from smoothdp.claims import ZCDP
     >>> best_shape(ArsinhNormal, ZCDP("1/2"), smoothing="0.1")
     ArsinhNormal(sigma=77/200)
     """

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import narrowed
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.noise.calibration.delta_cover import covered, log_delta_at_ends, log_delta_bounds
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_delta
 
 _TOLERANCE = 0.01
 _FIRST_STEP = 1e-5

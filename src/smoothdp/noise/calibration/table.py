@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.exact.parameters import exact_text
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 FILE = "table.json"

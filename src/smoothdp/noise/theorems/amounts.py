@@ -6,14 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
 from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import LogRatio, Real
 from smoothdp.exact.special import Ball
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP, PureDP
 
 
 class Amount(NamedTuple):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from smoothdp.claims.guarantees.concentrated import TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball
 from smoothdp.exact.special import Ball, sqrt
@@ -31,8 +33,6 @@ from smoothdp.noise.theorems.statement import (
     required,
 )
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
-from smoothdp.privacy.concentrated import TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 
@@ -47,7 +47,7 @@ def closed_form_shift(
     Raises:
         InvalidParameter: no closed form for the pair, or no positive shift.
 
-    >>> from smoothdp.privacy.standard import PureDP
+    >>> from smoothdp.claims.guarantees.standard import PureDP
     >>> printed = paper_shift(StudentT(3), PureDP(1), Fraction(1, 10))
     >>> closed = closed_form_shift(StudentT(3), PureDP(1), Fraction(1, 10))
     >>> round(1 / float(printed.exact_shift), 3), round(1 / float(closed.exact_shift), 3)

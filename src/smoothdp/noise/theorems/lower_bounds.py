@@ -7,6 +7,10 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import PureDP
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact import special
 from smoothdp.exact.ball_fractions import fraction_ends
@@ -17,10 +21,6 @@ from smoothdp.exact.shown import shown
 from smoothdp.exact.special import Ball
 from smoothdp.noise.theorems.staircase import staircase_variance
 from smoothdp.noise.theorems.statement import read_smoothing
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
-from smoothdp.privacy.gaussian import GaussianDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import PureDP
 
 _BITS = 256
 # Steps of group privacy beyond which e^(k t) is not formed; fewer steps are as true.

@@ -28,6 +28,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from smoothdp.claims.guarantees.concentrated import TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball
 from smoothdp.exact.special import Ball
@@ -63,9 +66,6 @@ from smoothdp.noise.theorems.statement import (
     required,
 )
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
-from smoothdp.privacy.concentrated import TruncatedCDP
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.sources import Source
 
 
@@ -81,7 +81,7 @@ def paper_shift(law: NoiseDistribution, guarantee: Guarantee, smoothing: Fractio
     Raises:
         InvalidParameter: no theorem about the pair, one that is false, or no positive shift.
 
-    >>> from smoothdp.privacy.standard import PureDP
+    >>> from smoothdp.claims.guarantees.standard import PureDP
     >>> found = paper_shift(PolyPlace(10), PureDP(1), Fraction(1, 10))
     >>> float(found.exact_shift), found.label
     (0.1, 'proved')

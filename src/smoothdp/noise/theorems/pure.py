@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, precision
@@ -28,7 +29,6 @@ from smoothdp.noise.theorems.refusals import no_exact_shift, no_room, unbounded_
 from smoothdp.noise.theorems.scores import generalized_cauchy_score
 from smoothdp.noise.theorems.statement import read_smoothing
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
-from smoothdp.privacy.profile import read_epsilon
 from smoothdp.sources import Source
 
 _BITS = 256

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.parameters import exact_fraction
@@ -15,7 +16,6 @@ from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.noise.theorems.amounts import Amount
 from smoothdp.noise.theorems.refusals import no_room, not_in_the_papers
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 BUN_STEINKE = "bun-steinke-averages"

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, OutOfReach, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import exact_int
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.sources import Source
 

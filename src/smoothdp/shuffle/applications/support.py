@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.bisection import least_integer
@@ -24,8 +26,6 @@ from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.stirling import log_factorial_excess
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.release import Release
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.zero_preserving import read_omission
@@ -142,7 +142,7 @@ def samples_needed(
         InvalidParameter: a guarantee that the histogram cannot meet, success outside (0, 1).
         OutOfReach: more than 20,000 samples.
 
-    >>> from smoothdp.privacy import ApproxDP
+    >>> from smoothdp.claims import ApproxDP
     >>> samples_needed(support_size=2, guarantee=ApproxDP(1, delta="1e-6"))
     163
     """

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Self
 
+from smoothdp.claims.curves.profile import read_delta
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.parameters import Parameter
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import read_delta
-from smoothdp.privacy.standard import ApproxDP
+from smoothdp.shuffle.accounting.exchange_profile import slack_mu, stated_guarantee
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.calibration import is_kept
-from smoothdp.shuffle.histogram.profiles import slack_mu, stated_guarantee
 from smoothdp.shuffle.protocol import Datum, Estimate, ShuffleProtocol
 
 

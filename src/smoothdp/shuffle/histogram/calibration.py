@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, sign
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 from smoothdp.shuffle.protocol import LARGEST_USERS
 

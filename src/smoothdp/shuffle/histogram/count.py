@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, Real, exact_int, float_bounds
 from smoothdp.exact.samplers import bernoulli, binomial
 from smoothdp.exact.shown import shown
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.standard import ApproxDP
+from smoothdp.shuffle.accounting.exchange_profile import CountProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
@@ -28,7 +29,6 @@ from smoothdp.shuffle.histogram.calibration import (
     smallest_omission,
     smallest_users,
 )
-from smoothdp.shuffle.histogram.profiles import CountProfile
 from smoothdp.shuffle.histogram.reading import tally_data
 from smoothdp.shuffle.honesty import most_honest_despite, most_honest_users, most_messages_of
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
@@ -57,7 +57,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
     Raises:
         InvalidParameter: a parameter outside these domains.
 
-    >>> from smoothdp.privacy import ApproxDP
+    >>> from smoothdp.claims import ApproxDP
     >>> p = ZeroPreservingCount.calibrate(10_000, guarantee=ApproxDP(1, delta="1e-6"))
     >>> round(float(10_000 * p.omission_probability), 1)
     34.1

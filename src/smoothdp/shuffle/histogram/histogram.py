@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.exact.binomial_table import binomial_draws
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.exact.tails import log_binomial_tail
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP
+from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
@@ -29,7 +30,6 @@ from smoothdp.shuffle.histogram.calibration import (
     smallest_users,
 )
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
-from smoothdp.shuffle.histogram.profiles import ExchangeProfile
 from smoothdp.shuffle.histogram.reading import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
@@ -59,7 +59,7 @@ class Histogram(BinnedProtocol):
     Raises:
         InvalidParameter: a parameter outside these domains.
 
-    >>> from smoothdp.privacy import ApproxDP
+    >>> from smoothdp.claims import ApproxDP
     >>> p = Histogram.calibrate(10_000, n_bins=10**18, guarantee=ApproxDP(1, delta="1e-6"))
     >>> round(float(10_000 * p.omission_probability), 4)
     42.7468
@@ -113,7 +113,7 @@ class Histogram(BinnedProtocol):
     def smallest_n_users(*, guarantee: Guarantee, method: Method = "exact") -> int:
         """Return the least number of users with which a guarantee can be met.
 
-        >>> from smoothdp.privacy import ApproxDP
+        >>> from smoothdp.claims import ApproxDP
         >>> Histogram.smallest_n_users(guarantee=ApproxDP(1, delta="1e-6"))
         148
         """

@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.binomial_table import binomial_draws
 from smoothdp.exact.bisection import least_integer
@@ -22,8 +24,7 @@ from smoothdp.exact.logspace import log_sum_upper
 from smoothdp.exact.parameters import Parameter, float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.exact.tails import log_binomial_tail
-from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP
+from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
@@ -35,7 +36,6 @@ from smoothdp.shuffle.histogram.calibration import (
 )
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.histogram import log_exchange_delta
-from smoothdp.shuffle.histogram.profiles import ExchangeProfile
 from smoothdp.shuffle.histogram.reading import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
@@ -59,7 +59,7 @@ class LowCommunicationHistogram(BinnedProtocol):
     Raises:
         InvalidParameter: a parameter outside these domains.
 
-    >>> from smoothdp.privacy import ApproxDP
+    >>> from smoothdp.claims import ApproxDP
     >>> p = LowCommunicationHistogram.calibrate(
     ...     10**6, n_bins=10**6, guarantee=ApproxDP(1, delta="1e-6"))
     >>> p.threshold, round(p.mean_messages, 1)

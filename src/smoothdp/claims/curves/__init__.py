@@ -1,0 +1,1 @@
+"""Pairs, profiles and trade-off functions: a claim as a curve."""

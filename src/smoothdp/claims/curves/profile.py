@@ -1,0 +1,141 @@
+"""The privacy profile: delta as a function of epsilon, the worse of both directions."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, sign
+
+if TYPE_CHECKING:
+    from smoothdp.claims.curves.tradeoff import TradeoffFunction
+
+
+LARGEST_SEARCHED = 1e15
+"""No epsilon is looked for beyond this one."""
+# So that products of a few parameters are still floats.
+_LARGEST = 10**300
+
+
+class PrivacyProfile(ABC):
+    """delta(epsilon) for epsilon >= 0: the least delta for which (epsilon, delta) holds.
+
+    Both directions are covered: M(x) against M(x') and M(x') against M(x). Every number is
+    an upper bound; the bounds around it are at hand. Logarithms reach where floats end.
+    """
+
+    @property
+    @abstractmethod
+    def neighbours(self) -> Neighbours:
+        """The neighbour relation that the profile is about."""
+
+    @abstractmethod
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        """Bound ln delta(epsilon) for an exact epsilon >= 0."""
+
+    def delta(self, epsilon: Parameter) -> float:
+        """Return delta(epsilon), a float not below the truth; 0 only if it is proved 0."""
+        return self.delta_bounds(epsilon)[1]
+
+    def delta_bounds(self, epsilon: Parameter) -> tuple[float, float]:
+        """Return floats (lower, upper) around delta(epsilon)."""
+        lower, upper = self.log_delta_bounds(read_epsilon(epsilon)).linear()
+        return lower, min(1.0, upper)
+
+    def log_delta(self, epsilon: Parameter) -> float:
+        """Return ln delta(epsilon), not below the truth, at most 0."""
+        return min(0.0, self.log_delta_bounds(read_epsilon(epsilon)).upper)
+
+    def epsilon(self, delta: Parameter) -> float:
+        """Return the smallest float epsilon at which delta(epsilon) <= delta is certain.
+
+        ``delta`` is in [0, 1] and may lie below floats, such as "1e-5000". The result is
+        never below the truth; inf if no epsilon up to 1e15 is certain.
+        """
+        return self.epsilon_bounds(delta)[1]
+
+    def epsilon_bounds(self, delta: Parameter) -> tuple[float, float]:
+        """Return floats (lower, upper) around the epsilon that belongs to delta."""
+        target = read_delta(delta)
+        goal = log_bounds(target) if target else LogBounds(-math.inf, -math.inf)
+
+        def certain(epsilon: float) -> bool:
+            return self.log_delta_bounds(exact_real(epsilon, name="epsilon")).upper <= goal.lower
+
+        def possible(epsilon: float) -> bool:
+            return self.log_delta_bounds(exact_real(epsilon, name="epsilon")).lower <= goal.upper
+
+        above = smallest_true(certain, high=LARGEST_SEARCHED)
+        below = smallest_true(possible, high=LARGEST_SEARCHED)
+        if below == math.inf:
+            return LARGEST_SEARCHED, above
+        return (below if below == 0.0 else math.nextafter(below, 0.0)), above
+
+    def tradeoff(self) -> TradeoffFunction:
+        """Return a trade-off function that never overstates the type II error.
+
+        It is the largest curve that these epsilons allow: the maximum of the supporting
+        lines 1 - delta(e) - e^e alpha and their mirror images, at 200 epsilons from 0 to
+        where delta is 0, or 1e-15 if it never is (Dong, Roth, Su 2022, Proposition 2.12).
+        """
+        from smoothdp.claims.curves.profile_curve import curve_of_profile
+
+        return curve_of_profile(self)
+
+
+@dataclass(frozen=True)
+class FunctionProfile(PrivacyProfile):
+    """A profile given as a function from an exact epsilon to bounds of ln delta."""
+
+    bounds: Callable[[Real], LogBounds]
+    about: Neighbours
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self.about
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        return self.bounds(epsilon)
+
+
+def read_epsilon(epsilon: Parameter) -> Real:
+    """Return an exact epsilon in [0, 1e300], or raise InvalidParameter."""
+    value = exact_real(epsilon, name="epsilon")
+    if sign(value) < 0:
+        raise InvalidParameter(
+            explain("epsilon >= 0", f"epsilon={epsilon}", "Give a non-negative epsilon")
+        )
+    if isinstance(value, Fraction) and value > _LARGEST:
+        raise _too_large("epsilon", epsilon)
+    return value
+
+
+def read_amount(amount: Parameter, *, name: str) -> Fraction:
+    """Return an exact rho or mu in [0, 1e300], or raise InvalidParameter."""
+    value = exact_fraction(amount, name=name)
+    if value < 0:
+        raise InvalidParameter(explain(f"{name} >= 0", f"{name}={amount}", f"Give {name} >= 0"))
+    if value > _LARGEST:
+        raise _too_large(name, amount)
+    return value
+
+
+def _too_large(name: str, value: object) -> InvalidParameter:
+    return InvalidParameter(explain(f"{name} <= 1e300", f"{name}={value}", f"Lower {name}"))
+
+
+def read_delta(delta: Parameter) -> Fraction:
+    """Return an exact delta in [0, 1], or raise InvalidParameter."""
+    value = exact_fraction(delta, name="delta")
+    if not 0 <= value <= 1:
+        raise InvalidParameter(explain("0 <= delta <= 1", f"delta={delta}", "Give a probability"))
+    return value

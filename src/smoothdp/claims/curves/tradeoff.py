@@ -1,0 +1,211 @@
+"""Trade-off functions: the least type II error at each type I error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smoothdp.claims.curves.atoms import Atoms, log_cumulative, log_of
+from smoothdp.claims.curves.profile import read_delta, read_epsilon
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.arrays import float_array
+from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.sources import Source
+
+FloatArray = NDArray[np.float64]
+# Interpolation: two differences, a quotient, a product and a sum of floats >= 0.
+_INTERPOLATION = 8 * UNIT_ROUNDOFF
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class TradeoffFunction:
+    """A piecewise-linear trade-off function, by knots (alpha, power), power = 1 - beta.
+
+    f(alpha) = beta is the least type II error of any test with type I error alpha. Inside,
+    the curve is a list of segments (run, rise), steepest first, kept as logarithms: both
+    ends of a curve are tiny, and 1 - 4.7e-31 would be 1. The knots are completed by (0, 0)
+    and (1, 1) and replaced by their concave hull, which only adds power: like every rounding
+    here, it never overstates the error of an attacker.
+
+    Source: Dong, Roth, Su 2022, Definition 2.1; paper 5, Definition 2.2.
+
+    Args:
+        alphas: type I errors in [0, 1], nondecreasing.
+        powers: powers in [0, 1], nondecreasing, one per alpha.
+
+    Raises:
+        InvalidData: arrays of different shapes, out of range, or not sorted.
+
+    >>> f = TradeoffFunction([0.25], [0.75])
+    >>> round(f(0.25), 12), round(f.delta(0), 12)
+    (0.25, 0.5)
+    """
+
+    source: ClassVar[Source] = Source("dong-roth-su", "Definition 2.1")
+    segments: Atoms
+
+    def __init__(self, alphas: ArrayLike, powers: ArrayLike) -> None:
+        a, b = _read_knots(alphas, powers)
+        log_rises, first_error = log_of(np.diff(b))
+        log_runs, second_error = log_of(np.diff(a))
+        atoms = Atoms(log_rises, log_runs, max(first_error, second_error))
+        object.__setattr__(self, "segments", atoms.sorted_by_loss())
+
+    @classmethod
+    def from_atoms(cls, atoms: Atoms) -> TradeoffFunction:
+        """Return the curve of testing q (the null) against p, by Neyman and Pearson.
+
+        If the masses are off by factors within e^(+-h), so are all alphas and powers.
+        """
+        curve = object.__new__(cls)
+        object.__setattr__(curve, "segments", atoms.sorted_by_loss())
+        return curve
+
+    @cached_property
+    def log_tails(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Logarithms of (alpha, power, 1 - alpha, beta) at the inner knots, on the safe side:
+        alpha and beta not above the truth, power and 1 - alpha not below it."""
+        log_rises, log_runs, error = self.segments
+        parts = []
+        for logs, direction in ((log_runs, -1), (log_rises, 1)):
+            total, rounding = log_cumulative(logs)
+            parts.append((total + direction * (error + rounding))[:-1])
+        for logs, direction in ((log_runs, 1), (log_rises, -1)):
+            total, rounding = log_cumulative(logs[::-1])
+            parts.append((total + direction * (error + rounding))[-2::-1])
+        return parts[0], parts[1], parts[2], parts[3]
+
+    @cached_property
+    def alphas(self) -> FloatArray:
+        """Type I errors of the knots, from 0 to 1, never above the true ones."""
+        return _knots(self.log_tails[0], self.log_tails[2], upward=False)
+
+    @cached_property
+    def powers(self) -> FloatArray:
+        """Powers of the knots, from 0 to 1, never below the true ones."""
+        return _knots(self.log_tails[1], self.log_tails[3], upward=True)
+
+    @cached_property
+    def betas(self) -> FloatArray:
+        """Type II errors of the knots, from 1 to 0, never above the true ones."""
+        return _knots(self.log_tails[3][::-1], self.log_tails[1][::-1], upward=False)[::-1]
+
+    @cached_property
+    def misses(self) -> FloatArray:
+        """1 - alpha at the knots, from 1 to 0, never below the true ones."""
+        return _knots(self.log_tails[2][::-1], self.log_tails[0][::-1], upward=True)[::-1]
+
+    def power(self, alpha: float) -> float:
+        """Return the largest power at type I error alpha, not below the curve."""
+        left, right, shares = self._place(alpha)
+        value = float(self.powers[left]) * shares[0] + float(self.powers[right]) * shares[1]
+        return min(1.0, value * (1 + _INTERPOLATION))
+
+    def __call__(self, alpha: float) -> float:
+        """Return the type II error beta at type I error alpha, not above the curve.
+
+        Every knot lies below and to the left of a point of the curve, which decreases: so
+        do the segments between knots.
+        """
+        left, right, shares = self._place(alpha)
+        value = float(self.betas[left]) * shares[0] + float(self.betas[right]) * shares[1]
+        return value * (1 - _INTERPOLATION)
+
+    def log_excess(self, epsilon: Real) -> LogBounds:
+        """Bound ln of the largest power - e^epsilon alpha: the sum over steep segments."""
+        return self.segments.log_excess(epsilon)
+
+    def delta(self, epsilon: Parameter) -> float:
+        """Return the largest power - e^epsilon alpha, rounded up, for epsilon >= 0.
+
+        This is one direction: type I errors are those of the law called q in `Pair`.
+        """
+        return min(1.0, self.log_excess(read_epsilon(epsilon)).linear()[1])
+
+    def compose(self, other: TradeoffFunction) -> TradeoffFunction:
+        """Return the tensor product: both outputs are seen (Definition 2.6 of paper 5).
+
+        Exact for piecewise-linear curves: all products of segments, steepest first.
+
+        Raises:
+            OutOfReach: more than 5e6 segments.
+        """
+        return TradeoffFunction.from_atoms(self.segments.times(other.segments))
+
+    def gaussian_mu(self, delta: Parameter = 0) -> float:
+        """Return the smallest mu, rounded up, of a Gaussian curve below this one.
+
+        With delta > 0: the smallest mu with delta_f(e) <= max(delta_mu(e), delta) for all
+        epsilons e >= 0. inf where no finite mu exists.
+        """
+        from smoothdp.claims.curves.gaussian_fit import exact_mu, mu_with_slack
+
+        slack = read_delta(delta)
+        return exact_mu(self) if slack == 0 else mu_with_slack(self, slack)
+
+    def _place(self, alpha: float) -> tuple[int, int, tuple[float, float]]:
+        """Return the knots around alpha and their shares, by the smaller of alpha, 1 - alpha."""
+        if not 0 <= exact_fraction(alpha, name="alpha") <= 1:
+            raise InvalidParameter(
+                explain("0 <= alpha <= 1", f"alpha={alpha}", "Give a probability")
+            )
+        small = float(alpha) <= 0.5
+        places = self.alphas if small else -self.misses
+        here = float(alpha) if small else float(alpha) - 1.0
+        left = int(np.searchsorted(places, here, side="right")) - 1
+        if left == places.size - 1 or places[left] == here:
+            return left, left, (1.0, 0.0)
+        width = float(places[left + 1] - places[left])
+        before, after = here - float(places[left]), float(places[left + 1]) - here
+        return left, left + 1, (after / width, before / width)
+
+
+def _knots(log_mass: FloatArray, log_rest: FloatArray, *, upward: bool) -> FloatArray:
+    """Return masses from 0 to 1 as floats, by the smaller of mass and 1 - mass."""
+    near, far = (exp_upper, exp_lower) if upward else (exp_lower, exp_upper)
+    best = min if upward else max
+    pairs = zip(log_mass.tolist(), log_rest.tolist(), strict=True)
+    # 1 - x is rounded, so a unit outwards.
+    inner = [
+        best(near(mass), math.nextafter(1.0 - far(rest), 2.0 if upward else 0.0))
+        for mass, rest in pairs
+    ]
+    values = np.clip([0.0, *inner, 1.0], 0.0, 1.0)
+    # A running maximum mends what rounding has put out of order, by moving knots up.
+    return np.maximum.accumulate(values) if upward else np.minimum.accumulate(values[::-1])[::-1]
+
+
+def _read_knots(alphas: ArrayLike, powers: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return validated knots, completed, as their concave hull."""
+    a, b = float_array(alphas, name="alphas"), float_array(powers, name="powers")
+    if a.ndim != 1 or a.shape != b.shape or a.size == 0:
+        raise InvalidData(
+            explain(
+                "alphas and powers as one-dimensional arrays of one length",
+                f"shapes {a.shape} and {b.shape}",
+                "Give one power per alpha",
+            )
+        )
+    for name, values in (("alphas", a), ("powers", b)):
+        inside = (values >= 0) & (values <= 1)
+        if not inside.all() or (np.diff(values) < 0).any():
+            raise InvalidData(
+                explain(f"{name} in [0, 1], nondecreasing", "other values", "Sort the knots")
+            )
+    points = zip([0.0, *a.tolist(), 1.0], [0.0, *b.tolist(), 1.0], strict=True)
+    hull: list[tuple[float, float]] = []
+    for x, y in points:
+        while len(hull) >= 2:
+            (x1, y1), (x2, y2) = hull[-2], hull[-1]
+            if (y2 - y1) * (x - x1) > (y - y1) * (x2 - x1):
+                break
+            hull.pop()
+        if not hull or (x, y) != hull[-1]:
+            hull.append((x, y))
+    return np.array([x for x, _ in hull]), np.array([y for _, y in hull])

@@ -1,0 +1,213 @@
+"""From one claim to another: one function per implication, its theorem named.
+
+Every result is implied by the argument; rounding goes to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Literal
+
+from smoothdp.claims.curves.profile import read_delta
+from smoothdp.claims.guarantees.concentrated import ZCDP, rho_of_pure
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.neighbours import Neighbours, require_same
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.exact.balls import ball, precision, round_up
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
+
+# Beyond this much, a delta bound says nothing, and floats may overflow.
+_VACUOUS = 2
+
+
+def pure_to_zcdp(guarantee: PureDP) -> ZCDP:
+    """Return epsilon^2/2-zCDP (paper 2, Lemma 9 and Proposition 10).
+
+    >>> pure_to_zcdp(PureDP("0.5")).rho
+    0.125
+    """
+    return ZCDP(rho_of_pure(guarantee.exact_epsilon), neighbours=guarantee.neighbours)
+
+
+def zcdp_to_approx(
+    guarantee: ZCDP, *, delta: Parameter, method: Literal["exact", "paper"] = "exact"
+) -> ApproxDP:
+    """Return (epsilon, delta)-DP from rho-zCDP at a given delta in (0, 1].
+
+    "paper" is Lemma 9 of paper 2: epsilon = rho + 2 sqrt(rho ln(1/delta)). "exact" uses the
+    profile of `ZCDP`, which is never worse.
+
+    >>> loose = zcdp_to_approx(ZCDP("0.5"), delta="1e-6", method="paper").epsilon
+    >>> zcdp_to_approx(ZCDP("0.5"), delta="1e-6").epsilon < loose
+    True
+    """
+    target = read_delta(delta)
+    if method == "exact":
+        return _at_delta(guarantee, target)
+    if method != "paper":
+        raise InvalidParameter(
+            explain('method "exact" or "paper"', f"method={method!r}", "Use one of the two")
+        )
+    if target == 0:
+        raise _no_epsilon(target)
+    with precision(128):
+        rho = ball(guarantee.exact_rho)
+        log_inverse = -ball(LogRatio(target)) if target != 1 else ball(0)
+        epsilon = round_up(rho + 2 * (rho * log_inverse).sqrt())
+    return ApproxDP(Fraction(epsilon), delta=target, neighbours=guarantee.neighbours)
+
+
+def zcdp_triangle(
+    first: ZCDP, second: ZCDP, *, method: Literal["exact", "paper"] = "exact"
+) -> ZCDP:
+    """Return the claim for P against Q from a claim P against R and a claim R against Q.
+
+    Paper 2, Lemma 11: "exact" is (sqrt a + sqrt b)^2, "paper" the looser 2 (a + b).
+
+    Raises:
+        IncompatibleClaims: claims about different neighbours.
+
+    >>> zcdp_triangle(ZCDP(1), ZCDP(4)), zcdp_triangle(ZCDP(1), ZCDP(4), method="paper")
+    (ZCDP(rho=9, neighbours='replace_one'), ZCDP(rho=10, neighbours='replace_one'))
+    """
+    require_same(first.neighbours, second.neighbours)
+    a, b = first.exact_rho, second.exact_rho
+    if method == "paper":
+        return ZCDP(2 * (a + b), neighbours=first.neighbours)
+    return ZCDP(a + b + _root_up(4 * a * b), neighbours=first.neighbours)
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """Return the square root of a rational: exact for a square, else up by 2^-64 of it."""
+    product = value.numerator * value.denominator
+    shift = max(0, 128 - product.bit_length() // 2)
+    root = math.isqrt(product << 2 * shift)
+    if root * root != product << 2 * shift:
+        root += 1
+    return Fraction(root, value.denominator << shift)
+
+
+def _at_delta(guarantee: Guarantee, delta: Fraction) -> ApproxDP:
+    """Return the claim at the smallest epsilon that the profile certifies."""
+    epsilon = guarantee.profile().epsilon(delta)
+    if math.isinf(epsilon):
+        raise _no_epsilon(delta)
+    # As a parameter, a float is its shortest decimal: the epsilon that was certified.
+    return ApproxDP(epsilon, delta=delta, neighbours=guarantee.neighbours)
+
+
+def _no_epsilon(delta: Fraction) -> InvalidParameter:
+    return InvalidParameter(
+        explain("a delta that some finite epsilon reaches", f"delta={delta}", "Raise delta")
+    )
+
+
+def gaussian_to_approx(guarantee: GaussianDP, *, delta: Parameter) -> ApproxDP:
+    """Return (epsilon, delta)-DP from mu-Gaussian DP (paper 5, Corollary 2.5).
+
+    >>> round(gaussian_to_approx(GaussianDP(1), delta="1e-6").epsilon, 4)
+    4.8866
+    """
+    return _at_delta(guarantee, read_delta(delta))
+
+
+def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
+    """Return mu^2/2-zCDP: the Renyi divergence of N(0, 1) and N(mu, 1) is a mu^2 / 2.
+
+    >>> gaussian_to_zcdp(GaussianDP(2)).rho
+    2.0
+    """
+    return ZCDP(guarantee.exact_mu**2 / 2, neighbours=guarantee.neighbours)
+
+
+def pure_to_approx(guarantee: PureDP) -> ApproxDP:
+    """Return (epsilon, 0)-DP, which is the same claim."""
+    return ApproxDP(guarantee.exact_epsilon, delta=0, neighbours=guarantee.neighbours)
+
+
+def post_processing(guarantee: Guarantee) -> Guarantee:
+    """Return the claim for any function of the output: the same (paper 1, Proposition 4)."""
+    return guarantee
+
+
+def group_privacy(guarantee: Guarantee, *, n_records: int) -> Guarantee:
+    """Return the claim about any n_records = k records changed together.
+
+    Pure: k epsilon. Approximate: (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)).
+    zCDP: k^2 rho (paper 2, Lemma 11, k times). Gaussian: k mu.
+
+    Raises:
+        IncompatibleClaims: for smoothed DP, whose neighbour of a typical database need not
+            be typical, and for truncated CDP, whose orders shrink along the way.
+
+    >>> group_privacy(GaussianDP(1), n_records=3)
+    GaussianDP(mu=3, neighbours='replace_one')
+    """
+    k = exact_int(n_records, name="n_records", minimum=1)
+    about = guarantee.neighbours
+    if k == 1:
+        return guarantee
+    if isinstance(guarantee, PureDP):
+        return PureDP(_times(guarantee.exact_epsilon, k), neighbours=about)
+    if isinstance(guarantee, ZCDP):
+        return ZCDP(k * k * guarantee.exact_rho, neighbours=about)
+    if isinstance(guarantee, GaussianDP):
+        return GaussianDP(k * guarantee.exact_mu, neighbours=about)
+    if isinstance(guarantee, ApproxDP):
+        return ApproxDP(
+            _times(guarantee.exact_epsilon, k), delta=_group_delta(guarantee, k), neighbours=about
+        )
+    reason = (
+        "Smoothed DP is about databases that the model makes likely, and their neighbours need "
+        "not be: make the claim about whole persons from the start"
+        if isinstance(guarantee, SmoothedDP)
+        else "Orders shrink at each step: convert it to an approximate claim first"
+    )
+    raise IncompatibleClaims(
+        explain(
+            "a pure, approximate, zero-concentrated or Gaussian claim for group privacy",
+            type(guarantee).__name__,
+            reason,
+        )
+    )
+
+
+def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
+    """Return the claim about replacing one record from one about adding or removing it.
+
+    Replacing is removing and adding, so this is group privacy for two (factor two).
+
+    >>> add_remove_to_replace_one(PureDP(1, neighbours="add_remove"))
+    PureDP(epsilon=2, neighbours='replace_one')
+    """
+    if guarantee.neighbours is not Neighbours.ADD_REMOVE:
+        raise IncompatibleClaims(
+            explain(
+                "a claim about add_remove neighbours", guarantee.neighbours.value, "Use it as it is"
+            )
+        )
+    double = group_privacy(guarantee, n_records=2)
+    arguments = dict(double.parameters())
+    first = next(iter(arguments))
+    return type(double)(arguments.pop(first), **arguments)  # type: ignore[call-arg]
+
+
+def _times(epsilon: Real, k: int) -> Real:
+    return LogRatio(epsilon.ratio**k) if isinstance(epsilon, LogRatio) else k * epsilon
+
+
+def _group_delta(guarantee: ApproxDP, k: int) -> Fraction:
+    """Return delta (1 + e^epsilon + ... + e^((k-1) epsilon)), rounded up, at most 1."""
+    epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
+    if delta == 0 or epsilon == 0:
+        return min(Fraction(1), k * delta)
+    with precision(128):
+        one = ball(epsilon)
+        factor = (k * one).expm1() / one.expm1()
+        if not factor < _VACUOUS / ball(delta):
+            return Fraction(1)
+        return min(Fraction(1), delta * Fraction(round_up(factor)))

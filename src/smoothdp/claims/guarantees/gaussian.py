@@ -1,0 +1,63 @@
+"""Gaussian differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.claims.curves.profile import read_amount
+from smoothdp.claims.guarantees.guarantee import Guarantee, float_up
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.exact.curves import log_gaussian_excess
+from smoothdp.exact.logspace import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.sources import Source
+from smoothdp.text import number_up
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class GaussianDP(Guarantee):
+    """mu-Gaussian DP: as hard to attack as telling N(0, 1) from N(mu, 1).
+
+    Its profile is Phi(mu/2 - e/mu) - e^e Phi(-mu/2 - e/mu) (Balle, Wang 2018; Corollary
+    2.5 of paper 5), computed in balls at any depth.
+
+    Args:
+        mu: >= 0.
+        neighbours: "replace_one" (default) or "add_remove".
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+
+    >>> round(GaussianDP(1).profile().delta(1), 6)
+    0.126937
+    """
+
+    source: ClassVar[Source] = Source("dong-roth-su", "Definition 2.6")
+    exact_mu: Fraction
+
+    def __init__(
+        self, mu: Parameter, *, neighbours: Neighbours | str = Neighbours.REPLACE_ONE
+    ) -> None:
+        object.__setattr__(self, "exact_mu", read_amount(mu, name="mu"))
+        object.__setattr__(self, "neighbours", read_neighbours(neighbours))
+
+    @property
+    def mu(self) -> float:
+        """Mu as a float, not below the exact one."""
+        return float_up(self.exact_mu)
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        if self.exact_mu == 0:
+            return LOG_ZERO
+        return log_gaussian_excess(self.exact_mu, epsilon)
+
+    def parameters(self) -> dict[str, Real]:
+        return {"mu": self.exact_mu}
+
+    def words(self) -> str:
+        return (
+            "is at least as hard to notice as a shift of a standard normal variable by "
+            f"{number_up(self.mu)} (mu-Gaussian DP)."
+        )

@@ -1,0 +1,1 @@
+"""What is assumed about data: the set of distributions of smoothed DP."""

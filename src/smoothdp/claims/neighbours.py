@@ -1,0 +1,46 @@
+"""Which databases count as neighbours. It is part of every claim."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+
+
+class Neighbours(Enum):
+    """How two neighbouring databases differ."""
+
+    REPLACE_ONE = "replace_one"
+    ADD_REMOVE = "add_remove"
+
+    def sentence(self, unit: str) -> str:
+        """Return the change that a claim protects against, in words."""
+        if self is Neighbours.REPLACE_ONE:
+            return f"replacing {unit} by any other (the number of records is public)"
+        return f"adding or removing {unit}"
+
+
+def read_neighbours(value: Neighbours | str) -> Neighbours:
+    """Return the neighbour relation that a caller named, or raise InvalidParameter."""
+    try:
+        return Neighbours(value)
+    except ValueError:
+        raise InvalidParameter(
+            explain(
+                'neighbours "replace_one" or "add_remove"',
+                f"neighbours={value!r}",
+                "Use one of the two",
+            )
+        ) from None
+
+
+def require_same(first: Neighbours, second: Neighbours) -> None:
+    """Raise IncompatibleClaims unless both claims are about the same neighbours."""
+    if first is not second:
+        raise IncompatibleClaims(
+            explain(
+                "claims about the same neighbours",
+                f"{first.value} and {second.value}",
+                "Convert one with smoothdp.claims.guarantees.conversions.add_remove_to_replace_one",
+            )
+        )

@@ -1,0 +1,18 @@
+"""How a sampler reads what is sealed. Importing this is what a contract allows to few."""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+from smoothdp.claims.sealed import Sealed
+
+Content = TypeVar("Content")
+
+
+def opened(sealed: Sealed[Content]) -> Content:
+    """Return the private content: only for drawing from it with noise.
+
+    >>> opened(Sealed(3))
+    3
+    """
+    return cast("Content", object.__getattribute__(sealed, "_Sealed__content"))

@@ -1,0 +1,72 @@
+"""What leaves a mechanism: the value and the promise, nothing else about the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.errors import InvalidParameter, explain
+
+if TYPE_CHECKING:
+    from smoothdp.sources import Source
+
+Value = TypeVar("Value")
+
+
+def library_version() -> str:
+    """Return the installed version of smoothdp."""
+    try:
+        return version("smoothdp")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Generic[Value]):
+    """A released value with its guarantee.
+
+    It never holds the data, a sensitivity at the data, delta at the data, or a seed.
+
+    Attributes:
+        value: what was released.
+        guarantee: the promise, known before the data were read.
+        mechanism: the mechanism and its public parameters, in words.
+        is_private: False when seeded randomness was used: such a value must not be
+            published, because whoever knows the seed can undo the noise.
+        library_version: the version of smoothdp that made it.
+        sources: where the mechanism and its guarantee are described.
+
+    Raises:
+        InvalidParameter: a guarantee that is none.
+
+    >>> import smoothdp as sd
+    >>> ages = [20 + i % 50 for i in range(1000)]
+    >>> found = sd.release(ages, sd.queries.Median((0, 120)), guarantee=sd.PureDP(1))
+    >>> 0 <= found.value <= 120, found.guarantee, found.is_private
+    (True, PureDP(epsilon=1, neighbours='replace_one'), True)
+    """
+
+    value: Value
+    guarantee: Guarantee
+    mechanism: str
+    is_private: bool
+    library_version: str
+    sources: tuple[Source, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, Guarantee):
+            raise InvalidParameter(
+                explain(
+                    "a guarantee such as PureDP(1)",
+                    f"guarantee={self.guarantee!r}",
+                    "State what the mechanism keeps",
+                )
+            )
+
+    def sentence(self) -> str:
+        """Return the promise in plain English."""
+        if not self.is_private:
+            return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
+        return self.guarantee.sentence()

@@ -1,0 +1,12 @@
+"""Composition: one certified accountant for everything released.
+
+A file is one notion: the laws of privacy losses (`laws`, `atoms_law`, `laplace_law`,
+`subsampled_law`), how items become laws (`items`, `symmetrise`, `grid_pair`), and how laws are
+composed (`product`, `contour`, `inversion`, `grouping`, `solver`).
+"""
+
+from smoothdp.composition.compose import compose
+from smoothdp.composition.composed_profile import ComposedProfile
+from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaw, LossLaws
+
+__all__ = ["ComposedProfile", "HasLossLaws", "LossBracket", "LossLaw", "LossLaws", "compose"]

@@ -1,0 +1,283 @@
+"""Collecting the laws of all items, for each orientation and each depth of the grid pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.composition.items import Item, is_concentrated
+from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
+from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
+from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.contour import Progress
+from smoothdp.composition.routes.solver import Solver
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.curves import at_most
+from smoothdp.exact.logspace import LogBounds, log_sum_lower, log_sum_upper
+from smoothdp.exact.parameters import Real
+
+Orientation = Literal["common", "any"] | None
+"""None: "common" where one of two neighbours has a record more, and "any" else."""
+# ln of the delta down to which a grid pair is good.
+_DEPTHS = (-60.0, -200.0, -800.0, -3200.0)
+_GRID_TOLERANCE = 1e-3
+
+
+def is_aligned(orientation: Orientation, neighbours: Neighbours) -> bool:
+    """Return whether items of these neighbours are composed in a common orientation."""
+    if orientation is None:
+        return neighbours is Neighbours.ADD_REMOVE
+    return orientation == "common"
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Solvers above and below, for one orientation."""
+
+    upper: Solver
+    lower: Solver | None
+
+
+@dataclass(eq=False)
+class Accountant:
+    """Bounds of ln delta of everything together."""
+
+    items: Sequence[tuple[Item, int]]
+    orientation: Orientation
+    tolerance: float
+    progress: Progress | None = None
+    patient: bool = True
+    _sides: dict[int, list[Side]] = field(default_factory=dict)
+    _grids: dict[tuple[int, int], LossBracket] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.parts = _merge_concentrated(self.items)
+        self.has_grid = any(item.laws is None for item, _ in self.parts)
+        self.log_smoothed = _log_smoothed_delta(self.items)
+        self.total_rho = _total_rho(self.items)
+        self.total_epsilon = _total_epsilon(self.parts)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbour relation of all items."""
+        return self.items[0][0].neighbours
+
+    @property
+    def aligned(self) -> bool:
+        """Whether one and the same of two neighbours comes first in all items that say so."""
+        return is_aligned(self.orientation, self.neighbours)
+
+    @property
+    def two_ways(self) -> bool:
+        """Whether delta is the larger one of two products, one for each common orientation."""
+        return self.aligned and any(item.directions for item, _ in self.parts)
+
+    @property
+    def single(self) -> PrivacyProfile | None:
+        """The one profile that says it all, if nothing has to be composed."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            item = self.parts[0][0]
+            return None if isinstance(item.given, SmoothedDP) else item.profile
+        return None
+
+    @property
+    def route(self) -> str:
+        """The name of the method, in a few words."""
+        if self.single is not None:
+            return "rho adds" if is_concentrated(self.parts[0][0]) else "one item"
+        routes = {side.upper.route for side in self.sides(0)}
+        name = " and ".join(sorted(routes))
+        return f"{name} over a grid pair" if self.has_grid else name
+
+    def log_bounds(self, epsilon: Real) -> LogBounds:
+        """Bound ln delta at an exact epsilon >= 0."""
+        if self.single is not None:
+            return self.single.log_delta_bounds(epsilon)
+        if self.total_epsilon is not None and at_most(self.total_epsilon, epsilon):
+            # Beyond the sum of all epsilons only the infinite losses are left.
+            return self._with_smoothed(self.sides(0)[0].upper.product.log_infinite)
+        found = LogBounds(-math.inf, 0.0)
+        for level in range(len(_DEPTHS) if self.has_grid else 1):
+            found = self._at_level(epsilon, level)
+            if found.upper > _DEPTHS[level] + math.log(self._n_grids) + 20.0:
+                break
+        if self.total_rho is not None:
+            whole = ZCDP(self.total_rho, neighbours=self.neighbours)
+            found = LogBounds(found.lower, min(found.upper, whole.log_delta_bounds(epsilon).upper))
+        return self._with_smoothed(found)
+
+    @property
+    def never_zero(self) -> bool:
+        """Whether delta is positive at every epsilon: some loss is unbounded, or infinite."""
+        lower = [side.lower.product for side in self.sides(0) if side.lower is not None]
+        return any(
+            product.log_infinite.lower > -math.inf
+            or bool(product.gaussian)
+            or any(law.largest == math.inf for law, _ in product.parts)
+            for product in lower
+        )
+
+    @property
+    def _n_grids(self) -> int:
+        return max(1, sum(count for item, count in self.parts if item.laws is None))
+
+    def _at_level(self, epsilon: Real, level: int) -> LogBounds:
+        lower = upper = -math.inf
+        for side in self.sides(level):
+            above = side.upper.log_bounds(epsilon)
+            upper = max(upper, above.upper)
+            if side.lower is not None and at_most(epsilon, Fraction(FAR_QUERY)):
+                below = above if side.lower is side.upper else side.lower.log_bounds(epsilon)
+                lower = max(lower, below.lower)
+        return LogBounds(lower, upper)
+
+    def _with_smoothed(self, found: LogBounds) -> LogBounds:
+        """Add s (1 - delta), s the sum of the deltas of the smoothed claims, at most 1."""
+        share = self.log_smoothed
+        if share is None:
+            return found
+        log_s, log_rest = share
+        left = found.shifted(log_rest)
+        return LogBounds(
+            log_sum_lower(log_s.lower, left.lower),
+            min(0.0, log_sum_upper(log_s.upper, left.upper)),
+        )
+
+    # ---- the laws -------------------------------------------------------------------
+
+    def sides(self, level: int) -> list[Side]:
+        """Return the solvers at a depth level: one, or one for each common orientation."""
+        if level not in self._sides:
+            brackets = [
+                self._whole(item, place, level) for place, (item, _) in enumerate(self.parts)
+            ]
+            choices = [brackets]
+            if self.two_ways:
+                choices = [
+                    [
+                        item.directions[way] if item.directions else whole
+                        for (item, _), whole in zip(self.parts, brackets, strict=True)
+                    ]
+                    for way in (0, 1)
+                ]
+            self._sides[level] = [self._side(choice) for choice in choices]
+        return self._sides[level]
+
+    def _whole(self, item: Item, place: int, level: int) -> LossBracket:
+        if item.laws is not None:
+            return item.laws.symmetrised
+        key = place, level
+        if key not in self._grids:
+            tolerance = max(self.tolerance, _GRID_TOLERANCE)
+            n_points = -_DEPTHS[level] * math.sqrt(self._n_grids / (8 * tolerance))
+            found = grid_pair(
+                item.profile,
+                log_depth=_DEPTHS[level],
+                n_points=int(min(max(n_points, 400.0), 4000.0)),
+                progress=self.progress,
+            )
+            if isinstance(item.given, ZCDP | TruncatedCDP):
+                # The Gaussian mechanism with the same rho meets the claim.
+                found = LossBracket(found.upper, GaussianLaw(2 * item.given.exact_rho))
+            self._grids[key] = found
+        return self._grids[key]
+
+    def _side(self, brackets: list[LossBracket]) -> Side:
+        counts = [count for _, count in self.parts]
+        pairs = list(zip(brackets, counts, strict=True))
+        upper = Solver(
+            Product.of([(bracket.upper, count) for bracket, count in pairs]),
+            self.tolerance,
+            self.progress,
+            self.patient,
+        )
+        below: list[tuple[LossLaw | GaussianLaw, int]] = []
+        for bracket, count in pairs:
+            if bracket.lower is None:
+                # Nothing is known from below: leaving a mechanism out is a lower bound.
+                continue
+            below.append((bracket.lower, count))
+        if all(bracket.lower is bracket.upper for bracket, _ in pairs):
+            return Side(upper, upper)
+        if not below:
+            return Side(upper, None)
+        return Side(upper, Solver(Product.of(below), self.tolerance, self.progress, self.patient))
+
+
+def _merge_concentrated(items: Sequence[tuple[Item, int]]) -> list[tuple[Item, int]]:
+    """Merge equal objects, and all claims in Renyi divergences into one, whose rho is the sum."""
+    merged: dict[tuple[int, bool], tuple[Item, int]] = {}
+    rho, order, about = Fraction(0), None, None
+    for item, count in items:
+        given = item.given
+        if isinstance(given, ZCDP | TruncatedCDP):
+            rho += count * given.exact_rho
+            about = given.neighbours
+            if isinstance(given, TruncatedCDP):
+                order = given.exact_omega if order is None else min(order, given.exact_omega)
+        else:
+            first, before = merged.get(item.key, (item, 0))
+            merged[item.key] = first, before + count
+    result = list(merged.values())
+    if about is not None:
+        claim = (
+            ZCDP(rho, neighbours=about)
+            if order is None
+            else TruncatedCDP(rho, omega=order, neighbours=about)
+        )
+        result.append((Item(claim, claim.profile()), 1))
+    return result
+
+
+def _total_rho(items: Sequence[tuple[Item, int]]) -> Fraction | None:
+    """Return the sum of rho, if some claim is in zCDP and all have one."""
+    if not any(isinstance(item.given, ZCDP) for item, _ in items):
+        return None
+    total = Fraction(0)
+    for item, count in items:
+        if item.rho is None:
+            return None
+        total += count * item.rho
+    return total
+
+
+def _total_epsilon(parts: Sequence[tuple[Item, int]]) -> Fraction | None:
+    """Return the sum of the epsilons, if all items are pure or approximate with rational ones."""
+    total = Fraction(0)
+    for item, count in parts:
+        epsilon = getattr(item.given, "exact_epsilon", None)
+        if not isinstance(item.given, Guarantee) or not isinstance(epsilon, Fraction):
+            return None
+        total += count * epsilon
+    return total
+
+
+def _log_smoothed_delta(
+    items: Sequence[tuple[Item, int]],
+) -> tuple[LogBounds, LogBounds] | None:
+    """Return ln of s and of 1 - s, s = min(1, sum of the deltas of smoothed claims).
+
+    At a fixed database each claim has some delta_j(x); together they lose
+    1 - prod (1 - delta_j(x)) <= sum delta_j(x), whose expectation is at most s.
+    """
+    deltas = [
+        count * item.given.exact_delta
+        for item, count in items
+        if isinstance(item.given, SmoothedDP)
+    ]
+    if not deltas:
+        return None
+    share = min(Fraction(1), sum(deltas, Fraction(0)))
+    nothing = LogBounds(-math.inf, -math.inf)
+    return (
+        log_bounds(share) if share else nothing,
+        log_bounds(1 - share) if share < 1 else nothing,
+    )

@@ -1,0 +1,1 @@
+"""Laws of privacy losses: what items become before they are composed."""

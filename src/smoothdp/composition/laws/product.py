@@ -1,0 +1,229 @@
+"""Many independent losses: moments of their sum, and the tilt that suits an epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from smoothdp.composition.laws.infinite import log_any_infinite
+from smoothdp.composition.laws.law import (
+    GaussianLaw,
+    LossLaw,
+    Moments,
+    Slack,
+    chernoff_constant,
+)
+from smoothdp.exact.balls import real_bounds
+from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, log_sum_upper
+
+_LARGEST_TILT = 1e9
+_LEAST_TILT = 1e-9
+_MOST_CACHED = 1024
+# Laws are normalised to within this, and more.
+_NORMALISED = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Laws with their counts; all Gaussians are one normal law, of exact variance."""
+
+    parts: tuple[tuple[LossLaw, int], ...]
+    gaussian: Fraction
+    _moments: dict[float, Moments] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, laws: Iterable[tuple[LossLaw | GaussianLaw, int]]) -> Product:
+        """Merge equal laws and sum the Gaussians."""
+        merged: dict[int, tuple[LossLaw, int]] = {}
+        variance = Fraction(0)
+        for law, count in laws:
+            if isinstance(law, GaussianLaw):
+                variance += law.variance * count
+            else:
+                before = merged.get(id(law), (law, 0))[1]
+                merged[id(law)] = (law, before + count)
+        return cls(tuple(merged.values()), variance)
+
+    @cached_property
+    def variance_bounds(self) -> tuple[float, float]:
+        """Floats around the variance of the normal part."""
+        low, high = real_bounds(self.gaussian)
+        return low, high
+
+    @cached_property
+    def largest(self) -> float:
+        """A float not below any finite total loss."""
+        if any(law.largest == -math.inf for law, _ in self.parts):
+            # A law without finite losses: no finite total either.
+            return -math.inf
+        if self.gaussian:
+            return math.inf
+        total = math.fsum(count * law.largest for law, count in self.parts)
+        size = math.fsum(abs(count * law.largest) for law, count in self.parts)
+        return total + 4 * UNIT_ROUNDOFF * size if math.isfinite(size) else math.inf
+
+    @cached_property
+    def log_infinite(self) -> LogBounds:
+        """Bounds of ln P(some loss is inf)."""
+        return log_any_infinite([(law.log_infinite, count) for law, count in self.parts])
+
+    def capped(self, loss: float) -> tuple[Product, float] | None:
+        """Return the product with the losses of its laws beyond a point made infinite, and a
+        float not below ln of what that adds to E_Q[...]: delta(e) is above the true one by at
+        most e^e times it. None if there are no such losses.
+
+        An atom of masses p and q counts (p - E q), and p once it is infinite: its E q, times
+        what the other laws have of mass under Q, 1 but for rounding.
+        """
+        log_lost, n_laws = -math.inf, 0
+        found: list[tuple[LossLaw | GaussianLaw, int]] = [(GaussianLaw(self.gaussian), 1)]
+        for law, count in self.parts:
+            capped = law.capped(loss)
+            found.append((law if capped is None else capped.law, count))
+            n_laws += count
+            if capped is not None:
+                log_lost = log_sum_upper(log_lost, capped.log_lost + math.log(count) + 1e-12)
+        if log_lost == -math.inf:
+            return None
+        return Product.of(found), log_lost + _NORMALISED * n_laws
+
+    @cached_property
+    def slack(self) -> Slack:
+        """The sum of the distances of the laws from the true ones, rounded up."""
+        mass = math.fsum(count * law.slack.mass for law, count in self.parts)
+        loss = math.fsum(count * law.slack.loss for law, count in self.parts)
+        return Slack(mass * (1 + 1e-12), loss * (1 + 1e-12))
+
+    def moments(self, tilt: float) -> Moments:
+        """Return ln of the moment generating function of the sum at a tilt, and the rest."""
+        found = self._moments.get(tilt)
+        if found is None:
+            if len(self._moments) >= _MOST_CACHED:
+                self._moments.clear()
+            found = self._moments[tilt] = self._summed(tilt)
+        return found
+
+    def _summed(self, tilt: float) -> Moments:
+        variance = self.variance_bounds[1]
+        values = [0.5 * variance * tilt * (tilt + 1)]
+        error = 6 * UNIT_ROUNDOFF * values[0]
+        means, spreads = [variance * (tilt + 0.5)], [variance]
+        for law, count in self.parts:
+            part = law.moments(tilt)
+            values.append(count * part.log_mgf)
+            error += count * part.error + 2 * UNIT_ROUNDOFF * abs(values[-1])
+            means.append(count * part.mean)
+            spreads.append(count * part.variance)
+        total = math.fsum(values)
+        error = error * 1.0001 + 2 * UNIT_ROUNDOFF * abs(total)
+        return Moments(total, error, math.fsum(means), math.fsum(spreads))
+
+    def cost(self, tilt: float, *, last: float, budget: float) -> int:
+        """Return how many atoms a node of the contour costs."""
+        share = budget / max(1, sum(count for _, count in self.parts))
+        return 1 + sum(law.cost(tilt, last=last, budget=share) for law, _ in self.parts)
+
+    def log_decay(self, tilt: float, last: float) -> float:
+        """Return a bound of ln |prod psi_j(t)^k_j| over t >= last, the normal part left out."""
+        total = 0.0
+        for law, count in self.parts:
+            bound = law.decay(tilt, last)
+            if bound == 0:
+                return -math.inf
+            if bound < 1:
+                total += count * math.log(bound)
+        return total
+
+    @cached_property
+    def largest_tilt(self) -> float:
+        """The largest tilt that all laws take."""
+        return min((law.largest_tilt for law, _ in self.parts), default=_LARGEST_TILT)
+
+    def saddle(self, epsilon: float, *, start: float = 1.0) -> float:
+        """Return about the c > 0 that minimises K(c) - c epsilon - ln c(c + 1).
+
+        It is the largest c of 7 bits at which the slope K'(c) - epsilon - 1/c - 1/(c+1), which
+        increases, is not above 0: whatever the start. Newton steps in ln c come close.
+        """
+        low, high = 0.0, self.largest_tilt
+        tilt = short_tilt(min(start, 0.98 * high))
+        for _ in range(60):
+            slope = self._slope(tilt, epsilon)
+            if slope > 0:
+                high = tilt
+            else:
+                low = tilt
+            curve = self.moments(tilt).variance + tilt**-2 + (tilt + 1) ** -2
+            move = -slope / (curve * tilt)
+            following = tilt * math.exp(max(-4.0, min(4.0, move)))
+            if not low < following < high:
+                # The limit itself is never passed; a root beyond it ends just below.
+                following = math.sqrt(low * high) if low > 0 else high / 16
+            rounded = short_tilt(following)
+            if rounded == tilt or abs(move) < 0.01:
+                tilt = rounded
+                break
+            tilt = rounded
+        return self._last_below(tilt, epsilon)
+
+    def _last_below(self, tilt: float, epsilon: float) -> float:
+        """Return the largest c of 7 bits at which the slope is not above 0, from one close by."""
+
+        def above(place: int) -> bool:
+            here = tilt_at(place)
+            return here > self.largest_tilt or self._slope(here, epsilon) > 0
+
+        least = place_of(_LEAST_TILT)
+        low = place_of(tilt)
+        step = 1
+        if above(low):
+            high = low
+            while low > least and above(low):
+                low, high, step = max(least, low - step), low, 2 * step
+        else:
+            high = low + 1
+            while not above(high):
+                low, high, step = high, high + step, 2 * step
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if above(middle) else (middle, high)
+        return tilt_at(low)
+
+    def _slope(self, tilt: float, epsilon: float) -> float:
+        return self.moments(tilt).mean - epsilon - 1 / tilt - 1 / (tilt + 1)
+
+    def natural(self, tilt: float) -> float:
+        """Return the epsilon whose saddle the tilt is, about."""
+        return self.moments(tilt).mean - 1 / tilt - 1 / (tilt + 1)
+
+    def log_chernoff(self, epsilon: float, tilt: float) -> float:
+        """Return a float not below ln E[(1 - e^(epsilon - S))_+; S finite], by Markov."""
+        moments = self.moments(tilt)
+        size = abs(moments.log_mgf) + 2 * tilt * abs(epsilon) + tilt + 2
+        value = moments.log_mgf - tilt * epsilon + chernoff_constant(tilt)
+        return value + moments.error + 8 * UNIT_ROUNDOFF * size
+
+
+def short_tilt(tilt: float) -> float:
+    """Return a float close by with a mantissa of 7 bits: tilts repeat, and are exact."""
+    mantissa, exponent = math.frexp(min(max(tilt, _LEAST_TILT), _LARGEST_TILT))
+    return math.ldexp(round(mantissa * 128) / 128, exponent)
+
+
+def place_of(tilt: float) -> int:
+    """Return the place of a float of 7 bits among all of them, larger for larger ones."""
+    mantissa, exponent = math.frexp(tilt)
+    return 64 * exponent + round(mantissa * 128) - 64
+
+
+def tilt_at(place: int) -> float:
+    """Return the float of 7 bits at a place.
+
+    >>> tilt_at(place_of(0.75) + 1)
+    0.7578125
+    """
+    exponent, digits = divmod(place, 64)
+    return math.ldexp((64 + digits) / 128, exponent)

@@ -1,0 +1,1 @@
+"""Ways to compose laws of privacy losses, each with stated rounding."""

@@ -1,0 +1,220 @@
+"""Bounds of delta at one epsilon by the tilted inversion integral: planning and aliases."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.contour import Contour, Plan, Progress, truncation
+from smoothdp.exact.logspace import (
+    LIBM_ERROR,
+    LOG_ZERO,
+    LogBounds,
+    log_difference_lower,
+    log_sum_upper,
+)
+
+_MOST_NODES = 1 << 20
+# Nodes times atoms: about two seconds.
+_MOST_WORK = 4e9
+_QUICK_WORK = 2e7
+_SOON_WORK = 4e8
+_SHARPEST = 1e-16
+_SHARP = 1e-11
+_CONTOURS = 12
+# The first smoothing is for this relative gap; then finer as far as it is asked for.
+_FIRST_GAP = 1e-4
+
+
+class Aim(NamedTuple):
+    """What a contour is for: a tilt, the epsilon it is planned at, and how sharp it is to be."""
+
+    tilt: float
+    epsilon: float
+    gap: float
+    target: float
+
+
+@dataclass(eq=False)
+class Inversion:
+    """Bounds of ln delta of the finite losses of a product, as sharp as ``tolerance``.
+
+    ``patient``: refine until the tolerance is met or out of reach; else stop at what is quick.
+
+    What is kept between calls only saves time: the bounds at an epsilon are always the same.
+    """
+
+    product: Product
+    tolerance: float
+    progress: Progress | None = None
+    patient: bool = True
+    contours: OrderedDict[Aim, Contour | None] = field(default_factory=OrderedDict)
+    start: float = 1.0
+
+    def log_bounds(self, epsilon: float) -> LogBounds:
+        """Return bounds at an epsilon of any sign; a tighter tolerance may not be met."""
+        if epsilon >= self.product.largest:
+            return LOG_ZERO
+        tilt = self.product.saddle(epsilon, start=self.start)
+        self.start = tilt
+        best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
+        gap, target = 0.0, _SHARPEST
+        while True:
+            contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), gap, target))
+            if contour is None and gap > 0.0:
+                return best
+            if contour is None:
+                # Too many nodes for all digits: aim at ten, at the tolerance, then smooth.
+                if target == _SHARPEST:
+                    target = max(_SHARPEST, min(_SHARP, 0.01 * self.tolerance))
+                elif target < 0.01 * self.tolerance:
+                    target = 0.01 * self.tolerance
+                else:
+                    gap = self._first_gap(tilt)
+                continue
+            found = self._bounds(contour, epsilon)
+            best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
+            if gap == 0.0 or self._sharp(found) or not self.patient:
+                return best
+            # Beside an atom the width falls only with the square root of the gap.
+            gap *= _power_of_four(0.5 * self.tolerance / (found.upper - found.lower))
+
+    def log_size(self, epsilon: float) -> float:
+        """Return about ln of the size of the terms at the saddle: what rounding is relative to."""
+        if epsilon >= self.product.largest:
+            return -math.inf
+        self.start = self.product.saddle(epsilon, start=self.start)
+        return self.product.moments(self.start).log_mgf - self.start * epsilon
+
+    def _sharp(self, found: LogBounds) -> bool:
+        return found.upper - found.lower <= self.tolerance
+
+    def _centre(self, epsilon: float, tilt: float) -> float:
+        """Return the epsilon to plan for, one for all close by that share the tilt.
+
+        Where a rare large loss is what the tilt has brought up, its own may be far off.
+        """
+        natural, width = self.product.natural(tilt), 2.0 / tilt
+        return natural + width * round((epsilon - natural) / width)
+
+    def _contour(self, aim: Aim) -> Contour | None:
+        """Return the contour for an aim, None if it is too long."""
+        if aim not in self.contours:
+            plan = self.plan(aim.epsilon, aim.tilt, aim.gap, aim.target)
+            self.contours[aim] = (
+                None
+                if plan is None
+                else Contour(self.product, plan, budget=aim.target, progress=self.progress)
+            )
+            while len(self.contours) > _CONTOURS:
+                self.contours.popitem(last=False)
+        self.contours.move_to_end(aim)
+        return self.contours[aim]
+
+    def _first_gap(self, tilt: float) -> float:
+        """Return the tolerance, or a coarser gap to begin with if that takes long."""
+        if self.tolerance >= _FIRST_GAP:
+            return self.tolerance
+        last = 8.0 / _spread(tilt, self.tolerance)
+        size = self.product.cost(tilt, last=last, budget=0.01 * self.tolerance)
+        nodes = last * math.sqrt(self.product.moments(tilt).variance)
+        return self.tolerance if nodes * size < _SOON_WORK else _FIRST_GAP
+
+    def plan(self, epsilon: float, tilt: float, gap: float, target: float) -> Plan | None:
+        """Return a plan whose aliases and truncation are below the tolerance, if there is one
+        of reasonable size."""
+        moments = self.product.moments(tilt)
+        curve = moments.variance + tilt**-2 + (tilt + 1) ** -2
+        share = 1 / (tilt * (tilt + 1) * math.sqrt(2 * math.pi * curve))
+        log_delta = moments.log_mgf - tilt * epsilon + math.log(share)
+        room = -math.log(target)
+        period = (room - min(log_delta, 0.0)) / tilt
+        for _ in range(80):
+            if self.log_aliases(epsilon, tilt, period) <= log_delta - room + 0.7:
+                break
+            period *= 1.25
+        else:
+            return None
+        spread = _spread(tilt, gap) if gap else 0.0
+        last = self._last(tilt, spread, target * share, 3 / math.sqrt(curve), period)
+        if last is None:
+            return None
+        work = _QUICK_WORK if target == _SHARPEST and gap == 0.0 else _MOST_WORK
+        nodes = last * period / (2 * math.pi)
+        if nodes * self.product.cost(tilt, last=last, budget=target) > work:
+            return None
+        # The last node is at most one step short.
+        return Plan(tilt, period, last + 2 * math.pi / period, spread)
+
+    def _last(
+        self, tilt: float, spread: float, target: float, first: float, period: float
+    ) -> float | None:
+        """Return about the first node from which the terms are below the target, if it is soon."""
+        most = math.floor(math.log(max(1.0, 2 * math.pi * _MOST_NODES / (period * first)), 1.15))
+
+        def enough(steps: int) -> bool:
+            return truncation(self.product, tilt, first * 1.15**steps, spread) <= target
+
+        if enough(0):
+            return first
+        if not enough(most):
+            return None
+        low, high = 0, most
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return first * 1.15**high
+
+    def log_aliases(self, epsilon: float, tilt: float, period: float) -> float:
+        """Return a float not below ln of all aliases: sum of e^(cmB) delta(e + mB), m != 0.
+
+        Those of m < 0 are at most e^(-c|m|B). For m > 0, any c' > c gives
+        delta(x) <= kappa(c') e^(K(c') - c' x); beyond the largest loss they vanish.
+        """
+        left = _log_geometric(tilt * period)
+        if epsilon + period >= self.product.largest:
+            return left
+        right = math.inf
+        variance = self.product.moments(tilt).variance
+        # The first suits a normal law; where a rare large loss is what the tilt has brought up,
+        # the variance says little.
+        moves = [factor / math.sqrt(max(variance, 1e-300)) for factor in (8.0, 3.0)]
+        moves += [factor * (tilt + 1) for factor in (1.0, 0.25, 0.1, 0.04, 0.015)]
+        for move in moves:
+            other = tilt + min(move, 8 * tilt + 8)
+            other = min(other, max(self.product.largest_tilt, 1.001 * tilt))
+            value = self.product.log_chernoff(epsilon, other)
+            value += _log_geometric((other - tilt) * period) + 4 * LIBM_ERROR * abs(value)
+            right = min(right, value)
+            if right < left:
+                break
+        return log_sum_upper(left, right)
+
+    def _bounds(self, contour: Contour, epsilon: float) -> LogBounds:
+        found = contour.log_bounds(epsilon)
+        if found.lower == -math.inf:
+            return found
+        plan = contour.plan
+        # The step is a short float, so the period is a little longer than planned.
+        aliases = self.log_aliases(epsilon, plan.tilt, plan.period)
+        return LogBounds(log_difference_lower(found.lower, aliases), found.upper)
+
+
+def _spread(tilt: float, gap: float) -> float:
+    """Return the smoothing that costs about a relative gap: s^2 c (c + 1)."""
+    return math.sqrt(0.5 * gap / (tilt * (tilt + 1)))
+
+
+def _log_geometric(x: float) -> float:
+    """Return a float not below ln of e^-x + e^-2x + ..., x > 0."""
+    if x < 1e-9:
+        return math.inf
+    return -x - math.log(-math.expm1(-x)) + 4 * LIBM_ERROR * (1 + abs(x))
+
+
+def _power_of_four(share: float) -> float:
+    """Return the power of 4 from 1/1024 to 1/4 next below a share."""
+    return 4.0 ** max(-5, min(-1, math.floor(math.log(share, 4))))

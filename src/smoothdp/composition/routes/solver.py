@@ -1,0 +1,138 @@
+"""Bounds of ln delta of one product of laws, by the route that suits it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from smoothdp.claims.curves.atoms import Atoms
+from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.balls import ball_bounds
+from smoothdp.composition.routes.contour import Progress
+from smoothdp.composition.routes.grouping import grouped
+from smoothdp.composition.routes.inversion import Inversion
+from smoothdp.composition.routes.large_losses import LargeLosses
+from smoothdp.exact.balls import real_bounds
+from smoothdp.exact.gaussian_square import log_gaussian_square_excess
+from smoothdp.exact.logspace import (
+    LOG_ZERO,
+    LogBounds,
+    log_difference_lower,
+    log_sum_lower,
+    log_sum_upper,
+)
+from smoothdp.exact.parameters import Real
+
+# Brackets up to this wide are not worth another look.
+_NARROW = 1e-6
+_BEYOND = 120.0
+
+
+@dataclass(eq=False)
+class Solver:
+    """delta of a product: finite losses, infinite ones, and the slack of the laws."""
+
+    product: Product
+    tolerance: float
+    progress: Progress | None = None
+    patient: bool = True
+    handed_over: bool = False
+    _caps: dict[float, tuple[Solver, float] | None] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def atoms(self) -> Atoms | None:
+        """All joint atoms, if they are few."""
+        return grouped(self.product)
+
+    @cached_property
+    def inversion(self) -> Inversion:
+        """The contour, for everything else."""
+        return Inversion(self.product, self.tolerance, self.progress, self.patient)
+
+    @cached_property
+    def large_losses(self) -> LargeLosses:
+        """The contours by the number of large losses, where a tail is heavy."""
+        return LargeLosses(self.product, self.tolerance, self.patient)
+
+    @property
+    def route(self) -> str:
+        """The name of the method."""
+        if not self.product.parts:
+            return "closed form"
+        if self.handed_over:
+            return "contour in balls"
+        if self.product.gaussian or self.atoms is None:
+            return "contour"
+        return "exact grouping"
+
+    def log_bounds(self, epsilon: Real) -> LogBounds:
+        """Bound ln delta at an exact epsilon >= 0."""
+        product = self.product
+        slack = product.slack
+        if not product.parts:
+            if not product.gaussian:
+                return LOG_ZERO
+            return log_gaussian_square_excess(product.gaussian, epsilon)
+        low, high = real_bounds(epsilon)
+        if slack.loss:
+            low, high = math.nextafter(low - slack.loss, -math.inf), high + slack.loss
+            high = math.nextafter(high, math.inf)
+        total = self._total(low, high)
+        if slack.mass:
+            total = total.shifted(LogBounds(-slack.mass, slack.mass))
+        found = LogBounds(total.lower, min(0.0, total.upper))
+        if self.patient and found.upper - found.lower > self.tolerance:
+            sharper = ball_bounds(product, epsilon)
+            if sharper is not None:
+                self.handed_over = True
+                return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
+        return found
+
+    def _total(self, low: float, high: float) -> LogBounds:
+        """Bound ln delta of the laws as they are, above at ``low`` and below at ``high``."""
+        capped = self._capped(high)
+        if capped is not None:
+            solver, log_lost = capped
+            found = solver._total(low, high)
+            lost = math.nextafter(high + log_lost, math.inf)
+            return LogBounds(log_difference_lower(found.lower, lost), found.upper)
+        upper = self._finite(low)
+        lower = upper if high == low else self._finite(high)
+        infinite = self.product.log_infinite
+        return LogBounds(
+            log_sum_lower(lower.lower, infinite.lower), log_sum_upper(upper.upper, infinite.upper)
+        )
+
+    def _capped(self, epsilon: float) -> tuple[Solver, float] | None:
+        """Return a solver for large losses made infinite, if there are any, and what that adds.
+
+        The contour's nodes are as many as its losses are far apart. A loss that is larger than
+        epsilon by 100 differs from an infinite one by less than e^-100 of its mass.
+        """
+        if self.route == "exact grouping":
+            return None
+        # Powers of two: few epsilons have caps of their own.
+        cap = 2.0 ** math.ceil(math.log2(max(2.0 * epsilon, epsilon + _BEYOND)))
+        if cap not in self._caps:
+            found = self.product.capped(cap)
+            self._caps[cap] = None
+            if found is not None:
+                product, log_lost = found
+                solver = Solver(product, self.tolerance, self.progress, self.patient)
+                self._caps[cap] = solver, log_lost
+        return self._caps[cap]
+
+    def _finite(self, epsilon: float) -> LogBounds:
+        if epsilon >= self.product.largest:
+            return LOG_ZERO
+        if self.route == "exact grouping":
+            assert self.atoms is not None
+            return self.atoms.log_excess(Fraction(epsilon))
+        found = self.inversion.log_bounds(epsilon)
+        if epsilon > 0 and not found.upper - found.lower <= min(_NARROW, self.tolerance):
+            other = self.large_losses.log_bounds(epsilon)
+            if other is not None:
+                found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
+        return found

@@ -1,0 +1,95 @@
+"""Many databases of two categories, sampled with replacement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from smoothdp.exact.balls import real_bounds
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logwindow import LogWindow
+from smoothdp.exact.pmf_points import log_binomial_points
+from smoothdp.mechanisms.histogram.accounting.chernoff import chernoff_exponent
+from smoothdp.mechanisms.histogram.accounting.hockey_stick import multinomial_line_divergence
+from smoothdp.mechanisms.histogram.accounting.line_table import (
+    FloatArray,
+    IntArray,
+    LineTable,
+    Start,
+)
+
+
+@dataclass(frozen=True)
+class BinomialTable(LineTable):
+    """D(A, n - A) with replacement, for 2 <= A <= n - 1; n_draws < 2^31."""
+
+    sharp: ClassVar[bool] = False
+
+    @cached_property
+    def target(self) -> tuple[float, float]:
+        """Epsilon as a float, and how far it may lie from it."""
+        low, high = real_bounds(self.epsilon)
+        return low, high - low
+
+    def _slopes(self, count_a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ln(A / (A - 1)) and ln((B + 1) / B), for B = n - A."""
+        return np.log1p(1 / (count_a - 1)), np.log1p(1 / (self.n_records - count_a))
+
+    def starts(self, count_a: IntArray) -> Start:
+        """Solve k ln(A/(A-1)) - (T - k) ln((B+1)/B) > epsilon for k (notes A4)."""
+        rise, fall = self._slopes(count_a.astype(np.float64))
+        target, doubt = self.target
+        slope = rise + fall
+        level = target + self.n_draws * fall
+        first = np.floor(level / slope).astype(np.int64) + 1
+        # The boundary carries the error of two logarithms; near a whole number it may be
+        # one too late, so start one earlier wherever the gain there could be positive.
+        error = (LIBM_ERROR + 4 * UNIT_ROUNDOFF) * (first * slope + level) + doubt
+        earlier = (first - 1) * slope - level > -error
+        first = np.maximum(np.where(earlier, first - 1, first), 0)
+        inside = first <= self.n_draws
+        place = np.flatnonzero(inside)
+        gain = (first * slope - level)[inside]
+        first, chosen = first[inside], count_a[inside]
+        odds = chosen / (self.n_records - chosen).astype(np.float64)
+        parts = np.array([self.n_draws - first, first + 1.0, odds])
+        return Start(place, chosen, first, gain, error[inside], slope[inside], parts)
+
+    def one(self, count_a: int) -> LogBounds:
+        return multinomial_line_divergence(
+            count_a, self.n_records - count_a, self.n_draws, self.epsilon
+        )
+
+    def log_first(self, start: Start) -> LogWindow:
+        return log_binomial_points(start.first, self.n_draws, start.count_a, self.n_records)
+
+    def n_terms(self, start: Start) -> IntArray:
+        return self.n_draws - start.first + 1
+
+    def ratio(self, start: Start, d: int) -> FloatArray:
+        left, after, odds = start.parts
+        return np.asarray(np.maximum(left - d, 0.0) / (after + d) * odds)
+
+    def weight(self, start: Start, gain: FloatArray, d: int) -> FloatArray:
+        return -np.expm1(-(gain + d * start.slope))
+
+    def weight_growth(self, start: Start) -> FloatArray:
+        return np.asarray(start.slope * (1 + 1e-14))
+
+    def log_chernoff(self, law: IntArray, boundary: IntArray) -> FloatArray:
+        """Bound the probability that at least x of the draws are of category a.
+
+        x solves gain = 0. The draws of category a grow with A, so the greatest A gives the
+        law; x is bounded from below over the range.
+        """
+        low = np.minimum(law, boundary).astype(np.float64)
+        high = np.maximum(law, boundary).astype(np.float64)
+        n, draws = self.n_records, self.n_draws
+        # A gain is k rise - (T - k) fall - epsilon. Over the range rise is largest at the
+        # lowest A and fall is least there, so the gain's upper bound vanishes at:
+        rise, fall = self._slopes(low)
+        x = (self.target[0] + draws * fall) / (rise + fall)
+        return -chernoff_exponent(float(draws), 1 - x / draws, 1 - high / n)

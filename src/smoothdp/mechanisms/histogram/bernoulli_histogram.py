@@ -1,0 +1,147 @@
+"""The histogram of records that are each kept, or lost, independently."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.log_sums import largest, log_total
+from smoothdp.exact.logspace import LOG_ONE, LogBounds, log_sum_upper
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.samplers import binomial
+from smoothdp.mechanisms.histogram.accounting.independent import independent_divergence
+from smoothdp.mechanisms.histogram.accounting.line import BinomialLine
+from smoothdp.mechanisms.histogram.accounting.rows import window
+from smoothdp.mechanisms.histogram.accounting.utility import hypergeometric_line_utility
+from smoothdp.mechanisms.histogram.accounting.utility_enumeration import (
+    enumerated_utility_independent,
+)
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, finite_ratio
+from smoothdp.mechanisms.sampling.counts import LARGEST_COUNT
+from smoothdp.sources import Source
+
+_LEAST_SHARE = Fraction(1, 10**30)
+
+
+@dataclass(frozen=True, init=False)
+class BernoulliHistogram(HistogramMechanism):
+    """Keep each record with a given probability, independently, and publish the histogram.
+
+    The number of kept records is random and is published with the histogram. Given that
+    number, the law is that of `SamplingHistogram` without replacement.
+
+    Source: the model of lost ballots of Liu, Wang, Xia (Example 1), with independent
+    losses; the likelihood ratio is the same (notes A1).
+
+    Args:
+        n_records: n, the number of records, public; 2 <= n < 2^50.
+        keep_probability: probability that a record is kept, in (0, 1].
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+
+    Warns:
+        PrivacyWarning: keep_probability = 1: nothing is lost, so delta = 1.
+
+    >>> m = BernoulliHistogram(1000, keep_probability="0.9")
+    >>> m.worst_case_delta(epsilon=1)
+    0.9
+    >>> m.delta([400, 600], epsilon=1) < 0.01
+    True
+    """
+
+    source: ClassVar[Source] = Source("liu-wang-xia", "Example 1, independent losses")
+    n_records: int
+    keep_probability: Fraction
+
+    def __init__(self, n_records: int, *, keep_probability: Parameter) -> None:
+        n = exact_int(n_records, name="n_records", minimum=2)
+        if n >= LARGEST_COUNT:
+            raise InvalidParameter(
+                explain("n_records below 2^50", f"n_records={n}", "Measure a smaller database")
+            )
+        probability = exact_fraction(keep_probability, name="keep_probability")
+        if not 0 < probability <= 1:
+            raise InvalidParameter(
+                explain(
+                    "0 < keep_probability <= 1",
+                    f"keep_probability={keep_probability}",
+                    "Give the probability that a record is kept",
+                )
+            )
+        if probability == 1:
+            warnings.warn(
+                "keep_probability = 1: nothing is lost, the exact histogram is published and "
+                "delta = 1. Lower keep_probability.",
+                PrivacyWarning,
+                stacklevel=2,
+            )
+        object.__setattr__(self, "n_records", n)
+        object.__setattr__(self, "keep_probability", probability)
+
+    def describe(self) -> str:
+        """Return the mechanism and its public parameters in words."""
+        return (
+            f"histogram of {self.n_records} records, each kept independently with "
+            f"probability {self.keep_probability}"
+        )
+
+    def log_inclusion(self) -> LogBounds:
+        """Bound ln of keep_probability."""
+        return log_bounds(self.keep_probability)
+
+    def inclusion(self) -> Fraction:
+        """Return keep_probability."""
+        return self.keep_probability
+
+    def pair_divergence(self, count_a: int, count_b: int, epsilon: Real) -> LogBounds:
+        if self.keep_probability == 1:
+            return LOG_ONE
+        if not _LEAST_SHARE <= self.keep_probability <= 1 - _LEAST_SHARE:
+            # The windows below have no floats there; no delta is above the chance to be kept.
+            return LogBounds(-math.inf, self.log_inclusion().upper)
+        return independent_divergence(
+            count_a, count_b, self.keep_probability, finite_ratio(epsilon)
+        )
+
+    def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
+        if len(known) > 2 or self.keep_probability == 1:
+            return enumerated_utility_independent(known, self.keep_probability, threshold)
+        first, second = known
+        return largest(
+            [
+                self._mean_utility(first, second, threshold),
+                self._mean_utility(second, first, threshold),
+            ]
+        )
+
+    def _mean_utility(self, present: int, other: int, threshold: Fraction) -> LogBounds:
+        """Average the utility given the number kept: it does not depend on the probability."""
+        n = self.n_records
+        kept = self.keep_probability.numerator
+        size = BinomialLine(kept, self.keep_probability.denominator - kept, n)
+
+        def part(draws: int) -> LogBounds:
+            if draws == 0:
+                return LogBounds(-math.inf, -math.inf)
+            if draws == n:
+                return size.log_probability(n)
+            utility = hypergeometric_line_utility(present, other, draws, threshold)
+            return size.log_probability(draws).shifted(utility)
+
+        centre = n * kept // self.keep_probability.denominator
+        peak = max(part(max(1, min(n, centre + step))).upper for step in (-1, 0, 1))
+        span = window(size, peak)
+        parts = [part(draws) for draws in range(span.lowest, span.highest + 1)]
+        lower = log_total([p.lower for p in parts]) - 1e-13
+        upper = log_total([p.upper for p in parts]) + 1e-13
+        return LogBounds(lower, min(0.0, log_sum_upper(upper, span.log_dropped)))
+
+    def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:
+        return tuple(binomial(count, self.keep_probability, rng) for count in counts)

@@ -1,0 +1,185 @@
+"""A stratified sample published as a table: one histogram per stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, TypeAlias
+
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.release import Release, library_version
+from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.exact.entropy import Entropy, SystemRandom
+from smoothdp.exact.log_sums import largest
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Real
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.sampling.measured import Measured
+from smoothdp.sources import Source
+
+StrataCounts: TypeAlias = Mapping[str, Iterable[object]] | Sequence[Iterable[object]]
+"""Counts of every stratum, by name or in order."""
+
+
+@dataclass(frozen=True, init=False)
+class StratifiedHistogram(Measured[StrataCounts]):
+    """Independent samples of several strata, all histograms published.
+
+    The strata and their sizes are public, and a record stays in its stratum: neighbours
+    replace one record within a stratum. The other strata then have the same law on both
+    sides, so the hockey stick of all tables together is that of the one stratum, and
+    delta(x) is the largest over the strata. No composition is paid.
+
+    Source: Liu, Wang, Xia, Algorithm 2, applied to each stratum.
+
+    Args:
+        strata: the mechanism of each stratum, by name or in order; at least one.
+
+    Raises:
+        InvalidParameter: no stratum, or something else than a histogram mechanism.
+
+    >>> from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+    >>> table = StratifiedHistogram(
+    ...     {"north": SamplingHistogram(60, n_draws=30), "south": SamplingHistogram(40, n_draws=10)}
+    ... )
+    >>> round(table.delta({"north": [20, 40], "south": [15, 25]}, epsilon=1), 6)
+    0.000218
+    """
+
+    source: ClassVar[Source] = Source("liu-wang-xia", "Algorithm 2")
+    names: tuple[str, ...]
+    strata: tuple[HistogramMechanism, ...]
+
+    def __init__(
+        self, strata: Mapping[str, HistogramMechanism] | Sequence[HistogramMechanism]
+    ) -> None:
+        named = strata if isinstance(strata, Mapping) else _numbered(strata)
+        if not named:
+            raise InvalidParameter(
+                explain(
+                    "a mapping or list of at least one stratum",
+                    "none",
+                    "Give the mechanism of each stratum",
+                )
+            )
+        for name, mechanism in named.items():
+            if not isinstance(mechanism, HistogramMechanism):
+                raise InvalidParameter(
+                    explain(
+                        "a SamplingHistogram or BernoulliHistogram for each stratum",
+                        f"{type(mechanism).__name__} for {name!r}",
+                        "Give the mechanism of that stratum",
+                    )
+                )
+        object.__setattr__(self, "names", tuple(str(name) for name in named))
+        object.__setattr__(self, "strata", tuple(named.values()))
+
+    @property
+    def n_records(self) -> int:
+        """The number of records of all strata."""
+        return sum(mechanism.n_records for mechanism in self.strata)
+
+    def describe(self) -> str:
+        """Return the strata and their mechanisms in words."""
+        each = zip(self.names, self.strata, strict=True)
+        return "; ".join(f"{name}: {mechanism.describe()}" for name, mechanism in each)
+
+    def inclusion(self) -> Fraction:
+        """Return the largest probability that a given record is in its sample, or just above."""
+        return max(mechanism.inclusion() for mechanism in self.strata)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised before any data are seen: that of the stratum that is sampled most."""
+        return ApproxDP(0, delta=self.inclusion())
+
+    def at(self, counts: StrataCounts) -> StrataProfile:
+        """Return the privacy profile at counts per stratum, named or in order.
+
+        It is a function of the data, as private as the data: use it on public, hypothetical
+        or modelled databases.
+
+        Raises:
+            InvalidData: a stratum without counts or unknown, or counts that do not fit it.
+        """
+        each = zip(self.strata, self._each(counts), strict=True)
+        return StrataProfile(tuple(mechanism.at(part) for mechanism, part in each))
+
+    def release(
+        self,
+        *,
+        counts: StrataCounts,
+        rng: Entropy | None = None,
+    ) -> Release[dict[str, tuple[int, ...]]]:
+        """Draw every stratum's sample and return the tables by name, with the guarantee.
+
+        Args:
+            counts: records per category of every stratum, by name or in order.
+            rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not
+                private.
+
+        Raises:
+            InvalidData: as `at`; nothing is released then.
+        """
+        parts = [list(part) for part in self._each(counts)]
+        for mechanism, part in zip(self.strata, parts, strict=True):
+            mechanism.at(part)
+        source = SystemRandom() if rng is None else rng
+        value = {
+            name: mechanism.release(counts=part, rng=source).value
+            for name, mechanism, part in zip(self.names, self.strata, parts, strict=True)
+        }
+        return Release(
+            value=value,
+            guarantee=self.guarantee,
+            mechanism=self.describe(),
+            is_private=source.is_private,
+            library_version=library_version(),
+            sources=(self.source,),
+        )
+
+    def _each(self, counts: StrataCounts) -> list[Iterable[object]]:
+        if isinstance(counts, Mapping):
+            if set(counts) != set(self.names):
+                raise InvalidData(
+                    explain(
+                        f"counts of the strata {', '.join(self.names)}",
+                        f"{', '.join(map(str, counts)) or 'none'}",
+                        "Give every stratum its counts",
+                    )
+                )
+            return [counts[name] for name in self.names]
+        parts = list(counts)
+        if len(parts) != len(self.strata):
+            raise InvalidData(
+                explain(
+                    f"counts of {len(self.strata)} strata",
+                    f"{len(parts)}",
+                    "Give one list of counts per stratum",
+                )
+            )
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class StrataProfile(PrivacyProfile):
+    """The largest of the profiles of independent strata."""
+
+    parts: tuple[PrivacyProfile, ...]
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return Neighbours.REPLACE_ONE
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        """Bound ln of the largest delta over the strata."""
+        return largest([part.log_delta_bounds(epsilon) for part in self.parts])
+
+
+def _numbered(strata: Sequence[HistogramMechanism]) -> dict[str, HistogramMechanism]:
+    listed = strata if isinstance(strata, Iterable) else ()
+    return {f"stratum {place}": mechanism for place, mechanism in enumerate(listed, 1)}

@@ -1,0 +1,64 @@
+"""Which share of the budget error bars get: rules that see no data.
+
+Pure and approximate DP: a share .9 sqrt(t / epsilon) of epsilon; beyond t = epsilon / 5 bars cost
+more than they give and are refused. zCDP: min(.3, .02 + 1.5 t / e) of rho, e = sqrt(2 rho).
+
+Source: the notes on accuracy, section 4.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import exact_text, float_of
+from smoothdp.mechanisms.release.defaults import Rule
+
+_DEAREST = 0.2
+_USEFUL = 300
+
+
+def bars_budget(
+    guarantee: Guarantee, smoothing: Fraction, n_records: int | None
+) -> tuple[Fraction, Fraction]:
+    """Return what ln S costs (epsilon, or rho) and the spread of its noise that costs no more.
+
+    Raises:
+        InvalidParameter: pure or approximate DP and t > epsilon / 5.
+
+    >>> from smoothdp.claims import PureDP
+    >>> bars_budget(PureDP(1), Fraction(1, 25), 1001)
+    (Fraction(9, 50), Fraction(2, 9))
+    """
+    e = Rule.of(guarantee).epsilon
+    ratio = float_of(smoothing) / e
+    if isinstance(guarantee, PureDP | ApproxDP):
+        if ratio > _DEAREST:
+            raise _too_dear(e, smoothing, n_records)
+        cost = _short(0.9 * math.sqrt(ratio) * e)
+        return cost, smoothing / cost
+    cost = _short(min(0.3, 0.02 + 1.5 * ratio) * e * e / 2)
+    # Rounded up, so that t^2 / (2 spread^2) <= cost.
+    spread = Fraction(float_of(smoothing) / math.sqrt(2 * float(cost)) * (1 + 1e-12))
+    while 2 * cost * spread**2 < smoothing**2:
+        spread *= 1 + Fraction(1, 10**12)
+    return cost, spread
+
+
+def _too_dear(e: float, smoothing: Fraction, n_records: int | None) -> InvalidParameter:
+    size = "" if n_records is None else f", n times epsilon of {n_records * e:.4g}"
+    return InvalidParameter(
+        explain(
+            f"smoothing <= epsilon / 5 for error bars under pure or approximate DP (n times "
+            f"epsilon of {_USEFUL} is enough for a median, seldom for a tail)",
+            f"smoothing={exact_text(smoothing)}, epsilon={e:.4g}{size}",
+            "Take more records or a larger epsilon, use ZCDP, or leave confidence out",
+        )
+    )
+
+
+def _short(value: float) -> Fraction:
+    return Fraction(f"{value:.2g}")

@@ -1,0 +1,215 @@
+"""Window, smoothing and law of a release without a plan: closed-form rules that see no data.
+
+They are fits of what minimises the error over laws, sizes and bounds of unknown quality; a bad
+fit costs accuracy, never privacy. With e the epsilon of the guarantee (sqrt(2 rho) for
+concentrated claims), s the number of values on the shorter side of the rank, R the width of the
+bounds in spreads of the data (taken as 1e5):
+
+    quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
+                  zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
+                  truncated CDP: at most the t at which noise costs 4/3, w of .9 of its inverse
+    trimmed mean  t = clip(max(.05 e, ln(R n / 2w) / m), .32 e or .60 e): what the bounds add to
+                  w S falls under 2 w / n spreads, less than the range of the values kept
+    trimming      m = max(.05 n, 3.6 ln(R n) / e), zCDP 2.5 ln(R n) / e; at most .45 n
+
+With error bars a small t pays more: w = odd(40 / e) and t from .025 e (zCDP: 20 / e and .05 e;
+the notes' 14 / e leaves bars 10 to 15% longer at the same error of the value).
+
+Source: the notes on accuracy, sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
+from smoothdp.noise import (
+    ArsinhNormal,
+    Gaussian,
+    Laplace,
+    Log1pNormal,
+    NoiseDistribution,
+    PolyPlace,
+)
+from smoothdp.noise.calibration.table import shipped_shape
+from smoothdp.queries import Median, Quantile, Query
+from smoothdp.queries.statistic import Statistic
+
+_BOUNDS_IN_SPREADS = 1e5
+_RANGE_IN_SPREADS = 2
+_LEAST_TRIM, _MOST_TRIM = 0.05, 0.45
+_LARGEST_SMOOTHING = 20.0
+_DEAREST = 4 / 3
+"""Truncated CDP: the largest factor of the noise that smoothing may cost, as for zCDP at .6 e."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The constants of a kind of guarantee, in units of e."""
+
+    epsilon: float
+    window: float
+    least: float
+    least_trimmed: float
+    trim: float
+    most: float
+
+    @staticmethod
+    def of(guarantee: Guarantee, *, error_bars: bool = False) -> Rule:
+        """Return the rule for a guarantee, without or with error bars.
+
+        Raises:
+            InvalidParameter: a guarantee of another kind, or one that allows no loss at all.
+        """
+        if isinstance(guarantee, PureDP | ApproxDP):
+            constants = (40.0, 0.025, 0.025) if error_bars else (14.0, 0.08, 0.05)
+            rule = Rule(float_of(guarantee.exact_epsilon), *constants, 3.6, 0.32)
+        elif isinstance(guarantee, ZCDP | TruncatedCDP):
+            e = math.sqrt(2 * float_of(guarantee.exact_rho))
+            most = 0.6
+            window, least, trimmed = (20.0, 0.05, 0.05) if error_bars else (7.0, 0.2, 0.05)
+            if isinstance(guarantee, TruncatedCDP) and e > 0:
+                most = min(most, _dearest(float_of(guarantee.exact_omega), e) / e)
+                # A small t needs a window of about 1 / t.
+                window, least = max(window, 0.9 / most), min(least, 0.7 * most)
+                trimmed = min(trimmed, least)
+            rule = Rule(e, window, least, trimmed, 2.5, most)
+        else:
+            raise InvalidParameter(
+                explain(
+                    "PureDP, ApproxDP, ZCDP or TruncatedCDP", f"{guarantee!r}", "Use one of these"
+                )
+            )
+        if rule.epsilon <= 0:
+            raise InvalidParameter(
+                explain(
+                    "a guarantee that allows some loss", f"{guarantee!r}", "Raise its parameter"
+                )
+            )
+        return rule
+
+
+def _dearest(omega: float, e: float) -> float:
+    """Return a smoothing at which the Gaussian law costs 4/3 of its noise without smoothing.
+
+    Its deviation is 1 / sqrt(2 g (rho - t^2 / g^2)), g = 1 - omega (1 - e^(-2t)).
+    """
+    low, high = 0.0, 0.6 * e
+    for _ in range(40):
+        t = (low + high) / 2
+        g = 1 + omega * math.expm1(-2 * t)
+        cheap = g > 0 and g * (e * e - 2 * t * t / (g * g)) >= (e / _DEAREST) ** 2
+        low, high = (t, high) if cheap else (low, t)
+    return low
+
+
+def resolve_window(
+    query: Statistic, guarantee: Guarantee, n_records: int | None, *, error_bars: bool = False
+) -> Statistic:
+    """Return a median or quantile without a window with the default one; others as they are.
+
+    >>> resolve_window(Median((0, 1)), PureDP(1), 1001)
+    Median(bounds=(Fraction(0, 1), Fraction(1, 1)), window=13)
+    """
+    if not isinstance(query, Median | Quantile) or query.window is not None:
+        return query
+    assert n_records is not None  # n is public
+    rule = Rule.of(guarantee, error_bars=error_bars)
+    side = _side(query, n_records)
+    window = _odd(min(rule.window / rule.epsilon, 0.3 * side))
+    if isinstance(query, Median):
+        return Median(query.bounds, window=window)
+    return Quantile(query.q, bounds=query.bounds, window=window)
+
+
+def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_TRIM) -> int:
+    """Return how many values a trimmed mean leaves out on each side if nobody says.
+
+    More under pure and approximate DP, whose noise pays more for a large t.
+
+    Args:
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
+        n_records: n, public.
+        least: the share a side that is left out however large n is: .05, or .1 for data with
+            tails.
+
+    Raises:
+        InvalidParameter: a guarantee of another kind, or one that allows no loss at all;
+            n_records below 1; least outside [0, 1/2].
+
+    >>> default_trim(PureDP(1), 1001), default_trim(ZCDP("0.5"), 1001)
+    (66, 50)
+    """
+    rule = Rule.of(guarantee)
+    n_records = exact_int(n_records, name="n_records", minimum=1)
+    if not 0 <= exact_fraction(least, name="least") <= Fraction(1, 2):
+        raise InvalidParameter(explain("0 <= least <= 1/2", f"least={least}", "Give a share"))
+    least = float(least)
+    wanted = rule.trim * math.log(_BOUNDS_IN_SPREADS * n_records) / rule.epsilon
+    return math.floor(min(max(least * n_records, wanted), _MOST_TRIM * n_records))
+
+
+def default_smoothing(
+    query: Query, guarantee: Guarantee, n_records: int, *, error_bars: bool = False
+) -> Fraction:
+    """Return t for a query whose window is resolved and leaves something out, as a short decimal.
+
+    >>> default_smoothing(Median((0, 1), window=13), PureDP(1), 1001)
+    Fraction(2, 25)
+    """
+    rule = Rule.of(guarantee, error_bars=error_bars)
+    low, high = query.drops(n_records)
+    is_quantile = isinstance(query, Median | Quantile)
+    least = rule.least if is_quantile else rule.least_trimmed
+    side = min(low, high)
+    # In spreads: a gap of a window, or the range of the values that a mean keeps.
+    kept = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
+    jump = math.log(_BOUNDS_IN_SPREADS / kept) / side if side else math.inf
+    share = min(max(least, jump / rule.epsilon), rule.most)
+    t = min(share * rule.epsilon, _LARGEST_SMOOTHING)
+    if not t > 0:
+        raise InvalidParameter(
+            explain("a guarantee that some smoothing > 0 can keep", f"{guarantee!r}", "Weaken it")
+        )
+    return Fraction(f"{t:.3g}")
+
+
+def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistribution]:
+    """Return the family of noise laws for a guarantee and a smoothing.
+
+    Without smoothing: Laplace, which needs the least noise of the laws with a closed form under
+    pure DP, and for concentrated claims Gaussian.
+    """
+    rule = Rule.of(guarantee)
+    if smoothing == 0:
+        return Laplace if isinstance(guarantee, PureDP | ApproxDP) else Gaussian
+    if isinstance(guarantee, TruncatedCDP):
+        return Gaussian
+    if isinstance(guarantee, ZCDP):
+        # Up to e log1p-normal saves 5% of the noise at most. Its certificate may come to the
+        # limit of work unless it comes with the library, that of arsinh-normal takes a second.
+        ratio = float_of(smoothing) / rule.epsilon
+        is_near = 0.5 < ratio <= 1
+        if is_near and shipped_shape(Log1pNormal, guarantee, smoothing) is None:
+            return ArsinhNormal
+        return ArsinhNormal if ratio <= 0.5 else Log1pNormal
+    return PolyPlace
+
+
+def _side(query: Median | Quantile, n_records: int) -> int:
+    """Return how many values are on the shorter side of the rank."""
+    if isinstance(query, Median):
+        return (n_records - 1) // 2
+    rank = query.rank(n_records)
+    return min(rank - 1, n_records - rank)
+
+
+def _odd(number: float) -> int:
+    """Return the largest odd whole number up to a number, at least 1."""
+    return max(1, (math.floor(number) - 1) // 2 * 2 + 1)

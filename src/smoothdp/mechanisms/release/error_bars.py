@@ -1,0 +1,201 @@
+"""Private error bars: a share of the budget releases ln S, and the interval follows from it.
+
+Neighbours move ln S by at most t. So L = ln S + B costs t / b with Laplace noise of scale b, and
+t^2 / (2 sigma^2) of zCDP with normal noise. s |y - f| e^-L = |Z| e^-B has a law free of data:
+y +- q e^L / s covers f(x) with the probability asked for, at every database, ties and all.
+L is rounded to a grid of 2^-20 and y to its own grid; half a step of each is added.
+
+Where nothing is left out, the value is released with S = (b - a) / n whatever the records are:
+that is public, nothing is spent on it, and the half-width comes from public parameters alone.
+
+Source: the notes on accuracy, sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.entropy import Entropy
+from smoothdp.exact.lazy.laws import LazyLaplace, LazyNormal
+from smoothdp.exact.parameters import exact_text, float_bounds
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.draws import log_sensitivity_draws
+from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
+from smoothdp.noise import Calibration
+from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.statistic import Statistic
+from smoothdp.sources import Source
+
+LOG_STEP = Fraction(1, 1 << 20)
+"""The step of L: the interval is wider by at most 5e-7 of itself."""
+
+_FLOAT_ERROR = 1e-11
+_FAR = 1 << 80
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBars:
+    """What is released beside the value, and how an interval comes from both.
+
+    Attributes:
+        guarantee: the promise of value and interval together.
+        coverage: what the interval covers, and how surely.
+        cost: what ln S costs: epsilon of pure and approximate DP, else rho. 0 if S is public.
+        spread: the scale of B, the deviation where it is normal; 0 if S is public.
+        factor: q, rounded up.
+
+    Raises:
+        InvalidParameter (by `check`): a spread that is too small for its cost, a factor that is
+            too small for the confidence.
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
+    guarantee: Guarantee
+    coverage: Coverage
+    cost: Fraction
+    spread: Fraction
+    factor: float
+
+    @classmethod
+    def make(
+        cls,
+        coverage: Coverage,
+        calibration: Calibration,
+        query: Statistic,
+        *,
+        guarantee: Guarantee,
+        cost: Fraction,
+        spread: Fraction,
+        n_records: int | None,
+    ) -> ErrorBars:
+        """Return the bars beside a value whose noise is calibrated to the rest of the budget."""
+        factor = pivot_quantile(
+            calibration.law,
+            miss=float(1 - coverage.confidence),
+            scale_noise=scale_noise(guarantee),
+            spread=float(spread),
+            sampling=calibration.shift * coverage.sampling(query, n_records),
+        )
+        return cls(guarantee, coverage, cost, spread, factor)
+
+    def check(self, calibration: Calibration, query: Statistic, n_records: int | None) -> None:
+        """Refuse bars that cost more than they say, or more than the guarantee leaves."""
+        t, pure = calibration.smoothing, _is_pure(self.guarantee)
+        if self.spread == 0:
+            honest = query.fixed_sensitivity(n_records) is not None
+        else:
+            honest = (
+                self.spread * self.cost >= t if pure else 2 * self.cost * self.spread**2 >= t * t
+            )
+        # A negative cost would leave more than there is.
+        honest = honest and self.cost >= 0 and self.spread >= 0
+        rest = rest_of(self.guarantee, max(self.cost, Fraction(0)))
+        if not honest or not calibration.guarantee.implies(rest):
+            raise InvalidParameter(
+                explain(
+                    "error bars and noise that together keep the guarantee",
+                    f"cost={exact_text(self.cost)}, spread={exact_text(self.spread)}",
+                    "Make them with SmoothNoise.calibrate(..., confidence=)",
+                )
+            )
+        made = self.make(
+            self.coverage,
+            calibration,
+            query,
+            guarantee=self.guarantee,
+            cost=self.cost,
+            spread=self.spread,
+            n_records=n_records,
+        )
+        if not self.factor >= made.factor:
+            raise InvalidParameter(
+                explain(
+                    f"factor of at least {made.factor!r}, for the confidence that is stated",
+                    f"factor={self.factor!r}",
+                    "Make the bars with SmoothNoise.calibrate(..., confidence=)",
+                )
+            )
+
+    def log_sensitivity(
+        self, summary: PrivateSummary, fixed: Fraction | None, rng: Entropy
+    ) -> float:
+        """Return L, drawn; where S is the same at all data, ln S rounded up, from it alone.
+
+        Args:
+            summary: of the private data. fixed: `Statistic.fixed_sensitivity`, of n.
+        """
+        if fixed is not None:
+            return log_bounds(fixed).upper
+        draws = log_sensitivity_draws(
+            summary,
+            LazyLaplace() if _is_pure(self.guarantee) else LazyNormal(),
+            spread=self.spread,
+            step=LOG_STEP,
+            limits=(-_FAR, _FAR),
+        )
+        return float(draws.draw(rng) * LOG_STEP)
+
+    def interval(
+        self,
+        value: Fraction,
+        log_sensitivity: float,
+        *,
+        calibration: Calibration,
+        query: Statistic,
+        step: Fraction,
+        n_records: int | None,
+    ) -> tuple[float, float]:
+        """Return the interval around a value before clamping: a function of what is released.
+
+        Args:
+            value: y on the grid, not clamped. log_sensitivity: L.
+            calibration, query, n_records: the mechanism. step: that of the grid of y.
+        """
+        lower, upper = query.bounds
+        log_half = math.log(self.factor) + log_sensitivity - math.log(calibration.shift)
+        log_half += float(LOG_STEP) / 2 + _FLOAT_ERROR
+        if log_half < 700:
+            half = Fraction(math.exp(log_half) * (1 + _FLOAT_ERROR)) + step / 2
+            # An empty intersection leaves the end that is nearest.
+            lower = min(max(query.bounds[0], value - half), query.bounds[1])
+            upper = max(min(query.bounds[1], value + half), query.bounds[0])
+        lower, upper = self.coverage.widened(lower, upper, query, n_records)
+        return float_bounds(lower)[0], float_bounds(upper)[1]
+
+    def describe(self) -> str:
+        """Return the bars in words; all of it is public."""
+        name = "epsilon" if _is_pure(self.guarantee) else "rho"
+        share = "at no cost"
+        if self.cost > 0:
+            share = f"for {name} {exact_text(self.cost)} of the budget"
+        return f"a {float(self.coverage.confidence):.15g} interval {share}"
+
+
+def rest_of(guarantee: Guarantee, cost: Fraction) -> Guarantee:
+    """Return what is left of a guarantee; the two compose to no more than it."""
+    if cost == 0:
+        return guarantee
+    parameters = guarantee.parameters()
+    name = "epsilon" if _is_pure(guarantee) else "rho"
+    whole = parameters.pop(name)
+    if not isinstance(whole, Fraction):
+        whole = Fraction(log_bounds(whole.ratio).lower)
+    return type(guarantee)(  # type: ignore[call-arg]
+        whole - cost, **parameters, neighbours=guarantee.neighbours
+    )
+
+
+def _is_pure(guarantee: Guarantee) -> bool:
+    return isinstance(guarantee, PureDP | ApproxDP)
+
+
+def scale_noise(guarantee: Guarantee) -> ScaleNoise:
+    """Return the law of the noise on ln S that a guarantee can pay for."""
+    return ScaleNoise.LAPLACE if _is_pure(guarantee) else ScaleNoise.NORMAL

@@ -1,0 +1,105 @@
+"""`release`: one statistic of one column, with a guarantee."""
+
+from __future__ import annotations
+
+from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.release import Release
+from smoothdp.exact.entropy import Entropy, read_rng
+from smoothdp.exact.parameters import Parameter
+from smoothdp.mechanisms.release.arguments import check_kinds
+from smoothdp.mechanisms.release.coverage import read_coverage
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.queries.statistic import Statistic
+
+
+def release(
+    data: object,
+    query: Statistic,
+    *,
+    guarantee: Guarantee,
+    noise: NoiseDistribution | type[NoiseDistribution] | None = None,
+    smoothing: Parameter | None = None,
+    round_to: Parameter | None = None,
+    clamp: bool = False,
+    confidence: Parameter | None = None,
+    covers: str = "statistic",
+    sd_bound: Parameter | None = None,
+    ledger: Budget | None = None,
+    rng: Entropy | None = None,
+) -> Release[float | int]:
+    """Return a statistic of the data with noise scaled to its smooth sensitivity.
+
+    f(x) + (S(x) / s) Z, correctly rounded to a grid that is fixed before the data are read.
+    Window, smoothing and law that are not given come from n, the bounds and the guarantee alone
+    (`smoothdp.mechanisms.release.defaults`), never from the data. The number of records is
+    public; the bounds must be fixed without looking at the data.
+
+    Source: paper 2, sections 1.1 and 3; pure DP by default with the law of paper 4.
+
+    Args:
+        data: one column of finite numbers: a list, an array, or a column of pandas, polars or
+            pyarrow. Floats count as the binary fractions that they are.
+        query: the statistic with its bounds, such as `Median((0, 100))`. A median or quantile
+            without a window gets a short one, which is far more accurate.
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
+        noise: a law such as `StudentT(3)`, or a family, whose shape is then chosen.
+        smoothing: t > 0.
+        round_to: a step for the output, such as 1 for whole numbers; the value is then an int.
+        clamp: whether a value outside the bounds is replaced by the nearest one inside.
+        confidence: the probability, such as 0.95, with which an interval is to cover; the result
+            is then an `IntervalRelease`. A stated share of the guarantee pays for it, and the
+            window is wider.
+        covers: "statistic": of these records the mean of the values in the window, with at least
+            that probability whatever they are (not the plain quantile in whose place it
+            stands: `covers` of the result says which values); for records drawn independently
+            "population" (nominal; needs a continuous density at the quantile: ties break it,
+            and no check of the private data can tell) or "mean".
+        sd_bound: with covers="mean", a bound on the deviation of a record that is known
+            beforehand.
+        ledger: a `Ledger`, asked before the data are touched and charged before they are used.
+        rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
+
+    Warns:
+        PrivacyWarning: n min(q, 1 - q) epsilon < 15: the noise may be of the order of the bounds.
+
+    Raises:
+        InvalidData: no column of finite numbers, or too few for the statistic.
+        InvalidParameter: an argument outside its domain, no noise keeps the guarantee, or an
+            interval that is refused: pure DP with too few records, round_to with "population".
+        IncompatibleClaims: a guarantee about adding or removing records, or one that the
+            budget of the ledger has no cost for.
+        BudgetExceeded, LedgerError: the ledger refuses.
+        In all these cases nothing is released.
+
+    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Median
+    >>> ages = [20 + i % 50 for i in range(1000)]
+    >>> release(
+    ...     ages, Median((0, 120)), guarantee=PureDP(1), round_to=1, rng=SeededRandom(1)
+    ... ).value
+    45
+    """
+    coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+    check_budget(ledger, guarantee)
+    check_kinds(query, guarantee, noise, clamp)
+    values = query.read(data)
+    n_records = query.size(values)
+    mechanism = SmoothNoise.calibrate(
+        query,
+        guarantee=guarantee,
+        n_records=n_records,
+        noise=noise,
+        smoothing=smoothing,
+        round_to=round_to,
+        clamp=clamp,
+        coverage=coverage,
+    )
+    warn_if_useless(query, guarantee, n_records)
+    read_rng(rng)
+    if ledger is not None:
+        ledger.charge(mechanism)
+    return mechanism.release(values, rng=rng)

@@ -1,0 +1,55 @@
+"""Where a quantile's noise is likely to be of the order of the bounds, whatever the noise."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.errors import PrivacyWarning, explain
+from smoothdp.mechanisms.release.defaults import Rule
+from smoothdp.queries import Maximum, Median, Minimum, Quantile
+from smoothdp.queries.statistic import Statistic
+
+_USEFUL = 15
+
+
+def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | None) -> str:
+    """Return what to expect where n min(q, 1 - q) epsilon < 15; "" elsewhere.
+
+    Under zCDP epsilon is sqrt(2 rho). `release` warns with these words; a plan has them as a line.
+
+    Source: the notes on accuracy, section 3.
+
+    >>> from smoothdp.claims import PureDP
+    >>> useless_words(Median((0, 9)), PureDP(1), 100)
+    ''
+    >>> useless_words(Median((0, 9)), PureDP("0.1"), 100).partition("; ")[2][:24]
+    'got 5 with n=100, q=0.5,'
+    """
+    if isinstance(query, Median):
+        q = Fraction(1, 2)
+    elif isinstance(query, Quantile):
+        q = query.q
+    elif isinstance(query, Minimum | Maximum):
+        q = Fraction(isinstance(query, Maximum))
+    else:
+        return ""
+    assert n_records is not None  # n is public
+    epsilon = Rule.of(guarantee).epsilon
+    strength = float(n_records * min(q, 1 - q)) * epsilon
+    if strength >= _USEFUL:
+        return ""
+    return explain(
+        f"n min(q, 1 - q) epsilon of at least {_USEFUL}, for noise far below the bounds",
+        f"{strength:.3g} with n={n_records}, q={float(q):g}, epsilon={epsilon:.4g}",
+        "Expect noise of the order of the bounds, or take more records, a larger epsilon, or a "
+        "quantile nearer to the median",
+    )
+
+
+def warn_if_useless(query: Statistic, guarantee: Guarantee, n_records: int | None) -> None:
+    """Warn with these words, if there are any."""
+    words = useless_words(query, guarantee, n_records)
+    if words:
+        warnings.warn(words, PrivacyWarning, stacklevel=3)

@@ -1,1 +1,0 @@
-"""The law of a sampled histogram, listed output by output."""

@@ -1,0 +1,1 @@
+"""What every mechanism that samples shares: counts, draws, finite laws."""

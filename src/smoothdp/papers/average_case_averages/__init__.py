@@ -1,0 +1,1 @@
+"""Paper 2, Average-Case Averages: figures, recomputed."""

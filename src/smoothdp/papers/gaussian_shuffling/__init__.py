@@ -1,0 +1,1 @@
+"""Paper 5, Gaussian DP of shuffling: figures and comparisons, recomputed."""

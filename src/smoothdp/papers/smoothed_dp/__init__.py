@@ -1,0 +1,1 @@
+"""Paper 1, Smoothed Differential Privacy: figures and tables, recomputed."""

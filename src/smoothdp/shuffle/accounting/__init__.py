@@ -1,0 +1,1 @@
+"""Exact privacy of the protocols: flipped bits and exchanged zeros."""

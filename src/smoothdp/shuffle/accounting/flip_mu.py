@@ -1,0 +1,142 @@
+"""The exact mu of Gaussian DP of a total of flipped bits.
+
+mu is the largest Phi^-1(power) - Phi^-1(alpha) over the knots of the curve, for the worst data
+of the others. It is finite because no output is more than ((1 - q) / q)^r times as likely; it is
+set by rare totals, so all tails are logarithms.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from smoothdp.exact.curves import normal_upper_quantile
+from smoothdp.exact.flipped_bits import log_flip_tail
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.shuffle.accounting.worst_case import violation
+
+_TOLERANCE = 1e-4
+_SHARP = 1e-9
+_EXACT_UP_TO = 2000
+
+
+def exact_mu(flip: Fraction, n_bits: int, n_others: int) -> tuple[float, float]:
+    """Return floats (lower, upper) around mu, the worst over all data of the others.
+
+    To relative 1e-9 up to 2,000 bits of the others and 1e-4 beyond. As for epsilon, mu of one
+    data set at a time is found, then a figure just above the largest is certified for all.
+    """
+    tolerance = _SHARP if n_others <= _EXACT_UP_TO else _TOLERANCE
+    lower, candidate = mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=tolerance / 4)
+    candidate *= 1 + tolerance / 4
+    while True:
+        value = partial(mu_at, flip=flip, n_bits=n_bits, tolerance=tolerance / 4, enough=candidate)
+        found = violation(value, n_others, limit=candidate)
+        if found is None:
+            return lower, candidate
+        here = value(n_others - found[0], found[0], enough=0.0)
+        lower = max(lower, here.lower)
+        candidate = max(candidate, here.upper) * (1 + tolerance / 4)
+
+
+def is_mu_at_most(limit: float, *, flip: Fraction, n_bits: int, n_others: int) -> bool:
+    """Return whether mu is certainly at most a limit, for all data of the others."""
+    if mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=_TOLERANCE).lower > limit:
+        return False
+    value = partial(mu_at, flip=flip, n_bits=n_bits, enough=limit)
+    return violation(value, n_others, limit=limit) is None
+
+
+def mu_at(
+    n_zeros: int,
+    n_ones: int,
+    *,
+    flip: Fraction,
+    n_bits: int,
+    tolerance: float = _SHARP,
+    enough: float = 0.0,
+) -> LogBounds:
+    """Bound mu for given data of the others, to a relative tolerance, or below ``enough``.
+
+    Along the totals t both quantiles grow: those of the ends of a range bound all within it.
+    """
+    curve = CountTests(n_zeros, n_ones, flip, n_bits)
+    last = n_zeros + n_ones + n_bits - 1
+    single, bound = curve.at, curve.over
+    lower = max(single(0), single(last))
+    parts = [(-bound(0, last), 0, last)]
+    while True:
+        upper, first, final = parts[0]
+        if first == final or -upper <= max(lower * (1 + tolerance), enough):
+            return LogBounds(lower, max(lower, -upper))
+        heapq.heappop(parts)
+        middle = (first + final) // 2
+        for start, stop in ((first, middle), (middle + 1, final)):
+            here = bound(start, stop)
+            if start == stop:
+                lower = max(lower, single(start))
+            heapq.heappush(parts, (-here, start, stop))
+
+
+@dataclass(frozen=True)
+class CountTests:
+    """The tests "total <= t", one user holding zeros (power) or ones (alpha)."""
+
+    n_zeros: int
+    n_ones: int
+    flip: Fraction
+    n_bits: int
+
+    def below(self, total: int) -> tuple[LogBounds, LogBounds]:
+        """Bound ln of P(total or less) under zeros and under ones."""
+        return (
+            log_flip_tail(self.n_zeros + self.n_bits, self.n_ones, self.flip, total),
+            log_flip_tail(self.n_zeros, self.n_ones + self.n_bits, self.flip, total),
+        )
+
+    def above(self, total: int) -> tuple[LogBounds, LogBounds]:
+        """Bound ln of P(more than total) under zeros and under ones."""
+        rest = self.n_zeros + self.n_ones + self.n_bits - total - 1
+        return (
+            log_flip_tail(self.n_ones, self.n_zeros + self.n_bits, self.flip, rest),
+            log_flip_tail(self.n_ones + self.n_bits, self.n_zeros, self.flip, rest),
+        )
+
+    def at(self, total: int) -> float:
+        """Return Phi^-1(power) - Phi^-1(alpha) at one total, rounded down."""
+        power = _quantile(self.below(total)[0], self.above(total)[0])[0]
+        alpha = _quantile(self.below(total)[1], self.above(total)[1])[1]
+        return math.nextafter(power - alpha, -math.inf)
+
+    def over(self, first: int, final: int) -> float:
+        """Return a bound of it over the totals from first to final."""
+        power = _quantile(self.below(final)[0], self.above(final)[0])[1]
+        alpha = _quantile(self.below(first)[1], self.above(first)[1])[0]
+        best = math.nextafter(power - alpha, math.inf)
+        # P0 / P1 of a tail falls from total to total, so the first ratio is the largest; and
+        # the quantile moves by less than the logarithm of the ratio over the hazard.
+        if power < 0.0:
+            zeros, ones = self.below(first)
+            best = min(best, _over_hazard(zeros.upper - ones.lower, -power))
+        if alpha > 0.0:
+            zeros, ones = self.above(final)
+            best = min(best, _over_hazard(ones.upper - zeros.lower, alpha))
+        return best
+
+
+def _over_hazard(log_ratio: float, z: float) -> float:
+    """Return log_ratio over the normal hazard at z >= 0, rounded up.
+
+    The hazard rises and is above (3 z + sqrt(z^2 + 8)) / 4 (Sampford 1953).
+    """
+    return 4.0 * log_ratio / (3.0 * z + math.sqrt(z * z + 8.0)) * (1 + 1e-14)
+
+
+def _quantile(below: LogBounds, above: LogBounds) -> tuple[float, float]:
+    """Bound Phi^-1 of a probability, given with its complement, by the smaller of the two."""
+    if below.upper < above.upper:
+        return -normal_upper_quantile(below.lower)[1], -normal_upper_quantile(below.upper)[0]
+    return normal_upper_quantile(above.upper)[0], normal_upper_quantile(above.lower)[1]

@@ -1,0 +1,203 @@
+"""The privacy profile of a total of flipped bits, the worst over the other users' data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
+from smoothdp.claims.curves.tradeoff import TradeoffFunction
+from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.exact.balls import log_bounds, real_bounds
+from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.curves import at_most
+from smoothdp.exact.flipped_bits import log_flip_delta
+from smoothdp.exact.logspace import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_real
+from smoothdp.shuffle.accounting.flip_curve import flip_tradeoff
+from smoothdp.shuffle.accounting.worst_case import MOST_PARTS, Value, worst_case
+from smoothdp.shuffle.accounting.worst_case import violation as find_violation
+
+# Up to so many bits of the others the search goes on to single data sets.
+_SEARCHED_TO_THE_END = 10_000
+_TOLERANCE = 1e-4
+_CLOSE = 5e-4
+_LEAST_STEP = 1e-13
+# Rounds of the search for the worst data before it settles for a larger epsilon.
+_PATIENCE = 16
+
+
+@dataclass(frozen=True)
+class FlipProfile(PrivacyProfile):
+    """delta(epsilon) of the total of all reported bits, each flipped with probability q.
+
+    One user holds ``n_bits`` bits: the worst change is from all zeros to all ones. The others
+    hold ``n_others`` bits, any of them ones: the worst case over their data is certified (see
+    `worst_case`), to one data set up to 10,000 bits and to about relative 1e-4 beyond. Both
+    directions are covered: swapping zeros and ones turns one into the other. With copies > 1
+    the protected user's messages are counted several times (a replay). ``met`` is a guarantee
+    that was certified before, by calibration; where it is about as good as a new search (to
+    relative 5e-4) it is the answer, so that nothing is certified twice.
+    """
+
+    flip: Fraction
+    n_bits: int
+    n_others: int
+    copies: int = 1
+    met: ApproxDP | None = field(default=None, repr=False, compare=False)
+    _known: dict[Real, LogBounds] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """One user's datum is replaced."""
+        return Neighbours.REPLACE_ONE
+
+    @property
+    def pure_epsilon(self) -> LogRatio:
+        """The least epsilon at which delta is 0: n_bits ln((1 - q) / q), for any other data."""
+        return LogRatio(((1 - self.flip) / self.flip) ** self.n_bits)
+
+    @property
+    def tolerance(self) -> float:
+        """Relative distance of the two bounds of the worst case that is aimed at."""
+        return 0.0 if self.n_others <= _SEARCHED_TO_THE_END else _TOLERANCE
+
+    def log_delta_at(self, n_ones: int, epsilon: Real) -> LogBounds:
+        """Bound ln delta for given data of the others; their zeros turn into ones."""
+        return self._value(epsilon)(self.n_others - n_ones, n_ones)
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        if epsilon not in self._known:
+            self._known[epsilon] = self._searched(epsilon)
+        return self._known[epsilon]
+
+    def _searched(self, epsilon: Real) -> LogBounds:
+        value = self._value(epsilon)
+        here = value(self.n_others, 0)
+        if here == LOG_ZERO:
+            # Proved 0, and then so it is for all data.
+            return LOG_ZERO
+        limit = math.inf
+        if self.met is not None and at_most(self.met.exact_epsilon, epsilon):
+            limit = certified_limit(self.met.exact_delta)
+            if self.tolerance > 0.0 and limit <= here.lower + _CLOSE:
+                return LogBounds(here.lower, limit)
+        bounds = worst_case(
+            value, self.n_others, tolerance=self.tolerance, most_parts=self._most_parts
+        )
+        return LogBounds(bounds.lower, min(bounds.upper, limit))
+
+    def tradeoff(self) -> TradeoffFunction:
+        """Return the convex curve below those of all data of the others (see `flip_curve`)."""
+        if self.copies > 1:
+            return super().tradeoff()
+        return flip_tradeoff(self.flip, self.n_bits, self.n_others)
+
+    def epsilon_bounds(self, delta: Parameter) -> tuple[float, float]:
+        """Return floats (lower, upper) around the epsilon that belongs to delta.
+
+        The epsilon of one data set at a time is solved for, then delta is certified for all
+        data at an epsilon just above the largest: one search instead of one per step.
+        """
+        target = read_delta(delta)
+        if target == 0:
+            bounds = real_bounds(self.pure_epsilon)
+            return bounds.lower, bounds.upper
+        goal = log_bounds(target)
+        slack = 1e-11 if self.tolerance == 0.0 else _TOLERANCE / 2
+        lower, upper = self._epsilon_at(0, goal)
+        known = math.inf
+        if self.met is not None and self.met.exact_delta <= target:
+            known = real_bounds(self.met.exact_epsilon).upper
+            if self.tolerance > 0.0 and known <= lower * (1 + _CLOSE):
+                return lower, known
+        candidate = upper * (1 + slack)
+        rounds = 0
+        while True:
+            if known <= candidate:
+                return lower, known
+            epsilon = exact_real(candidate, name="epsilon")
+            found = self.violation(epsilon, goal.lower)
+            if found is None:
+                return lower, candidate
+            n_ones, certain = found
+            here_lower, here_upper = self._epsilon_at(self._climbed(n_ones, epsilon), goal)
+            lower = max(lower, here_lower)
+            rounds += 1
+            if not certain or rounds >= _PATIENCE:
+                slack *= 4
+            candidate = max(candidate, here_upper) * (1 + slack) + _LEAST_STEP
+
+    def _climbed(self, n_ones: int, epsilon: Real) -> int:
+        """Return data of the others near these at which delta is about largest.
+
+        Without it the search may take one data set after the other: under strong noise they
+        differ by little, and each is a little worse than the last.
+        """
+        best, step = self.log_delta_at(n_ones, epsilon).lower, 1
+        while step:
+            for place in (n_ones + step, n_ones - step):
+                if 0 <= place <= self.n_others:
+                    here = self.log_delta_at(place, epsilon).lower
+                    if here > best:
+                        n_ones, best, step = place, here, 4 * step
+                        break
+            step //= 2
+        return n_ones
+
+    def _epsilon_at(self, n_ones: int, goal: LogBounds) -> tuple[float, float]:
+        """Bound the epsilon that belongs to delta for given data of the others."""
+
+        def certain(epsilon: float) -> bool:
+            value = self.log_delta_at(n_ones, exact_real(epsilon, name="epsilon"))
+            return value.upper <= goal.lower
+
+        above = smallest_true(certain)
+        below = above
+        # The bounds of delta are so close that the truth is a few units away at most.
+        step = 1e-12
+        while below > 0.0:
+            below = max(0.0, above * (1 - step) - 1e-300)
+            value = self.log_delta_at(n_ones, exact_real(below, name="epsilon"))
+            if value.lower > goal.upper:
+                break
+            step *= 4
+        return below, above
+
+    def _value(self, epsilon: Real) -> Value:
+        def value(n_zeros: int, n_ones: int) -> LogBounds:
+            return log_flip_delta(
+                n_zeros, n_ones, self.flip, self.n_bits, epsilon, copies=self.copies
+            )
+
+        return value
+
+    def violation(self, epsilon: Real, limit: float) -> tuple[int, bool] | None:
+        """Return ones of the others at which ln delta is not certainly at most ``limit``.
+
+        None: there are none. The flag says whether it is certainly above.
+        """
+        return find_violation(
+            self._value(epsilon), self.n_others, limit=limit, most_parts=self._most_parts
+        )
+
+    @property
+    def _most_parts(self) -> int:
+        """Fewer parts where each takes longer: its windows grow with the standard deviation."""
+        spread = math.sqrt(float(self.n_others * self.flip)) + 1
+        return max(300, min(MOST_PARTS, int(3e6 / spread)))
+
+
+def certified_limit(delta: Fraction) -> float:
+    """Return the ln delta > 0 that calibration certifies: so little less that, as a float rounded
+    up, it is not above delta.
+
+    >>> math.exp(certified_limit(Fraction(1, 10**6))) < 1e-6
+    True
+    """
+    lower = log_bounds(delta).lower
+    return lower - 1e-14 * (1.0 + abs(lower))

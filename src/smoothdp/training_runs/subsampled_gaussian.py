@@ -1,0 +1,108 @@
+"""The Gaussian mechanism on a random sample of the records: one step of model training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.composition.laws.guarantees import gaussian_laws
+from smoothdp.composition.laws.law import LossLaws, known
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_positive
+from smoothdp.exact.subsampled import log_mixture_excess
+from smoothdp.sources import Source
+from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+
+Subsampling = Literal["poisson", "without_replacement"]
+
+
+@dataclass(frozen=True, init=False)
+class SubsampledGaussian:
+    """The sum of clipped vectors of a random sample of the records, plus Gaussian noise.
+
+    "poisson": each record is in the sample independently with probability q; neighbours add or
+    remove one record, whose vector has norm at most the clipping bound. The two directions
+    are the mixture (1 - q) N(0, s^2) + q N(1, s^2) against N(0, s^2), and the reverse. At every
+    e >= 0 the first is the worse: with E = e^e, d = (E - 1)(1 - q) and r = E - 1 + q they are
+    the integrals of (q N1 - r N0)_+ and, mirrored, of (q N1 - r N0 - d (N1 - N0))_+, and where the
+    second integrand is positive N1 > N0.
+
+    "without_replacement": a sample of exactly q n of n records; neighbours replace one record,
+    and the noise multiplier is relative to the l2-sensitivity under replacement: twice the
+    clipping bound. For e >= 0 delta(e) = q delta_Gauss(ln(1 + (e^e - 1) / q)) in both
+    directions (Balle, Barthe, Gaboardi 2018, Theorem 9).
+
+    Source: Balle, Barthe, Gaboardi, Privacy Amplification by Subsampling (2018).
+
+    Args:
+        sampling_rate: q in (0, 1].
+        noise_multiplier: standard deviation of the noise over the sensitivity, > 0.
+        sampling: "poisson" (default; add_remove) or "without_replacement" (replace_one).
+
+    Raises:
+        InvalidParameter: a parameter outside these domains.
+
+    >>> step = SubsampledGaussian("0.01", noise_multiplier=1)
+    >>> round(step.profile().delta("0.1"), 6)
+    7.3e-05
+    """
+
+    source: ClassVar[Source] = Source("balle-barthe-gaboardi", "Theorems 8 and 9")
+    exact_rate: Fraction
+    exact_noise: Fraction
+    sampling: Subsampling
+
+    def __init__(
+        self,
+        sampling_rate: Parameter,
+        *,
+        noise_multiplier: Parameter,
+        sampling: Subsampling = "poisson",
+    ) -> None:
+        rate = exact_fraction(sampling_rate, name="sampling_rate")
+        if not 0 < rate <= 1:
+            raise InvalidParameter(
+                explain("0 < sampling_rate <= 1", f"sampling_rate={sampling_rate}", "Give a share")
+            )
+        if sampling not in ("poisson", "without_replacement"):
+            raise InvalidParameter(
+                explain(
+                    'sampling "poisson" or "without_replacement"',
+                    f"sampling={sampling!r}",
+                    "Use one of the two",
+                )
+            )
+        object.__setattr__(self, "exact_rate", rate)
+        object.__setattr__(
+            self, "exact_noise", exact_positive(noise_multiplier, name="noise_multiplier")
+        )
+        object.__setattr__(self, "sampling", sampling)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """add_remove for Poisson sampling, replace_one without replacement."""
+        if self.sampling == "poisson":
+            return Neighbours.ADD_REMOVE
+        return Neighbours.REPLACE_ONE
+
+    def profile(self) -> PrivacyProfile:
+        """Return its privacy profile: the worse of both directions."""
+        return FunctionProfile(self._log_delta_bounds, self.neighbours)
+
+    def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        return log_mixture_excess(self.exact_rate, 1 / self.exact_noise, epsilon)
+
+    def loss_laws(self) -> LossLaws:
+        """Return the laws of its privacy loss, for composition."""
+        rate, mu = self.exact_rate, 1 / self.exact_noise
+        if rate == 1:
+            return gaussian_laws(mu * mu, self.neighbours)
+        symmetric = known(SubsampledGaussianLaw(rate, mu, "symmetric"))
+        if self.sampling == "without_replacement":
+            return LossLaws(self.neighbours, symmetric)
+        views = [known(SubsampledGaussianLaw(rate, mu, view)) for view in ("mixture", "base")]
+        return LossLaws(self.neighbours, symmetric, (views[0], views[1]))

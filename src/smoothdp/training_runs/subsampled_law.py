@@ -1,0 +1,296 @@
+"""The loss of the subsampled Gaussian: integrals along lines (`subsampled_lines`).
+
+E e^(zL) is an integral of N(y) G(y)^w over y:
+
+mixture against base: L = ln G under the mixture, w = z + 1;
+base against mixture: L = -ln G under N(0, 1), w = -z;
+symmetric: losses l > 0 of the first, their mirror image (w = -z), both over y > m / 2, and
+    the rest of the mass at l = 0. This is D(E) = q D_Gauss(1 + (E - 1) / q) for E >= 1, the
+    bound of sampling without replacement (Balle, Barthe, Gaboardi 2018, Theorem 9).
+
+Up to t = 64 the real line is taken, beyond it the line on which the integral of |N G^w| is
+least at the first t of a block; that integral, which falls with t, also is the decay.
+
+Tails beyond the panels, e^(s^2 / 2) times those on the real line or less: G^w <= G(y_min)^(c+1) to
+the left and <= (q + (1 - q) e^-a(y_max))^(c+1) e^((c+1) a) to the right for w = c + 1; (1 - q)^-c
+and |G(y_max + is)|^-c for w = -c, as |G| >= 1 - q for b <= pi / 2.
+
+The end of a half line is off by u m, its mass by less than 4 u (m + 1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.law import LossLaw, Moments, Split, TiltedSums
+from smoothdp.exact.oscillation import damped_sums
+from smoothdp.exact.subsampled import log_mass_at_zero
+from smoothdp.training_runs.line_points import (
+    Line,
+    Points,
+    atom_at_zero,
+    error_from,
+    joined,
+    scaled,
+    size_from,
+)
+from smoothdp.training_runs.panels import Branch, Piece, leftwards, rightwards, upwards
+from smoothdp.training_runs.subsampled_lines import N_NODES, Mixture, log_tail
+
+FloatArray = NDArray[np.float64]
+View = Literal["mixture", "base", "symmetric"]
+# e^-45 = 3e-20 of a tail is left out.
+_TAIL = 45.0
+# The real line serves up to here; blocks of t double from here on.
+_REAL = 64.0
+_HIGHEST = 9.0
+_MOST_LINES = 10
+# A line is chosen by its size, and by its error times this: counts multiply errors.
+_WEIGHT = 1e5
+_MOST_POINTS = 4e4
+_MOST_CACHED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class SubsampledGaussianLaw(LossLaw):
+    """The loss of a Gaussian shift by mu, seen with probability ``rate`` in (0, 1).
+
+    Attributes:
+        rate, mu: q in (0, 1) and m > 0.
+        view: which loss.
+        above, below: if given, only what y is above or below of, y under the mixture: a law
+            of less than all mass. See `split`.
+    """
+
+    rate: Fraction
+    mu: Fraction
+    view: View
+    above: float | None = None
+    below: float | None = None
+    _moments: dict[float, Moments] = field(default_factory=dict, repr=False, compare=False)
+    _splits: dict[float, Split] = field(default_factory=dict, repr=False, compare=False)
+    _choices: dict[tuple[float, int], int] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[float, list[Line]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _mixture(self) -> Mixture:
+        return Mixture(self.rate, self.mu)
+
+    @property
+    def largest(self) -> float:
+        if self.view == "base":
+            # -ln G <= -ln(1 - q).
+            return math.nextafter(-math.log1p(-float(self.rate)) * (1 + 1e-14), math.inf)
+        if self.below is not None:
+            size, _ = self._mixture.log_ratio(np.array([self.below]), np.zeros(1))
+            return float(size[0]) * (1 + 1e-12) + 1e-12
+        return math.inf
+
+    @property
+    def largest_tilt(self) -> float:
+        # So that the window takes no more points than it may.
+        width = _MOST_POINTS * 2 * self._half(math.inf) / N_NODES
+        if self.view == "base":
+            return max(1.0, (width * width / 8 - _TAIL) / -math.log1p(-float(self.rate)))
+        return max(1.0, width / float(self.mu) - 20.0)
+
+    def _half(self, most: float) -> float:
+        """Return a power of 2 as the half-length of panels, at most 4 / 3 of ``most``."""
+        m = float(self.mu)
+        return 2.0 ** math.floor(math.log2(min(1.0, 0.5 / m, most / 0.75)))
+
+    def _branches(self, tilt: float) -> list[Branch]:
+        """Return the powers of G and where they are integrated."""
+        m, q = float(self.mu), float(self.rate)
+        reach = math.sqrt(2 * (_TAIL - tilt * math.log1p(-q)))
+        if self.view == "base":
+            return [Branch(-tilt, -reach, reach, False, False)]
+        # Beyond a = ln((c + 1) / q) the mixture is all but the shifted normal.
+        shifted = (tilt + 1) * m + math.sqrt(2 * (_TAIL + 2))
+        wide = (tilt + 1) * m + math.sqrt(2 * _TAIL + m * m * tilt * (tilt + 1))
+        high = min(wide, max(shifted, (math.log((tilt + 2) / q) + m * m / 2) / m))
+        low = -math.sqrt(2 * _TAIL)
+        if self.view == "symmetric" and self.above is None:
+            whole = Branch(tilt + 1, m / 2, high, True, False)
+            found = [whole, Branch(-tilt, m / 2, reach, True, False)]
+        elif self.above is not None:
+            # What lies far below e^-45 of the tail is left out of it in turn.
+            far = math.sqrt(self.above * self.above + 2 * _TAIL)
+            found = [Branch(tilt + 1, self.above, max(high, far), True, False)]
+        else:
+            found = [Branch(tilt + 1, low, high, False, False)]
+        if self.below is not None:
+            found[0] = found[0]._replace(high=self.below, ends_right=True)
+        return found
+
+    def split(self, loss: float) -> Split | None:
+        if self.view == "base" or self.above is not None or self.below is not None or loss <= 0:
+            return None
+        m, q = float(self.mu), float(self.rate)
+        at = (math.log1p(math.expm1(min(loss, 700.0)) / q) + m * m / 2) / m
+        # Panels of the head of a half line fit between both of its ends.
+        grid, start = (2 * self._half(math.inf), m / 2) if self.view == "symmetric" else (0.25, 0.0)
+        at = start + grid * round((at - start) / grid)
+        if at <= m / 2 or at <= m:
+            return None
+        found = self._splits.get(at)
+        if found is None:
+            head = SubsampledGaussianLaw(self.rate, self.mu, self.view, None, at)
+            tail = SubsampledGaussianLaw(self.rate, self.mu, self.view, at, None)
+            mass = (1 - q) * math.exp(log_tail(at) - log_tail(at - m)) + q
+            log_mass = log_tail(at - m) + math.log(mass) + 1e-9
+            found = self._splits[at] = Split(head, tail, log_mass)
+        return found
+
+    # ---- points -----------------------------------------------------------------------
+
+    def _unscaled(self, tilt: float, height: float) -> tuple[Points, list[Piece]]:
+        """Return the points of a line, of masses that are not yet normalised."""
+        half = self._half(math.inf if height == 0.0 else height)
+        parts, pieces = [], []
+        for branch in self._branches(tilt):
+            along = leftwards if branch.ends_right and not branch.ends_left else rightwards
+            ends = (branch.high, branch.low) if along is leftwards else (branch.low, branch.high)
+            pieces.append(along(*ends, height, half))
+            parts.append(self._mixture.points(branch.power, pieces[-1]))
+        if self.view == "symmetric" and self.above is None:
+            parts.append(atom_at_zero(log_mass_at_zero(self.rate, self.mu).upper))
+        return joined(parts), pieces
+
+    def _constant(self, tilt: float, height: float, pieces: list[Piece], log_mgf: float) -> float:
+        """Return the error of the sum over the points of a line."""
+        last = _REAL if height == 0.0 else math.inf
+        total = 0.0
+        for branch, piece in zip(self._branches(tilt), pieces, strict=True):
+            total += self._mixture.rule_error(
+                branch.power, piece, log_mgf=log_mgf, first=0.0, last=last
+            )
+            total += self._mixture.beyond(branch, piece, log_mgf)
+        return total
+
+    def _lines(self, tilt: float) -> list[Line]:
+        """Return lines of several heights, the real one first."""
+        found = self._known.get(tilt)
+        if found is None:
+            log_mgf = self.moments(tilt).log_mgf
+            highest = min((math.pi / 2 - 0.375) / float(self.mu), _HIGHEST)
+            heights = [highest / math.sqrt(2) ** i for i in range(_MOST_LINES)]
+            heights = [0.0, *(height for height in heights if height >= min(0.25, highest))]
+            found = []
+            for height in heights:
+                points, pieces = self._unscaled(tilt, height)
+                constant = self._constant(tilt, height, pieces, log_mgf)
+                found.append(Line(height, scaled(points, log_mgf), constant))
+            if len(self._known) >= _MOST_CACHED:
+                self._known.clear()
+            self._known[tilt] = found
+        return found
+
+    def _choice(self, tilt: float, t: float) -> int:
+        """Return the place of the line that is least at the power of 2 below t."""
+        key = tilt, math.frexp(t)[1]
+        found = self._choices.get(key)
+        if found is None:
+            lines, about = self._lines(tilt), math.ldexp(0.5, key[1])
+            scores = [size_from(line.points, about) + _WEIGHT * line.constant for line in lines]
+            found = 1 + int(np.argmin(scores[1:]))
+            if len(self._choices) >= 64 * _MOST_CACHED:
+                self._choices.clear()
+            self._choices[key] = found
+        return found
+
+    def _line(self, tilt: float, first: float, last: float) -> Line:
+        """Return about the line that is least at ``first``, good up to ``last``."""
+        lines = self._lines(tilt)
+        if last <= _REAL:
+            return lines[0]
+        line = lines[self._choice(tilt, first)]
+        log_mgf = self.moments(tilt).log_mgf
+        parts, constant = [line.points], line.constant
+        for power, start, turn in _ends(self._branches(tilt)):
+            for piece in upwards(start, float(self.mu), line.height, last):
+                points = self._mixture.points(power, piece)
+                waves = points.waves._replace(phases=points.waves.phases + turn)
+                parts.append(scaled(points._replace(waves=waves), log_mgf))
+                constant += self._mixture.rule_error(
+                    power, piece, log_mgf=log_mgf, first=first, last=last
+                )
+        return Line(line.height, joined(parts), constant)
+
+    # ---- what a law offers ------------------------------------------------------------
+
+    def moments(self, tilt: float) -> Moments:
+        found = self._moments.get(tilt)
+        if found is None:
+            points, pieces = self._unscaled(tilt, 0.0)
+            x = points.waves.positions
+            found = AtomsLaw(points.waves.log_sizes - tilt * x, x).moments(tilt)
+            line = Line(
+                0.0,
+                scaled(points, found.log_mgf),
+                self._constant(tilt, 0.0, pieces, found.log_mgf),
+            )
+            found = found._replace(error=found.error + 1.1 * error_from(line, 0.0)[0])
+            if len(self._moments) >= 64 * _MOST_CACHED:
+                self._moments.clear()
+            self._moments[tilt] = found
+        return found
+
+    def transform(self, tilt: float, *, step: float, count: int, budget: float) -> TiltedSums:
+        moments = self.moments(tilt)
+        values = np.empty(count, dtype=np.complex128)
+        error = np.empty(count)
+        for first, size in _blocks(step, count):
+            t = step * np.arange(first, first + size, dtype=np.float64)
+            line = self._line(tilt, float(t[0]), float(t[-1]))
+            waves = line.points.waves
+            waves = waves._replace(positions=waves.positions - moments.mean)
+            sums = damped_sums(waves, first=first, step=step, count=size, budget=budget)
+            constant, slope = error_from(line, float(t[0]))
+            # Positions less the centre are rounded once more.
+            slope += sums.slope
+            part = slice(first, first + size)
+            values[part] = sums.values
+            error[part] = 1.01 * (sums.constant + constant + (sums.slope + slope) * t)
+        return TiltedSums(values, error + 1.01 * moments.error, moments.mean)
+
+    def cost(self, tilt: float, *, last: float, budget: float) -> int:
+        del last, budget
+        width = math.fsum(branch.high - branch.low for branch in self._branches(tilt))
+        return math.ceil(width / self._half(math.inf) * N_NODES / 2)
+
+    def decay(self, tilt: float, last: float) -> float:
+        if last <= _REAL:
+            return 1.0
+        line = self._lines(tilt)[self._choice(tilt, last)]
+        log_mgf = self.moments(tilt).log_mgf
+        rounding, _ = error_from(line, last)
+        found = size_from(line.points, last) + rounding
+        for power, start, _ in _ends(self._branches(tilt)):
+            found += self._mixture.way_up(power, start, line.height, last, log_mgf)
+        return min(1.0, 1.0001 * found)
+
+
+def _ends(branches: list[Branch]) -> list[tuple[float, float, float]]:
+    """Return (power, end, turn of the way up there) of all half lines."""
+    return [(branch.power, branch.low, 0.0) for branch in branches if branch.ends_left] + [
+        (branch.power, branch.high, math.pi) for branch in branches if branch.ends_right
+    ]
+
+
+def _blocks(step: float, count: int) -> list[tuple[int, int]]:
+    """Return (first, size) of runs of nodes: up to 64, then doubling."""
+    found, first = [], 0
+    end = min(count, math.floor(_REAL / step) + 1)
+    while first < count:
+        found.append((first, end - first))
+        first, end = end, min(count, max(end + 1, 2 * end))
+    return found
