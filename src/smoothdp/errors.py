@@ -14,9 +14,58 @@ PrivacyWarning         the call succeeds, but says less than its user may think
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple, TypeVar
+
+Kind = TypeVar("Kind", bound="SmoothdpError")
+
+
+class Explanation(NamedTuple):
+    """The three parts of the sentence that every error and warning says."""
+
+    expected: str
+    got: object
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"Expected {self.expected}; got {self.got}. {self.remedy.rstrip('.')}."
+
 
 class SmoothdpError(Exception):
-    """Base of every error that smoothdp raises on purpose."""
+    """Base of every error that smoothdp raises on purpose.
+
+    Parameters:
+        expected: what would have been right.
+        got: what there was instead; never a value of private data.
+        remedy: what to do, a sentence.
+
+    The three are attributes, and the text is one sentence made of them.
+
+    Example:
+        >>> raise InvalidParameter(expected="epsilon > 0", got="epsilon=-1", remedy="Raise it")
+        Traceback (most recent call last):
+        smoothdp.errors.InvalidParameter: Expected epsilon > 0; got epsilon=-1. Raise it.
+    """
+
+    def __init__(self, *, expected: str, got: object, remedy: str) -> None:
+        self.expected, self.got, self.remedy = expected, str(got), remedy
+        super().__init__(str(Explanation(expected, got, remedy)))
+
+    @property
+    def explanation(self) -> Explanation:
+        """The three parts."""
+        return Explanation(self.expected, self.got, self.remedy)
+
+    def said_as(self, kind: type[Kind]) -> Kind:
+        """Return the same sentence as an error of another kind."""
+        return kind(**self.explanation._asdict())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The arguments of an exception are its text, which is no argument of __init__.
+        return _made_again, (type(self), self.args), self.__dict__
+
+
+def _made_again(kind: type[Kind], args: tuple[Any, ...]) -> Kind:
+    return kind.__new__(kind, *args)
 
 
 class InvalidParameter(SmoothdpError, ValueError):
@@ -48,15 +97,11 @@ class MissingExtra(SmoothdpError, ImportError):
 
     def __init__(self, task: str, extra: str) -> None:
         super().__init__(
-            f"Expected the optional dependencies for {task}; got none installed. "
-            f'Run: pip install "smoothdp[{extra}]"'
+            expected=f"the optional dependencies for {task}",
+            got="none installed",
+            remedy=f'Run: pip install "smoothdp[{extra}]"',
         )
 
 
 class PrivacyWarning(UserWarning):
     """The result is right, but weaker than it may look."""
-
-
-def explain(expected: str, got: object, remedy: str) -> str:
-    """Return the house sentence: ``Expected <expected>; got <got>. <remedy>.``"""
-    return f"Expected {expected}; got {got}. {remedy.rstrip('.')}."

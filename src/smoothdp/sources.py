@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 _BIBLIOGRAPHY = {
     "liu-wang-xia": (
@@ -154,7 +154,9 @@ class Source:
     def __post_init__(self) -> None:
         if self.key not in _BIBLIOGRAPHY:
             raise InvalidParameter(
-                explain("a key of the bibliography", f"{self.key!r}", "Add it to sources.py")
+                expected="a key of the bibliography",
+                got=f"{self.key!r}",
+                remedy="Add it to sources.py",
             )
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 
 @contextmanager
@@ -27,7 +27,9 @@ def whole_file(target: Path) -> Iterator[Path]:
     'all of it'
     """
     if target.is_dir():
-        raise InvalidParameter(explain("a file to write", f"the folder {target}", "Name a file"))
+        raise InvalidParameter(
+            expected="a file to write", got=f"the folder {target}", remedy="Name a file"
+        )
     if target.exists() and not target.is_file():
         yield target
         return

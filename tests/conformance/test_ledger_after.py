@@ -128,7 +128,7 @@ def test_a_charge_that_failed_after_it_was_written_is_found(
 
     def lost(self: Ledger, mechanism: object) -> None:
         real(self, mechanism)
-        raise LedgerError("the disk failed after the commit")
+        raise LedgerError(expected="the disk", got="none after the commit", remedy="Mend it")
 
     with monkeypatch.context() as broken:
         broken.setattr(Ledger, "charge", lost)

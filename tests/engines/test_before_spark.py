@@ -50,15 +50,14 @@ def test_java_home_comes_before_path(only: Any, tmp_path: Path) -> None:
     only(home=None, path=good / "bin")
     assert java_fault() is None
     only(home="/nonexistent", path=good / "bin")
-    fault = java_fault()
-    assert fault is not None
+    fault = str(java_fault())
     assert "got no bin/java in JAVA_HOME=/nonexistent" in fault
     assert "unset it" in fault
 
 
 def test_java_that_is_missing_old_or_fails(only: Any, tmp_path: Path) -> None:
     only(home=None)
-    assert java_fault() == (
+    assert str(java_fault()) == (
         "Expected Java 17 or later for Spark; got none. Install a JRE 17, or set JAVA_HOME."
     )
     only(home=fake_java(tmp_path / "fails", "exit 3"))

@@ -11,7 +11,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import OutOfReach, SmoothdpError
+from smoothdp.errors import Explanation, OutOfReach, SmoothdpError
 from smoothdp.exact.work import WorkLimitReached, limited, remembered, share, spend, spend_once
 from smoothdp.noise import (
     ArsinhNormal,
@@ -33,9 +33,13 @@ UNENDING: list[tuple[NoiseDistribution, Guarantee, str]] = [
 ]
 
 
+def refusal(words: str) -> Explanation:
+    return Explanation("less work", words, "Stop")
+
+
 def work_of(law: NoiseDistribution, guarantee: Guarantee, t: str, most: int) -> int:
     """Return the units that a calibration was given before it ended or was refused."""
-    stop = lambda: "Expected less; got more. Stop."  # noqa: E731
+    stop = lambda: Explanation("less", "more", "Stop")  # noqa: E731
     with suppress(SmoothdpError), limited(most, stop) as work:
         compute_claim(law, guarantee, Fraction(t))
     return work.spent
@@ -51,7 +55,7 @@ def test_unending_certificates_are_refused(
     assert repr(law) in said
     assert 'method="closed_form"' in said
     # And at once the next time, in the same words, counted as the first.
-    with limited(10 * MOST_WORK, lambda: "") as work, pytest.raises(OutOfReach) as again:
+    with limited(10 * MOST_WORK, lambda: refusal("")) as work, pytest.raises(OutOfReach) as again:
         law.calibrate(guarantee, smoothing=t)
     assert str(again.value) == said
     assert MOST_WORK_OF_A_CURVE < work.spent <= 1.1 * MOST_WORK
@@ -117,11 +121,14 @@ def test_a_refusal_leaves_a_ledger_as_it_was(guarantee: Guarantee, tmp_path: Pat
 
 
 def test_limits_nest() -> None:
-    with limited(100, lambda: "outer") as outer:
-        with limited(50, lambda: "inner") as inner:
+    with limited(100, lambda: refusal("outer")) as outer:
+        with limited(50, lambda: refusal("inner")) as inner:
             spend(40)
         assert (inner.spent, outer.spent) == (40, 40)
-        with pytest.raises(WorkLimitReached, match="inner"), limited(1000, lambda: "inner"):
+        with (
+            pytest.raises(WorkLimitReached, match="inner"),
+            limited(1000, lambda: refusal("inner")),
+        ):
             spend(61)
         with pytest.raises(WorkLimitReached, match="outer"):
             spend(1)
@@ -129,7 +136,7 @@ def test_limits_nest() -> None:
 
 
 def test_a_share_is_refused_in_the_words_of_the_whole() -> None:
-    with limited(100, lambda: "whole"):
+    with limited(100, lambda: refusal("whole")):
         with share(20):
             spend_once("table", 15)
         with share(20):
@@ -143,7 +150,7 @@ def test_a_share_is_refused_in_the_words_of_the_whole() -> None:
 
 def test_what_is_kept_costs_once_within_a_limit() -> None:
     for _ in range(2):
-        with limited(10, lambda: "") as work:
+        with limited(10, lambda: refusal("")) as work:
             for _ in range(5):
                 spend_once("table", 7)
         assert work.spent == 7
@@ -152,14 +159,14 @@ def test_what_is_kept_costs_once_within_a_limit() -> None:
 def test_remembered_results_and_refusals_cost_what_they_cost() -> None:
     ran = []
 
-    @remembered(100, kept=2, message=lambda units: f"refused {units}")
+    @remembered(100, kept=2, message=lambda units: refusal(f"refused {units}"))
     def work(units: int) -> int:
         ran.append(units)
         spend(units)
         return units
 
     assert [work(60), work(60)] == [60, 60]
-    with limited(1000, lambda: "") as outer:
+    with limited(1000, lambda: refusal("")) as outer:
         work(60)
     assert (outer.spent, ran) == (60, [60])
     for _ in range(2):
@@ -168,7 +175,7 @@ def test_remembered_results_and_refusals_cost_what_they_cost() -> None:
     assert ran == [60, 101]
     # Known or not, within a limit that is too small the answer is the same.
     for units in (60, 61):
-        with pytest.raises(WorkLimitReached), limited(59, lambda: "outside"):
+        with pytest.raises(WorkLimitReached), limited(59, lambda: refusal("outside")):
             work(units)
     # Refused by the limit outside: it is not remembered as a refusal.
     assert work(61) == 61

@@ -236,7 +236,7 @@ def test_a_database_that_is_away_is_503_and_clients_try_again(world: World) -> N
         def __getattr__(self, name: str) -> Any:
             if name in ("read", "transaction") and away[0] > 0:
                 away[0] -= 1
-                raise StorageUnreachable("away")
+                raise StorageUnreachable(expected="it", got="none: away", remedy="Wait")
             return getattr(storage, name)
 
     world.shuffler.storage = Away()

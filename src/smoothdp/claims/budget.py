@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 
 @runtime_checkable
@@ -35,6 +35,8 @@ def check_budget(ledger: Budget | None, mechanism: object) -> None:
         return
     if not isinstance(ledger, Budget):
         raise InvalidParameter(
-            explain("ledger as a Ledger", f"ledger={ledger!r}", "Open one, or leave it out")
+            expected="ledger as a Ledger",
+            got=f"ledger={ledger!r}",
+            remedy="Open one, or leave it out",
         )
     ledger.check(mechanism)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 
 
 class Neighbours(Enum):
@@ -26,11 +26,9 @@ def read_neighbours(value: Neighbours | str) -> Neighbours:
         return Neighbours(value)
     except ValueError:
         raise InvalidParameter(
-            explain(
-                'neighbours "replace_one" or "add_remove"',
-                f"neighbours={value!r}",
-                "Use one of the two",
-            )
+            expected='neighbours "replace_one" or "add_remove"',
+            got=f"neighbours={value!r}",
+            remedy="Use one of the two",
         ) from None
 
 
@@ -38,9 +36,8 @@ def require_same(first: Neighbours, second: Neighbours) -> None:
     """Raise IncompatibleClaims unless both claims are about the same neighbours."""
     if first is not second:
         raise IncompatibleClaims(
-            explain(
-                "claims about the same neighbours",
-                f"{first.value} and {second.value}",
-                "Convert one with smoothdp.claims.guarantees.conversions.add_remove_to_replace_one",
-            )
+            expected="claims about the same neighbours",
+            got=f"{first.value} and {second.value}",
+            remedy="Convert one with "
+            "smoothdp.claims.guarantees.conversions.add_remove_to_replace_one",
         )

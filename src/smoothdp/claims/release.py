@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from smoothdp.sources import Source
@@ -58,11 +58,9 @@ class Release(Generic[Value]):
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, Guarantee):
             raise InvalidParameter(
-                explain(
-                    "a guarantee such as PureDP(1)",
-                    f"guarantee={self.guarantee!r}",
-                    "State what the mechanism keeps",
-                )
+                expected="a guarantee such as PureDP(1)",
+                got=f"guarantee={self.guarantee!r}",
+                remedy="State what the mechanism keeps",
             )
 
     def sentence(self) -> str:

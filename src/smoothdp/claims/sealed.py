@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Generic, NoReturn, SupportsIndex, TypeVar
 
-from smoothdp.errors import SmoothdpError, explain
+from smoothdp.errors import SmoothdpError
 
 Content = TypeVar("Content")
 
@@ -46,11 +46,9 @@ class Sealed(Generic[Content]):
 
     def _refuse(self, *_: object) -> NoReturn:
         raise StillSealed(
-            explain(
-                "a sampler to draw from it first",
-                "a value computed from private data, used as it is",
-                "Release it with noise; for public data call the query's own methods",
-            )
+            expected="a sampler to draw from it first",
+            got="a value computed from private data, used as it is",
+            remedy="Release it with noise; for public data call the query's own methods",
         )
 
     def __format__(self, spec: str) -> NoReturn:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, exp_upper, log_sum_upper
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_real
@@ -80,7 +80,9 @@ def bayes_success(profile: PrivacyProfile, *, prior: Parameter = Fraction(1, 2))
     """
     given = _probability(prior, "prior")
     if given in (0, 1):
-        raise InvalidParameter(explain("0 < prior < 1", f"prior={prior}", "Give a prior inside"))
+        raise InvalidParameter(
+            expected="0 < prior < 1", got=f"prior={prior}", remedy="Give a prior inside"
+        )
     p = max(given, 1 - given)
     odds: Real = LogRatio(p / (1 - p)) if 2 * p != 1 else Fraction(0)
     delta = exp_upper(profile.log_delta_bounds(odds).upper)
@@ -119,5 +121,7 @@ def _least(function: Callable[[float], float]) -> float:
 def _probability(value: Parameter, name: str) -> Fraction:
     number = exact_fraction(value, name=name)
     if not 0 <= number <= 1:
-        raise InvalidParameter(explain(f"0 <= {name} <= 1", f"{name}={value}", "Give a share"))
+        raise InvalidParameter(
+            expected=f"0 <= {name} <= 1", got=f"{name}={value}", remedy="Give a share"
+        )
     return number

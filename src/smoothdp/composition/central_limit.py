@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.composition.composed_profile import ComposedProfile
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter
 from smoothdp.sources import Source
 
@@ -54,7 +54,9 @@ def central_limit_estimate(composed: ComposedProfile) -> CentralLimitEstimate:
         moments = side.upper.product.moments(_TILT)
         if not moments.variance > 0:
             raise InvalidParameter(
-                explain("losses that vary", "none", "Read the profile, which is exact here")
+                expected="losses that vary",
+                got="none",
+                remedy="Read the profile, which is exact here",
             )
         mus.append(2 * moments.mean / math.sqrt(moments.variance))
     return CentralLimitEstimate(max(mus))

@@ -10,7 +10,7 @@ from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import common_model, read_items
 from smoothdp.composition.opening import opened
 from smoothdp.composition.routes.contour import Progress
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction
 
 # What the contour aims at where nothing is asked for, and the finest that can be asked for.
@@ -71,14 +71,16 @@ def compose(
     """
     if orientation not in (None, "common"):
         raise InvalidParameter(
-            explain('orientation None or "common"', f"{orientation!r}", "Leave it out")
+            expected='orientation None or "common"', got=f"{orientation!r}", remedy="Leave it out"
         )
     asked = None
     if tolerance is not None:
         asked = exact_fraction(tolerance, name="tolerance")
         if not _FINEST <= asked < 1:
             raise InvalidParameter(
-                explain("1e-12 <= tolerance < 1", f"tolerance={tolerance}", "Leave it out")
+                expected="1e-12 <= tolerance < 1",
+                got=f"tolerance={tolerance}",
+                remedy="Leave it out",
             )
     read = read_items(items)
     parts = opened(read, aligned=is_aligned(orientation, read[0][0].neighbours))

@@ -12,7 +12,7 @@ from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
 from smoothdp.composition.root import epsilon_root
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
@@ -65,11 +65,9 @@ class ComposedProfile(PrivacyProfile):
             if not width <= math.log1p(float(self.tolerance)):
                 reached = math.expm1(width) if width < 700 else math.inf
                 raise OutOfReach(
-                    explain(
-                        f"a relative bracket of delta of {float(self.tolerance):g}",
-                        f"{reached:.2g} at epsilon={float(epsilon):g}",
-                        "Raise the tolerance, or leave it out to get the bracket that there is",
-                    )
+                    expected=f"a relative bracket of delta of {float(self.tolerance):g}",
+                    got=f"{reached:.2g} at epsilon={float(epsilon):g}",
+                    remedy="Raise the tolerance, or leave it out to get the bracket that there is",
                 )
         return found
 

@@ -23,7 +23,7 @@ from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.composition.laws.guarantees import guarantee_laws
 from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaws, known
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
 
@@ -120,7 +120,9 @@ def _read_one(entry: object, place: int) -> tuple[Item, int]:
     if isinstance(entry, tuple):
         if len(entry) != 2:
             raise InvalidParameter(
-                explain("(item, count)", f"a tuple of {len(entry)} as item {place}", "Give both")
+                expected="(item, count)",
+                got=f"a tuple of {len(entry)} as item {place}",
+                remedy="Give both",
             )
         given = entry[0]
         count = exact_int(entry[1], name=f"count of item {place}", minimum=1)
@@ -144,11 +146,9 @@ def _profile_of(given: object, place: int) -> PrivacyProfile:
     if isinstance(found, PrivacyProfile):
         return found
     raise InvalidParameter(
-        explain(
-            f"something with a privacy profile as item {place}",
-            f"{given!r}",
-            "Give a guarantee, a mechanism, a pair, a profile, or (one of these, count)",
-        )
+        expected=f"something with a privacy profile as item {place}",
+        got=f"{given!r}",
+        remedy="Give a guarantee, a mechanism, a pair, a profile, or (one of these, count)",
     )
 
 
@@ -160,12 +160,12 @@ def common_model(items: list[tuple[Item, int]]) -> DataModel | None:
     for claim in claims[1:]:
         if set(claim.model.hull().vertices) != set(claims[0].model.hull().vertices):
             raise IncompatibleClaims(
-                explain(
-                    "smoothed claims over the same model",
+                expected="smoothed claims over the same model",
+                got=(
                     f"models of {claims[0].model.n_vertices} and {claim.model.n_vertices} "
-                    "different distributions",
-                    "Measure both mechanisms over one model, such as first.model | second.model",
-                )
+                    "different distributions"
+                ),
+                remedy="Measure both mechanisms over one model, such as first.model | second.model",
             )
     model: DataModel = claims[0].model
     return model
@@ -178,5 +178,7 @@ def is_concentrated(item: Item) -> bool:
 
 def _no_list(got: object) -> InvalidParameter:
     return InvalidParameter(
-        explain("a list of at least one item or (item, count)", f"{got}", "Give what is released")
+        expected="a list of at least one item or (item, count)",
+        got=f"{got}",
+        remedy="Give what is released",
     )

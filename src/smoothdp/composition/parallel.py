@@ -13,7 +13,7 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
 
@@ -60,16 +60,18 @@ def compose_parallel(items: Iterable[Any], *, split: Split) -> PrivacyProfile:
     about = read[0].neighbours
     if split not in ("by_position", "by_value"):
         raise InvalidParameter(
-            explain('split "by_position" or "by_value"', f"split={split!r}", "Use one of the two")
+            expected='split "by_position" or "by_value"',
+            got=f"split={split!r}",
+            remedy="Use one of the two",
         )
     if split == "by_value" and about is not Neighbours.ADD_REMOVE:
         raise IncompatibleClaims(
-            explain(
-                "claims under add_remove neighbours for parts chosen by value",
-                about.value,
+            expected="claims under add_remove neighbours for parts chosen by value",
+            got=about.value,
+            remedy=(
                 "Replacing a record may change two parts and their sizes: state each part's claim "
-                "for add_remove and use replace_one_parallel",
-            )
+                "for add_remove and use replace_one_parallel"
+            ),
         )
     return LargestProfile(tuple(item.profile for item in read), about)
 
@@ -92,11 +94,9 @@ def replace_one_parallel(items: Iterable[Any]) -> PrivacyProfile:
     read = _parts(items)
     if read[0].neighbours is not Neighbours.ADD_REMOVE:
         raise IncompatibleClaims(
-            explain(
-                "claims under add_remove neighbours",
-                read[0].neighbours.value,
-                "State each part's claim for adding or removing a record",
-            )
+            expected="claims under add_remove neighbours",
+            got=read[0].neighbours.value,
+            remedy="State each part's claim for adding or removing a record",
         )
     found: list[PrivacyProfile] = [group_profile(item.profile, n_records=2) for item in read]
     for place, first in enumerate(read):
@@ -115,8 +115,8 @@ def _parts(items: Iterable[Any]) -> Sequence[Item]:
     for item, count in read:
         if count != 1 or isinstance(item.given, SmoothedDP):
             raise InvalidParameter(
-                explain(
-                    "one ordinary claim per part", f"{item.given!r} x {count}", "Compose it first"
-                )
+                expected="one ordinary claim per part",
+                got=f"{item.given!r} x {count}",
+                remedy="Compose it first",
             )
     return [item for item, _ in read]

@@ -15,7 +15,7 @@ from smoothdp.data.csv_file import csv_values
 from smoothdp.data.missing import require_number
 from smoothdp.data.parquet_file import parquet_numbers, parquet_texts
 from smoothdp.data.refusals import no_number, no_rows
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 
 Kind = Literal["number", "category"]
 
@@ -63,7 +63,9 @@ def read_column(
         return found
     if kind != "number":
         raise InvalidParameter(
-            explain('kind "number" or "category"', f"kind={kind!r}", "Use one of the two")
+            expected='kind "number" or "category"',
+            got=f"kind={kind!r}",
+            remedy="Use one of the two",
         )
     require_number(missing)
     numbers = np.concatenate([_numbers(c, column) for c in _values(path, column, missing)])
@@ -101,7 +103,9 @@ def count_column(
     twice = [category for category, times in Counter(universe or ()).items() if times > 1]
     if twice:
         raise InvalidParameter(
-            explain("distinct categories in universe", f"{twice[0]!r} twice", "Name it once")
+            expected="distinct categories in universe",
+            got=f"{twice[0]!r} twice",
+            remedy="Name it once",
         )
     tally: Counter[str] = Counter()
     for chunk in _texts(path, column, missing):
@@ -113,11 +117,9 @@ def count_column(
     known = frozenset(universe)
     if any(value not in known for value in tally):
         raise InvalidData(
-            explain(
-                f"values of {column!r} among the universe",
-                "another",
-                "Widen the universe or mend the file",
-            )
+            expected=f"values of {column!r} among the universe",
+            got="another",
+            remedy="Widen the universe or mend the file",
         )
     return {category: tally[category] for category in universe}
 
@@ -143,15 +145,21 @@ def _existing(path: str | Path) -> tuple[Path, str]:
     file = Path(path)
     ending = file.suffix.lower()
     if file.is_dir():
-        raise InvalidData(explain("a file", f"the directory {str(file)!r}", "Name a file in it"))
+        raise InvalidData(
+            expected="a file", got=f"the directory {str(file)!r}", remedy="Name a file in it"
+        )
     if not file.exists():
-        raise InvalidData(explain(f"the file {file}", "no such file", "Check the path"))
+        raise InvalidData(expected=f"the file {file}", got="no such file", remedy="Check the path")
     if ending not in (".csv", ".tsv", ".parquet"):
         raise InvalidData(
-            explain("a file ending in .csv, .tsv or .parquet", f"{file}", "Convert or rename it")
+            expected="a file ending in .csv, .tsv or .parquet",
+            got=f"{file}",
+            remedy="Convert or rename it",
         )
     if file.stat().st_size == 0:
-        raise InvalidData(explain(f"a header line in {file}", "an empty file", "Check the file"))
+        raise InvalidData(
+            expected=f"a header line in {file}", got="an empty file", remedy="Check the file"
+        )
     return file, ending
 
 

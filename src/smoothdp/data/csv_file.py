@@ -10,7 +10,7 @@ from pathlib import Path
 
 from smoothdp.data.missing import without_missing
 from smoothdp.data.refusals import column_place, no_rows, unreadable
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 _ROWS_AT_ONCE = 65536
 
@@ -30,11 +30,13 @@ def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> 
                 is_empty = False
     except UnicodeDecodeError:
         raise InvalidData(
-            explain(f"UTF-8 text in {path}", "other bytes", "Convert the file to UTF-8")
+            expected=f"UTF-8 text in {path}", got="other bytes", remedy="Convert the file to UTF-8"
         ) from None
     except csv.Error:
         raise InvalidData(
-            explain(f"well-formed CSV in {path}", "a line that is not", "Mend its quotation marks")
+            expected=f"well-formed CSV in {path}",
+            got="a line that is not",
+            remedy="Mend its quotation marks",
         ) from None
     except OSError as error:
         raise unreadable(path, error) from None
@@ -44,9 +46,7 @@ def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> 
 
 def _ragged(path: Path, width: int) -> InvalidData:
     return InvalidData(
-        explain(
-            f"{width} {'field' if width == 1 else 'fields'} in every row of {path}",
-            "another number in some row",
-            "Mend that row",
-        )
+        expected=f"{width} {'field' if width == 1 else 'fields'} in every row of {path}",
+        got="another number in some row",
+        remedy="Mend that row",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from smoothdp.data.refusals import missing_value
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 PUBLIC_DROP = "public-drop"
 """Leave rows without a value out: the caller declares who has none as public."""
@@ -21,11 +21,9 @@ def require_number(missing: str | None) -> None:
         good = False
     if not good:
         raise InvalidParameter(
-            explain(
-                f'a number or "{PUBLIC_DROP}" for missing numbers (missing=, --missing)',
-                repr(missing),
-                "It is what takes the place of empty fields, not how the file marks them",
-            )
+            expected=f'a number or "{PUBLIC_DROP}" for missing numbers (missing=, --missing)',
+            got=repr(missing),
+            remedy="It is what takes the place of empty fields, not how the file marks them",
         )
 
 

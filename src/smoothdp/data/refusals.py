@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 _MARKS = frozenset(
     ("na", "n/a", "#n/a", "nan", "null", "nil", "none", "missing", "-", ".", "?", "")
@@ -26,18 +26,18 @@ def column_place(path: Path, names: list[str], column: str) -> int:
         if any(name == "" or _is_number(name) for name in names):
             # The first row of a file without a header is a record.
             got, remedy = "no such name in the first line", "Begin the file with names of columns"
-    raise InvalidData(explain(f"one column {column!r} in {path}", got, remedy))
+    raise InvalidData(expected=f"one column {column!r} in {path}", got=got, remedy=remedy)
 
 
 def missing_value(column: str) -> InvalidData:
     """Return the error for a value that is not there; in which row is private."""
     return InvalidData(
-        explain(
-            f"a value in every row of column {column!r}",
-            "none in some row",
+        expected=f"a value in every row of column {column!r}",
+        got="none in some row",
+        remedy=(
             "Replace missing values by a public constant (missing=, --missing VALUE), or declare "
-            "who has none as public (public-drop)",
-        )
+            "who has none as public (public-drop)"
+        ),
     )
 
 
@@ -56,7 +56,7 @@ def no_number(column: str, text: str) -> InvalidData:
         kind, remedy = "an infinite number", "Write a finite number there, such as a public bound"
     elif "_" in word or "," in word:
         kind, remedy = "text that looks like a number", "Write it with digits and a point alone"
-    return InvalidData(explain(f"finite numbers in column {column!r}", kind, remedy))
+    return InvalidData(expected=f"finite numbers in column {column!r}", got=kind, remedy=remedy)
 
 
 def _is_number(word: str) -> bool:
@@ -76,12 +76,14 @@ def _is_infinite(word: str) -> bool:
 
 def no_rows(path: Path) -> InvalidData:
     """Return the error for a file without records."""
-    return InvalidData(explain(f"rows in {path}", "a header alone", "Check the file"))
+    return InvalidData(expected=f"rows in {path}", got="a header alone", remedy="Check the file")
 
 
 def unreadable(path: Path, error: Exception) -> InvalidData:
     """Return the error for a file that the system or a library cannot read."""
-    return InvalidData(explain(f"a readable file at {path}", _fault(error), "Check the file"))
+    return InvalidData(
+        expected=f"a readable file at {path}", got=_fault(error), remedy="Check the file"
+    )
 
 
 def _fault(error: Exception) -> str:

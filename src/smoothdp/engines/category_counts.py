@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smoothdp.engines.job import Job, Partition, Run
-from smoothdp.errors import InvalidData, OutOfReach, explain
+from smoothdp.errors import InvalidData, OutOfReach
 
 MOST_CATEGORIES = 10_000_000
 
@@ -28,7 +28,9 @@ class _Count:
     def check(self, counts: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
         if len(counts) > self.most:
             raise OutOfReach(
-                explain(f"at most {self.most} categories", "more", "Group the rare ones first")
+                expected=f"at most {self.most} categories",
+                got="more",
+                remedy="Group the rare ones first",
             )
         return counts
 
@@ -57,7 +59,9 @@ def category_counts(
     for key in counts:
         if any(part is None or part != part for part in key):
             raise InvalidData(
-                explain("a category in every row", "missing ones", "Name them, such as 'unknown'")
+                expected="a category in every row",
+                got="missing ones",
+                remedy="Name them, such as 'unknown'",
             )
     ordered = sorted(counts.items(), key=lambda item: tuple(map(str, item[0])))
     if not strata:

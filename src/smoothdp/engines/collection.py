@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from smoothdp.engines.job import Partition
 from smoothdp.engines.keyed_random import check_key, user_bytes
-from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters import exact_int
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.histogram.estimate import require_bin
@@ -46,22 +46,22 @@ def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
     """
     if not isinstance(protocol, Summed):
         raise InvalidParameter(
-            explain(
-                "a BooleanSum, RealSum or Histogram", type(protocol).__name__, "Build one of them"
-            )
+            expected="a BooleanSum, RealSum or Histogram",
+            got=type(protocol).__name__,
+            remedy="Build one of them",
         )
     if not isinstance(column, str) or not column.strip():
         raise InvalidParameter(
-            explain(
-                "column, the name of what is collected",
-                f"column={column!r}"[:80],
-                "Name it: two columns under one name would share their noise",
-            )
+            expected="column, the name of what is collected",
+            got=f"column={column!r}"[:80],
+            remedy="Name it: two columns under one name would share their noise",
         )
     number = exact_int(window, name="window", minimum=0)
     if number > _LAST_WINDOW:
         raise InvalidParameter(
-            explain(f"window of at most {_LAST_WINDOW}", f"window={number}", "Lower window")
+            expected=f"window of at most {_LAST_WINDOW}",
+            got=f"window={number}",
+            remedy="Lower window",
         )
     # The promise and what calibration keeps do not change what is sent.
     parameters = [
@@ -165,15 +165,15 @@ def require_distinct(users: MarkArray) -> None:
     ordered = np.sort(users)
     if (ordered[1:] == ordered[:-1]).any():
         raise InvalidData(
-            explain("one row per user", "a user with two", "Aggregate each user's rows first")
+            expected="one row per user",
+            got="a user with two",
+            remedy="Aggregate each user's rows first",
         )
 
 
 def _too_many() -> OutOfReach:
     return OutOfReach(
-        explain(
-            f"at most {MOST_CHECKED} users to check that none has two rows",
-            "more",
-            "Check it where the data are, and say users='unique'",
-        )
+        expected=f"at most {MOST_CHECKED} users to check that none has two rows",
+        got="more",
+        remedy="Check it where the data are, and say users='unique'",
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smoothdp.engines.codes import Cell, CodeArray, codes_of, count_parts
 from smoothdp.engines.job import Partition
-from smoothdp.errors import InvalidData, OutOfReach, explain
+from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.queries.exact_sums import exact_sum
 from smoothdp.queries.reading import LARGEST_FLOAT, LARGEST_WHOLE, Bounds, Values
 from smoothdp.queries.sides import Clamp
@@ -36,20 +36,15 @@ def numbers(columns: Partition) -> Values:
         good = np.abs(values) <= LARGEST_FLOAT
     else:
         raise InvalidData(
-            explain(
-                "one column of numbers",
-                f"type {column.dtype}",
-                "Convert the column to float64 or int64",
-            )
+            expected="one column of numbers",
+            got=f"type {column.dtype}",
+            remedy="Convert the column to float64 or int64",
         )
     if not good.all():
         raise InvalidData(
-            explain(
-                "finite numbers that are not too large",
-                # Which value it is would be private.
-                "one that is missing, infinite or too large",
-                "Replace them by a public constant inside the bounds",
-            )
+            expected="finite numbers that are not too large",
+            got="one that is missing, infinite or too large",
+            remedy="Replace them by a public constant inside the bounds",
         )
     return values
 
@@ -65,7 +60,9 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         if None not in (self.whole, other.whole) and self.whole != other.whole:
             raise InvalidData(
-                explain("numbers of one type", "floats and whole numbers", "Convert the column")
+                expected="numbers of one type",
+                got="floats and whole numbers",
+                remedy="Convert the column",
             )
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         whole = other.whole if self.whole is None else self.whole
@@ -110,7 +107,9 @@ def merge_codes(
     codes, inverse = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
     if len(codes) > MOST_COLLECTED:
         raise OutOfReach(
-            explain(f"tails of at most {MOST_COLLECTED} values", "more", "Raise the smoothing")
+            expected=f"tails of at most {MOST_COLLECTED} values",
+            got="more",
+            remedy="Raise the smoothing",
         )
     counts = np.zeros(len(codes), dtype=np.int64)
     np.add.at(counts, inverse, np.concatenate([a[1], b[1]]))

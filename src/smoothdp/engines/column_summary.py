@@ -16,7 +16,7 @@ import numpy as np
 from smoothdp.engines.codes import WHOLE, Cell, Runs, values_of
 from smoothdp.engines.column_jobs import CollectCells, SumBetween, Tally, TallyCells, merge_codes
 from smoothdp.engines.job import Job, Run
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import Parameter
 from smoothdp.queries import ColumnSummary, Query
 from smoothdp.queries.column_summary import MoreNeeded
@@ -63,17 +63,19 @@ def summarize_column(run: Run, query: Query, *, smoothing: Parameter) -> ColumnS
     rate = read_smoothing(smoothing)
     if query.truncate != "inputs":
         raise InvalidParameter(
-            explain(
-                "a statistic that clamps its inputs", "one that clamps its output", "Use inputs"
-            )
+            expected="a statistic that clamps its inputs",
+            got="one that clamps its output",
+            remedy="Use inputs",
         )
     whole_tally = run(Job(TallyCells((WHOLE,)), operator.add))
     if not whole_tally.n:
-        raise InvalidData(explain("at least one value", "none", "Check the data"))
+        raise InvalidData(expected="at least one value", got="none", remedy="Check the data")
     drops = query.drops(whole_tally.n)
     if sum(drops) >= whole_tally.n:
         raise InvalidData(
-            explain(f"more than {sum(drops)} values", f"{whole_tally.n}", "Leave out fewer")
+            expected=f"more than {sum(drops)} values",
+            got=f"{whole_tally.n}",
+            remedy="Leave out fewer",
         )
     reach = first_reach(whole_tally.n, rate)
     while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 
 class Kind(NamedTuple):
@@ -49,20 +49,22 @@ def check_columns(frame: Any, columns: Sequence[str], kinds: Sequence[Kind]) -> 
     for name, kind in zip(columns, kinds, strict=True):
         if name not in names:
             raise InvalidData(
-                explain(f"a column {name!r}", ", ".join(names) or "none", "Name one of them")
+                expected=f"a column {name!r}",
+                got=", ".join(names) or "none",
+                remedy="Name one of them",
             )
         if names.count(name) > 1:
             raise InvalidData(
-                explain(f"one column {name!r}", f"{names.count(name)}", "Give them different names")
+                expected=f"one column {name!r}",
+                got=f"{names.count(name)}",
+                remedy="Give them different names",
             )
         found = frame.schema[name].dataType
         if found.typeName() not in kind.types:
             raise InvalidData(
-                explain(
-                    f"{kind.words} in column {name!r}",
-                    f"type {found.simpleString()}",
-                    kind.remedy,
-                )
+                expected=f"{kind.words} in column {name!r}",
+                got=f"type {found.simpleString()}",
+                remedy=kind.remedy,
             )
 
 

@@ -8,14 +8,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from smoothdp.errors import explain
+from smoothdp.errors import Explanation
 
 OLDEST = 17
 _SECONDS = 60
 _VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')
 
 
-def java_fault() -> str | None:
+def java_fault() -> Explanation | None:
     """Return what is wrong with the Java that Spark would start, or None.
 
     Spark takes the Java of JAVA_HOME where that is set, and the one in PATH otherwise.
@@ -30,7 +30,7 @@ def java_fault() -> str | None:
         place, found = "PATH", shutil.which("java")
         remedy = f"Install a JRE {OLDEST}, or set JAVA_HOME"
     if found is None:
-        return explain(wanted, f"no bin/java in {place}" if home else "none", remedy)
+        return Explanation(wanted, f"no bin/java in {place}" if home else "none", remedy)
     try:
         told = subprocess.run(
             [found, "-version"],
@@ -41,10 +41,10 @@ def java_fault() -> str | None:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return explain(wanted, f"one in {place} that fails: {found} -version", remedy)
+        return Explanation(wanted, f"one in {place} that fails: {found} -version", remedy)
     version = version_of(told.stderr + told.stdout)
     if version is not None and version < OLDEST:
-        return explain(wanted, f"Java {version} in {place}", remedy)
+        return Explanation(wanted, f"Java {version} in {place}", remedy)
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 Part = TypeVar("Part")
 Partition: TypeAlias = Sequence[NDArray[Any]]
@@ -58,5 +58,5 @@ def merged(parts: Iterable[Part], job: Job[Part]) -> Part:
     """
     found = list(parts)
     if not found:
-        raise InvalidData(explain("at least one partition", "none", "Check the data"))
+        raise InvalidData(expected="at least one partition", got="none", remedy="Check the data")
     return reduce(job.merge, found)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 
 KEY_BYTES = 32
 _BLOCK_BYTES = 64
@@ -35,7 +35,9 @@ def check_key(key: bytes) -> bytes:
     """Return a key of 32 bytes, or raise InvalidParameter."""
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         raise InvalidParameter(
-            explain(f"a key of {KEY_BYTES} bytes", type(key).__name__, "Use keyed_random.new_key()")
+            expected=f"a key of {KEY_BYTES} bytes",
+            got=type(key).__name__,
+            remedy="Use keyed_random.new_key()",
         )
     return key
 
@@ -53,22 +55,18 @@ def user_bytes(user: Any) -> bytes:
     if isinstance(user, bytes | bytearray):
         return b"b" + bytes(user)
     raise InvalidData(
-        explain(
-            "users named by whole numbers, texts or bytes",
-            f"one of type {type(user).__name__}",
-            "Give each a name",
-        )
+        expected="users named by whole numbers, texts or bytes",
+        got=f"one of type {type(user).__name__}",
+        remedy="Give each a name",
     )
 
 
 def _base(key: bytes, collection: bytes) -> Any:
     if not isinstance(collection, bytes) or not collection:
         raise InvalidParameter(
-            explain(
-                "collection, the bytes that name one",
-                "none" if isinstance(collection, bytes) else type(collection).__name__,
-                "Use collection.noise_name: without it, the noise of two collections cancels",
-            )
+            expected="collection, the bytes that name one",
+            got="none" if isinstance(collection, bytes) else type(collection).__name__,
+            remedy="Use collection.noise_name: without it, the noise of two collections cancels",
         )
     base = hashlib.blake2b(key=check_key(key), digest_size=_BLOCK_BYTES, person=_PERSON)
     # Its length first: no name continues another.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 _COUNT = "[1-9][0-9]*"
 _MASTER = re.compile(
@@ -20,10 +20,8 @@ def check_master(master: str) -> str:
     """
     if not isinstance(master, str) or not _MASTER.fullmatch(master):
         raise InvalidParameter(
-            explain(
-                'a master such as "local", "local[2]" or "local[*]"',
-                f"master={master!r}",
-                "Give the number of cores as a whole number, or * for all of them",
-            )
+            expected='a master such as "local", "local[2]" or "local[*]"',
+            got=f"master={master!r}",
+            remedy="Give the number of cores as a whole number, or * for all of them",
         )
     return master

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from smoothdp.engines.job import Job, Partition, Run
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import exact_int
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
 from smoothdp.services.envelope import DUMMY, DecodeError, inner_info, open_slot
@@ -58,28 +58,29 @@ def check_opening(*, key: PrivateKey, task: Task, window: int) -> int:
     """
     if not isinstance(key, PrivateKey):
         raise InvalidParameter(
-            explain(
-                "key, a PrivateKey of smoothdp.services",
-                type(key).__name__,
-                "Use PrivateKey.from_bytes on its 32 bytes (bytes.fromhex for the text of a file)",
-            )
+            expected="key, a PrivateKey of smoothdp.services",
+            got=type(key).__name__,
+            remedy="Use PrivateKey.from_bytes on its 32 bytes (bytes.fromhex for the text of "
+            "a file)",
         )
     if not isinstance(task, Task):
         raise InvalidParameter(
-            explain(
-                "task, a Task of smoothdp.services",
-                type(task).__name__,
-                "Read it with smoothdp.services.read_task",
-            )
+            expected="task, a Task of smoothdp.services",
+            got=type(task).__name__,
+            remedy="Read it with smoothdp.services.read_task",
         )
     if key.public.to_bytes().hex() != task.analyzer_key:
         raise InvalidParameter(
-            explain("the key that the task names", "another", "Use that task's analyser's")
+            expected="the key that the task names",
+            got="another",
+            remedy="Use that task's analyser's",
         )
     number = exact_int(window, name="window", minimum=0)
     if number > _LAST_WINDOW:
         raise InvalidParameter(
-            explain(f"window of at most {_LAST_WINDOW}", f"window={number}", "Lower window")
+            expected=f"window of at most {_LAST_WINDOW}",
+            got=f"window={number}",
+            remedy="Lower window",
         )
     return number
 
@@ -100,11 +101,9 @@ def open_distinct(run: Run, *, key: PrivateKey, task: Task, window: int) -> dict
     found = run(Job(OpenSlots(key.to_bytes(), task.encoded, number), _add))
     if set(found) <= {INVALID, REPEATED}:
         raise InvalidData(
-            explain(
-                f"slots sealed to this task and window={number}",
-                f"{found[INVALID]} different ones, of which none opens",
-                "Check the window and the task, and that the parts are whole",
-            )
+            expected=f"slots sealed to this task and window={number}",
+            got=f"{found[INVALID]} different ones, of which none opens",
+            remedy="Check the window and the task, and that the parts are whole",
         )
     return dict(sorted(found.items()))
 

@@ -20,7 +20,7 @@ from smoothdp.engines.collection import (
 )
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.engines.keyed_random import KeyedRandom, check_key, keyed_words
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.shuffle import BooleanSum, Histogram
 
 IntArray = NDArray[np.int64]
@@ -117,11 +117,9 @@ def randomized_counts(
     marked = run(Job(MarkRows(protocol, secret, name, with_users), add))
     if marked.n_users != protocol.n_users:
         raise InvalidData(
-            explain(
-                f"data of n_users={protocol.n_users} users",
-                f"{marked.n_users}",
-                "Build the protocol for this number",
-            )
+            expected=f"data of n_users={protocol.n_users} users",
+            got=f"{marked.n_users}",
+            remedy="Build the protocol for this number",
         )
     require_distinct(marked.users)
     collection = noise_name(name, marked.data_mark, key=secret)
@@ -130,11 +128,9 @@ def randomized_counts(
     if found.rows.data_mark != marked.data_mark:
         # Noise that is not that of these rows: nothing of it leaves.
         raise InvalidData(
-            explain(
-                "the same rows in every pass",
-                "others in the second",
-                "Write them down once, such as to Parquet, and count from there",
-            )
+            expected="the same rows in every pass",
+            got="others in the second",
+            remedy="Write them down once, such as to Parquet, and count from there",
         )
     return RandomizedCounts(marked.n_users, found.messages)
 
@@ -143,11 +139,9 @@ def require_users(users: Users) -> Users:
     """Return "check" or "unique", or raise InvalidParameter."""
     if users not in ("check", "unique"):
         raise InvalidParameter(
-            explain(
-                "users='check' or users='unique'",
-                f"users={users!r}",
-                "Leave it out to check that no user has two rows",
-            )
+            expected="users='check' or users='unique'",
+            got=f"users={users!r}",
+            remedy="Leave it out to check that no user has two rows",
         )
     return users
 

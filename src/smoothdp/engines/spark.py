@@ -22,7 +22,7 @@ from smoothdp.engines.master import check_master
 from smoothdp.engines.randomized_counts import RandomizedCounts, Users, require_users
 from smoothdp.engines.randomized_counts import randomized_counts as _randomized_counts
 from smoothdp.engines.spark_failures import failure, is_damaged
-from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError, explain
+from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.exact.parameters import Parameter
 from smoothdp.queries import ColumnSummary, Query
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -47,7 +47,7 @@ def _check_version(version: str) -> None:
     found = tuple(int(part) for part in version.split(".")[:2])
     if found < OLDEST:
         raise SparkUnavailable(
-            explain("Spark 3.5 or later", version, 'Run: pip install "smoothdp[spark]"')
+            expected="Spark 3.5 or later", got=version, remedy='Run: pip install "smoothdp[spark]"'
         )
 
 
@@ -66,7 +66,7 @@ def connect(master: str = "local[2]", **settings: str) -> SparkSession:
     _check_version(pyspark.__version__)
     fault = java_fault()
     if fault is not None:
-        raise SparkUnavailable(fault)
+        raise SparkUnavailable(**fault._asdict())
     # Workers must be this Python, where smoothdp is installed; Spark would take any python3.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("smoothdp")
@@ -82,9 +82,9 @@ def connect(master: str = "local[2]", **settings: str) -> SparkSession:
         return builder.getOrCreate()
     except Exception as error:  # py4j's and Spark's own, of many kinds
         raise SparkUnavailable(
-            explain(
-                f"Spark to start on {master!r}", failure(error), "Check the master and the settings"
-            )
+            expected=f"Spark to start on {master!r}",
+            got=failure(error),
+            remedy="Check the master and the settings",
         ) from None
 
 
@@ -98,18 +98,20 @@ def frame_of(source: Any, *, session: Any = None) -> Any:
     if isinstance(source, str | Path):
         used = session or SparkSession.getActiveSession()
         if used is None:
-            raise InvalidData(explain("a Spark session", "none", "Give session=, or use connect()"))
+            raise InvalidData(
+                expected="a Spark session", got="none", remedy="Give session=, or use connect()"
+            )
         try:
             source = used.read.parquet(str(source))
         except Exception as error:  # py4j's and Spark's own, of many kinds
             raise InvalidData(
-                explain(f"Parquet at {str(source)!r}", failure(error), "Check the path")
+                expected=f"Parquet at {str(source)!r}", got=failure(error), remedy="Check the path"
             ) from None
     if not hasattr(source, "mapInArrow") or not hasattr(source, "sparkSession"):
         raise InvalidData(
-            explain(
-                "a Spark DataFrame or a Parquet path", type(source).__name__, "Read it with Spark"
-            )
+            expected="a Spark DataFrame or a Parquet path",
+            got=type(source).__name__,
+            remedy="Read it with Spark",
         )
     _check_version(source.sparkSession.version)
     return source
@@ -145,12 +147,16 @@ def run_on(
             if not is_damaged(error):
                 raise
             raise InvalidData(
-                explain("Parquet in every file", failure(error), "Check the files of the frame")
+                expected="Parquet in every file",
+                got=failure(error),
+                remedy="Check the files of the frame",
             ) from None
         parts: list[Part] = [_opened(row[0]) for row in rows]
         if not parts:
             raise InvalidData(
-                explain("a DataFrame with rows", "one without", "Check the path and the filters")
+                expected="a DataFrame with rows",
+                got="one without",
+                remedy="Check the path and the filters",
             )
         return merged(parts, job)
 
@@ -181,13 +187,13 @@ class _Task:
 
 class _Refusal:
     def __init__(self, error: SmoothdpError) -> None:
-        self.kind, self.words = type(error), str(error)
+        self.error = error
 
 
 def _opened(data: bytes) -> Any:
     part = pickle.loads(bytes(data))
     if isinstance(part, _Refusal):
-        raise part.kind(part.words)
+        raise part.error
     return part
 
 
@@ -226,7 +232,9 @@ def randomized_counts(
         names = frame.select(quoted(user))
         if names.groupBy(names[0]).count().filter("count > 1").limit(1).count():
             raise InvalidData(
-                explain("one row per user", "a user with two", "Aggregate each user's rows first")
+                expected="one row per user",
+                got="a user with two",
+                remedy="Aggregate each user's rows first",
             )
     return _randomized_counts(run, protocol, key=key, column=datum, window=window, users="unique")
 

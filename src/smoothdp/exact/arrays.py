@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 
 def float_array(values: ArrayLike, *, name: str) -> NDArray[np.float64]:
@@ -22,4 +22,6 @@ def float_array(values: ArrayLike, *, name: str) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         pass
     # Outside of the except: what numpy said quotes the values, which may be private.
-    raise InvalidData(explain(f"{name} as an array of numbers", "something else", "Give numbers"))
+    raise InvalidData(
+        expected=f"{name} as an array of numbers", got="something else", remedy="Give numbers"
+    )

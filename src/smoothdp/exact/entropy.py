@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Protocol, runtime_checkable
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
 
@@ -105,5 +105,7 @@ def read_rng(rng: object) -> Entropy:
     if isinstance(rng, Entropy) and not isinstance(rng, type):
         return rng
     raise InvalidParameter(
-        explain("rng as SystemRandom() or SeededRandom(seed)", f"rng={rng!r}", "Or leave it out")
+        expected="rng as SystemRandom() or SeededRandom(seed)",
+        got=f"rng={rng!r}",
+        remedy="Or leave it out",
     )

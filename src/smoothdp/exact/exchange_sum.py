@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls import ball, enclose, exp_bounds, log_bounds, precision
 from smoothdp.exact.double_double import exact_product, exact_sum, split_integers
 from smoothdp.exact.exchange_factors import add_up, log_ratio, share_beyond, tilted_law
@@ -73,7 +73,9 @@ def log_exchange_sum(n_trials: int, probability: Fraction, epsilon: Real) -> Log
     """
     if n_trials > LARGEST_TRIALS:
         raise OutOfReach(
-            explain(f"at most {LARGEST_TRIALS} users", f"{n_trials}", "Account for fewer users")
+            expected=f"at most {LARGEST_TRIALS} users",
+            got=f"{n_trials}",
+            remedy="Account for fewer users",
         )
     p = min(probability, 1 - probability)
     total = n_trials + 1
@@ -170,7 +172,9 @@ class _Rows(NamedTuple):
         b = np.arange(max(0, first), min(total - 1, last) + 1)
         if b.size > _MOST_ROWS:
             raise OutOfReach(
-                explain(f"at most {_MOST_ROWS} terms", f"{b.size}", "Account for fewer users")
+                expected=f"at most {_MOST_ROWS} terms",
+                got=f"{b.size}",
+                remedy="Account for fewer users",
             )
         shifted = growth[0] * b
         width = (total - b) + shifted
@@ -239,7 +243,9 @@ def _try_rows(rows: _Rows, total: int, p: Fraction, place: Placement, tail: floa
     highest = min(total, reach + math.ceil(tail * (8 + 1.5 * expected_length(slope, curvature))))
     if highest - lowest > 4 * _MOST_ROWS:
         raise OutOfReach(
-            explain("a window of fewer terms", f"{highest - lowest}", "Account for fewer users")
+            expected="a window of fewer terms",
+            got=f"{highest - lowest}",
+            remedy="Account for fewer users",
         )
     laws, log_tilt_a = tilted_law(
         np.arange(lowest, highest + 1), place.a, total, odds, place.tilt_a

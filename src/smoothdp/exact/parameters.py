@@ -15,7 +15,7 @@ from functools import lru_cache
 from numbers import Integral, Rational
 from typing import SupportsFloat, TypeAlias
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 Parameter: TypeAlias = "int | float | str | Fraction | LogRatio"
 """What a caller may write for a number."""
@@ -37,7 +37,9 @@ class LogRatio:
     def __post_init__(self) -> None:
         if not self.ratio > 0:
             raise InvalidParameter(
-                explain("a positive ratio inside ln()", f"{self.ratio}", "Give ln(a/b), a, b > 0")
+                expected="a positive ratio inside ln()",
+                got=f"{self.ratio}",
+                remedy="Give ln(a/b), a, b > 0",
             )
 
     def __float__(self) -> float:
@@ -72,11 +74,9 @@ def _fraction_of_text(text: str, name: str) -> Fraction:
     digits = exponent.group(1).lstrip("+-0") if exponent else ""
     if len(digits) > 7 or int(digits or 0) > _LARGEST_EXPONENT:
         raise InvalidParameter(
-            explain(
-                f"{name} with a decimal exponent within +-{_LARGEST_EXPONENT}",
-                f"{name}={text!r}",
-                "Use a less extreme number",
-            )
+            expected=f"{name} with a decimal exponent within +-{_LARGEST_EXPONENT}",
+            got=f"{name}={text!r}",
+            remedy="Use a less extreme number",
         )
     try:
         if hexadecimal:
@@ -84,11 +84,9 @@ def _fraction_of_text(text: str, name: str) -> Fraction:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise InvalidParameter(
-            explain(
-                f'{name} as a number such as 0.998, "4/5" or "1e-5000"',
-                f"{name}={text!r}",
-                "Write it as a decimal or a ratio",
-            )
+            expected=f'{name} as a number such as 0.998, "4/5" or "1e-5000"',
+            got=f"{name}={text!r}",
+            remedy="Write it as a decimal or a ratio",
         ) from None
 
 
@@ -107,7 +105,9 @@ def exact_fraction(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
         return value
     if isinstance(value, bool | LogRatio):
         raise InvalidParameter(
-            explain(f"a rational number for {name}", f"{name}={value}", "Give a plain number")
+            expected=f"a rational number for {name}",
+            got=f"{name}={value}",
+            remedy="Give a plain number",
         )
     if isinstance(value, Integral):
         return Fraction(int(value))
@@ -119,13 +119,13 @@ def exact_fraction(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
         as_float = float(value)
     except (TypeError, ValueError):
         raise InvalidParameter(
-            explain(
-                f"a number for {name}", f"{name}={value!r}", "Give an int, float, Fraction or str"
-            )
+            expected=f"a number for {name}",
+            got=f"{name}={value!r}",
+            remedy="Give an int, float, Fraction or str",
         ) from None
     if not math.isfinite(as_float):
         raise InvalidParameter(
-            explain(f"a finite {name}", f"{name}={as_float}", "Give a finite number")
+            expected=f"a finite {name}", got=f"{name}={as_float}", remedy="Give a finite number"
         )
     return _fraction_of_float(as_float)
 
@@ -144,11 +144,9 @@ def exact_real(value: Parameter | SupportsFloat, *, name: str) -> Real:
             ratio = _fraction_of_text(match.group(1), name)
             if ratio <= 0:
                 raise InvalidParameter(
-                    explain(
-                        f"a positive ratio inside ln() for {name}",
-                        f"{name}={value!r}",
-                        "Give ln(a/b) with a and b positive",
-                    )
+                    expected=f"a positive ratio inside ln() for {name}",
+                    got=f"{name}={value!r}",
+                    remedy="Give ln(a/b) with a and b positive",
                 )
             return LogRatio(ratio) if ratio != 1 else Fraction(0)
     return exact_fraction(value, name=name)
@@ -208,15 +206,13 @@ def exact_int(value: object, *, name: str, minimum: int) -> int:
         number = int(value)
     else:
         raise InvalidParameter(
-            explain(
-                f"{name} as a whole number of at least {minimum}",
-                f"{name}={value!r}",
-                "Give an integer",
-            )
+            expected=f"{name} as a whole number of at least {minimum}",
+            got=f"{name}={value!r}",
+            remedy="Give an integer",
         )
     if number < minimum:
         raise InvalidParameter(
-            explain(f"{name} of at least {minimum}", f"{name}={number}", f"Raise {name}")
+            expected=f"{name} of at least {minimum}", got=f"{name}={number}", remedy=f"Raise {name}"
         )
     return number
 
@@ -230,7 +226,9 @@ def exact_positive(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
     number = exact_fraction(value, name=name)
     if not Fraction(1, 10**300) <= number <= 10**300:
         raise InvalidParameter(
-            explain(f"1e-300 <= {name} <= 1e300", f"{name}={value}", f"Give a positive {name}")
+            expected=f"1e-300 <= {name} <= 1e300",
+            got=f"{name}={value}",
+            remedy=f"Give a positive {name}",
         )
     return number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 
 
@@ -21,9 +21,9 @@ def read_sample_size(
     """
     if (n_draws is None) == (sampling_rate is None):
         raise InvalidParameter(
-            explain(
-                "either n_draws or sampling_rate", "both or neither", "Give exactly one of them"
-            )
+            expected="either n_draws or sampling_rate",
+            got="both or neither",
+            remedy="Give exactly one of them",
         )
     if n_draws is not None:
         return exact_int(n_draws, name="n_draws", minimum=1)
@@ -31,10 +31,8 @@ def read_sample_size(
     rate = exact_fraction(sampling_rate, name="sampling_rate")
     if not 0 < rate <= 1:
         raise InvalidParameter(
-            explain(
-                "0 < sampling_rate <= 1",
-                f"sampling_rate={sampling_rate}",
-                "Give the share of records that are drawn",
-            )
+            expected="0 < sampling_rate <= 1",
+            got=f"sampling_rate={sampling_rate}",
+            remedy="Give the share of records that are drawn",
         )
     return math.ceil(rate * n_records)

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from smoothdp.errors import OutOfReach
+from smoothdp.errors import Explanation, OutOfReach
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -31,7 +31,7 @@ class Work:
 
     __slots__ = ("message", "most", "once", "scope", "spent")
 
-    def __init__(self, most: int, message: Callable[[], str]) -> None:
+    def __init__(self, most: int, message: Callable[[], Explanation]) -> None:
         self.spent, self.most, self.message = 0, most, message
         self.once: set[Hashable] = set()
         self.scope: object = self
@@ -44,17 +44,17 @@ class Work:
         """
         self.spent += units
         if self.spent > self.most:
-            raise WorkLimitReached(self.message())
+            raise WorkLimitReached(**self.message()._asdict())
 
 
 _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 @contextmanager
-def limited(most: int, message: Callable[[], str]) -> Iterator[Work]:
+def limited(most: int, message: Callable[[], Explanation]) -> Iterator[Work]:
     """Refuse what is done inside beyond ``most`` units; within another limit, beyond that too.
 
-    >>> with limited(10, lambda: "Expected little; got much. Do less."):
+    >>> with limited(10, lambda: Explanation("little", "much", "Do less")):
     ...     spend(11)
     Traceback (most recent call last):
     smoothdp.exact.work.WorkLimitReached: Expected little; got much. Do less.
@@ -122,7 +122,7 @@ def scope() -> object:
 
 
 def remembered(
-    most: int, *, kept: int, message: Callable[..., str]
+    most: int, *, kept: int, message: Callable[..., Explanation]
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Limit a function of hashable arguments, and keep its results and refusals with their cost.
 
@@ -136,7 +136,7 @@ def remembered(
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        known: OrderedDict[Hashable, tuple[int, Result | None, str | None]] = OrderedDict()
+        known: OrderedDict[Hashable, tuple[int, Result | None, Explanation | None]] = OrderedDict()
         lock = threading.Lock()
 
         @wraps(function)
@@ -156,12 +156,12 @@ def remembered(
                 spend(found[0])
             _, result, refusal = found
             if refusal is not None:
-                raise WorkLimitReached(refusal)
+                raise WorkLimitReached(**refusal._asdict())
             return result  # type: ignore[return-value]
 
         def run(
             *args: Arguments.args, **kwargs: Arguments.kwargs
-        ) -> tuple[int, Result | None, str | None]:
+        ) -> tuple[int, Result | None, Explanation | None]:
             with limited(most, lambda: message(*args, **kwargs)) as work:
                 try:
                     result = function(*args, **kwargs)
@@ -170,7 +170,7 @@ def remembered(
                     if work.most < most:
                         # The limit outside: with more room it might have gone on.
                         raise
-                    return work.spent, None, str(error)
+                    return work.spent, None, error.explanation
 
         return call
 

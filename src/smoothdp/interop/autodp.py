@@ -12,7 +12,7 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.interop.extras import binary_up, guarantee_of, library, profile_of
 
@@ -77,13 +77,17 @@ def from_autodp(
     core = library("autodp.autodp_core", extra="autodp")
     about = read_neighbours(neighbours)
     if not isinstance(mechanism, core.Mechanism):
-        raise InvalidParameter(explain("a Mechanism of autodp", f"{mechanism!r}", "Give one"))
+        raise InvalidParameter(
+            expected="a Mechanism of autodp", got=f"{mechanism!r}", remedy="Give one"
+        )
     target = None if delta is None else read_delta(delta)
     at = 0.0 if target is None else float(target)
     epsilon = float(mechanism.eps_pureDP if target is None else mechanism.get_eps(at))
     if not 0 <= epsilon < math.inf:
         raise InvalidParameter(
-            explain("a finite epsilon", f"epsilon={epsilon} at delta={at}", "Give a larger delta")
+            expected="a finite epsilon",
+            got=f"epsilon={epsilon} at delta={at}",
+            remedy="Give a larger delta",
         )
     if target is None:
         return PureDP(epsilon, neighbours=about)

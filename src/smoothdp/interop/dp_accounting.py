@@ -15,7 +15,7 @@ from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile, read
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.composition.laws.law import LossBracket, LossLaws
 from smoothdp.composition.laws.symmetrise import directed_law, symmetrised
-from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_positive
 from smoothdp.interop.extras import library, profile_of
@@ -102,7 +102,7 @@ def from_dp_accounting(pld: Any, *, neighbours: Neighbours | str) -> ImportedLos
     about = read_neighbours(neighbours)
     if not isinstance(pld, module.PrivacyLossDistribution):
         raise InvalidParameter(
-            explain("a PrivacyLossDistribution of dp_accounting", f"{pld!r}", "Give one")
+            expected="a PrivacyLossDistribution of dp_accounting", got=f"{pld!r}", remedy="Give one"
         )
     forward = _atoms(pld._pmf_remove)
     same = pld._symmetric or pld._pmf_add is pld._pmf_remove
@@ -112,14 +112,18 @@ def from_dp_accounting(pld: Any, *, neighbours: Neighbours | str) -> ImportedLos
 def _atoms(pmf: Any) -> Atoms:
     if not pmf._pessimistic_estimate:
         raise InvalidParameter(
-            explain("a pessimistic estimate", "an optimistic one", "Make it again, pessimistic")
+            expected="a pessimistic estimate",
+            got="an optimistic one",
+            remedy="Make it again, pessimistic",
         )
     dense = pmf.to_dense_pmf()
     masses = np.asarray(dense._probs, dtype=np.float64)
     infinite = float(dense._infinity_mass)
     # Transforms leave masses a little below 0; without them, delta is only larger.
     if not (np.isfinite(masses).all() and masses.min(initial=0.0) > -1e-9 and 0 <= infinite <= 1):
-        raise InvalidData(explain("probabilities", "other masses", "Make the distribution again"))
+        raise InvalidData(
+            expected="probabilities", got="other masses", remedy="Make the distribution again"
+        )
     places = np.arange(masses.size) + dense._lower_loss
     keep = masses > 0
     losses = places[keep] * float(dense._discretization)
@@ -163,11 +167,9 @@ def to_dp_accounting(
     n_cells = math.inf if math.isinf(end) else math.ceil(end / width) + 1
     if n_cells > _MOST_POINTS:
         raise OutOfReach(
-            explain(
-                f"at most {_MOST_POINTS} cells up to the tail",
-                f"{n_cells}, up to epsilon={end:g}",
-                "Raise the discretization or the tail",
-            )
+            expected=f"at most {_MOST_POINTS} cells up to the tail",
+            got=f"{n_cells}, up to epsilon={end:g}",
+            remedy="Raise the discretization or the tail",
         )
     places = np.arange(int(n_cells) + 1)
     deltas = np.array([_delta_up(profile, float(k * width)) for k in places])

@@ -9,7 +9,7 @@ from typing import Any
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import LogRatio, Real, float_bounds
 
@@ -44,7 +44,7 @@ def profile_of(item: object) -> PrivacyProfile:
     found = maker() if callable(maker) and not isinstance(item, type) else None
     if not isinstance(found, PrivacyProfile):
         raise InvalidParameter(
-            explain("something with a privacy profile", f"{item!r}", "Give a guarantee")
+            expected="something with a privacy profile", got=f"{item!r}", remedy="Give a guarantee"
         )
     return found
 
@@ -64,9 +64,7 @@ def binary_up(value: Real) -> float:
 
 def _smoothed() -> IncompatibleClaims:
     return IncompatibleClaims(
-        explain(
-            "ordinary differential privacy",
-            "a smoothed claim, which other libraries would take for an ordinary one",
-            "Give a guarantee that holds for all data",
-        )
+        expected="ordinary differential privacy",
+        got="a smoothed claim, which other libraries would take for an ordinary one",
+        remedy="Give a guarantee that holds for all data",
     )

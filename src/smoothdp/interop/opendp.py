@@ -14,7 +14,7 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, exact_int, float_of
 from smoothdp.interop.extras import binary_up, guarantee_of, library
@@ -63,7 +63,9 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
     guarantee = guarantee_of(mechanism)
     if guarantee is None or not callable(getattr(mechanism, "release", None)):
         raise InvalidParameter(
-            explain("a mechanism with a guarantee and release()", f"{mechanism!r}", "Give one")
+            expected="a mechanism with a guarantee and release()",
+            got=f"{mechanism!r}",
+            remedy="Give one",
         )
     measure, cost = _measure(dp, guarantee)
     if input_metric is None:
@@ -71,11 +73,9 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
         input_metric = dp.change_one_distance() if change_one else dp.symmetric_distance()
     elif _METRICS.get((str(input_metric), 1)) is not guarantee.neighbours:
         raise IncompatibleClaims(
-            explain(
-                f"a metric in which distance 1 is {guarantee.neighbours.value}",
-                f"{input_metric}",
-                "Leave input_metric out",
-            )
+            expected=f"a metric in which distance 1 is {guarantee.neighbours.value}",
+            got=f"{input_metric}",
+            remedy="Leave input_metric out",
         )
     if input_domain is None:
         size = getattr(mechanism, "n_records", None)
@@ -117,11 +117,9 @@ def _measure(dp: Any, guarantee: Guarantee) -> tuple[Any, Callable[..., Any]]:
             lambda g, free=False: 0.0 if free else binary_up(_rho(g)),
         )
     raise IncompatibleClaims(
-        explain(
-            "a pure, approximate, zero-concentrated or Gaussian claim",
-            f"{guarantee!r}",
-            "Claim ApproxDP at one epsilon instead",
-        )
+        expected="a pure, approximate, zero-concentrated or Gaussian claim",
+        got=f"{guarantee!r}",
+        remedy="Claim ApproxDP at one epsilon instead",
     )
 
 
@@ -163,7 +161,9 @@ def from_opendp(
     mod = library("opendp.mod", extra="opendp")
     if not isinstance(measurement, mod.Measurement):
         raise InvalidParameter(
-            explain("a measurement of OpenDP", f"{type(measurement).__name__}", "Give one")
+            expected="a measurement of OpenDP",
+            got=f"{type(measurement).__name__}",
+            remedy="Give one",
         )
     about = _neighbours(str(measurement.input_metric), d_in, neighbours)
     measure = str(measurement.output_measure)
@@ -177,11 +177,9 @@ def from_opendp(
     if measure == "SmoothedMaxDivergence":
         return FunctionProfile(lambda epsilon: _curve(cost, epsilon), about)
     raise IncompatibleClaims(
-        explain(
-            "a measure of pure, approximate or zero-concentrated DP",
-            measure,
-            "Convert it in OpenDP first",
-        )
+        expected="a measure of pure, approximate or zero-concentrated DP",
+        got=measure,
+        remedy="Convert it in OpenDP first",
     )
 
 
@@ -193,11 +191,9 @@ def _neighbours(metric: str, d_in: Any, given: Neighbours | str | None) -> Neigh
     )
     if given is None and known is None:
         raise InvalidParameter(
-            explain(
-                "neighbours, which this metric and distance do not say",
-                f"{metric} with d_in={d_in}",
-                'Give neighbours="replace_one" or "add_remove"',
-            )
+            expected="neighbours, which this metric and distance do not say",
+            got=f"{metric} with d_in={d_in}",
+            remedy='Give neighbours="replace_one" or "add_remove"',
         )
     if given is None:
         assert known is not None
@@ -205,11 +201,9 @@ def _neighbours(metric: str, d_in: Any, given: Neighbours | str | None) -> Neigh
     asked = read_neighbours(given)
     if known is not None and known is not asked:
         raise IncompatibleClaims(
-            explain(
-                f"neighbours {known.value}, as {metric} with d_in={d_in} says",
-                asked.value,
-                "Leave neighbours out, or change d_in",
-            )
+            expected=f"neighbours {known.value}, as {metric} with d_in={d_in} says",
+            got=asked.value,
+            remedy="Leave neighbours out, or change d_in",
         )
     return asked
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import float_up
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.balls import ball, precision, round_down, round_up
 from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, exact_text
@@ -53,11 +53,9 @@ class Amount:
             parts = Fraction(0), Fraction(0)
         if not parts[1] > 0:
             raise InvalidData(
-                explain(
-                    "an amount as text, such as 3/10 or 1/2 + ln 3",
-                    f"{text[:40]!r}",
-                    "Use what a ledger or a budget prints",
-                )
+                expected="an amount as text, such as 3/10 or 1/2 + ln 3",
+                got=f"{text[:40]!r}",
+                remedy="Use what a ledger or a budget prints",
             )
         return cls(*parts)
 

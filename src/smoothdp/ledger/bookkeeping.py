@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from smoothdp.claims.release import library_version
-from smoothdp.errors import BudgetExceeded, InvalidData, LedgerError, explain
+from smoothdp.errors import BudgetExceeded, InvalidData, LedgerError
 from smoothdp.exact.parameters import float_of
 from smoothdp.ledger.charged import Charged
 from smoothdp.ledger.entry import Entry, body_of, digest_of, entry_of
@@ -77,11 +77,9 @@ def verify_rows(kept: Filter, head: Head, rows: list[Row], path: Path) -> None:
 def damaged(path: Path, what: str) -> LedgerError:
     """Return the error of a ledger that cannot be trusted."""
     return LedgerError(
-        explain(
-            "an undamaged ledger",
-            f"{path}: {what}",
-            "Nothing may be released. Restore it, and count what is missing as spent",
-        )
+        expected="an undamaged ledger",
+        got=f"{path}: {what}",
+        remedy="Nothing may be released. Restore it, and count what is missing as spent",
     )
 
 
@@ -89,7 +87,9 @@ def read_clock(now: object) -> datetime:
     """Return a time in UTC, or raise LedgerError."""
     if not isinstance(now, datetime) or now.tzinfo is None:
         raise LedgerError(
-            explain("a clock that returns a datetime with a time zone", f"{now!r}", "Correct it")
+            expected="a clock that returns a datetime with a time zone",
+            got=f"{now!r}",
+            remedy="Correct it",
         )
     return now.astimezone(UTC)
 
@@ -104,12 +104,12 @@ def _time_after(last: Entry | None, now: datetime, path: Path) -> datetime:
         raise damaged(path, f"entry {last.number} has no time") from None
     if late > _CLOCK_SLACK:
         raise LedgerError(
-            explain(
-                f"a clock not before the last entry ({last.time})",
-                now.isoformat(),
+            expected=f"a clock not before the last entry ({last.time})",
+            got=now.isoformat(),
+            remedy=(
                 "Nothing was charged. Set this machine's clock right (in Python: or pass clock=, "
-                "if the entry was written in a wrong future)",
-            )
+                "if the entry was written in a wrong future)"
+            ),
         )
     return max(before, now)
 
@@ -121,9 +121,7 @@ def _exceeded(
     room = ", ".join(f"{name} {float_of(left[name].lower()):.6g}" for name in excess)
     asked = ", ".join(f"{name} {costs[name].float_upper():.6g}" for name in excess if name in costs)
     return BudgetExceeded(
-        explain(
-            f"a charge within what is left ({room})",
-            f"{asked} for {charged.claim!r}",
-            "Nothing was charged. Ask for less, or stop",
-        )
+        expected=f"a charge within what is left ({room})",
+        got=f"{asked} for {charged.claim!r}",
+        remedy="Nothing was charged. Ask for less, or stop",
     )

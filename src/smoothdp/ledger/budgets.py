@@ -12,7 +12,7 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.ledger.amount import Amount
 from smoothdp.ledger.filters import Filter
@@ -35,19 +35,21 @@ def filter_of(
     """Return the filter of a budget (see `Ledger` for the arguments)."""
     if not isinstance(adaptive, bool):
         raise InvalidParameter(
-            explain("adaptive as True or False", f"adaptive={adaptive!r}", "Give one of the two")
+            expected="adaptive as True or False",
+            got=f"adaptive={adaptive!r}",
+            remedy="Give one of the two",
         )
     if method not in ("basic", "concentrated"):
         raise InvalidParameter(
-            explain('method "basic" or "concentrated"', f"method={method!r}", "Use one of the two")
+            expected='method "basic" or "concentrated"',
+            got=f"method={method!r}",
+            remedy="Use one of the two",
         )
     if not isinstance(budget, Guarantee):
         raise InvalidParameter(
-            explain(
-                "a budget as one guarantee, such as ApproxDP(1, delta=1e-6) or ZCDP(0.5)",
-                f"budget={budget!r}",
-                "A whole curve cannot be kept when releases are chosen after seeing others",
-            )
+            expected="a budget as one guarantee, such as ApproxDP(1, delta=1e-6) or ZCDP(0.5)",
+            got=f"budget={budget!r}",
+            remedy="A whole curve cannot be kept when releases are chosen after seeing others",
         )
     if isinstance(budget, SmoothedDP) is adaptive:
         raise _about_adaptive(budget)
@@ -55,11 +57,9 @@ def filter_of(
         return _concentrated(budget, conversion_delta)
     if conversion_delta is not None:
         raise InvalidParameter(
-            explain(
-                'conversion_delta with method="concentrated" only',
-                f"conversion_delta={conversion_delta} with {method!r}",
-                "Leave it out",
-            )
+            expected='conversion_delta with method="concentrated" only',
+            got=f"conversion_delta={conversion_delta} with {method!r}",
+            remedy="Leave it out",
         )
     if isinstance(budget, ZCDP | TruncatedCDP):
         return RhoFilter(budget, {"rho": Amount(budget.exact_rho)})
@@ -74,41 +74,35 @@ def filter_of(
 def _about_adaptive(budget: Guarantee) -> Exception:
     if isinstance(budget, SmoothedDP):
         return IncompatibleClaims(
-            explain(
+            expected=(
                 "adaptive=False with a budget of smoothed DP, which does not hold for mechanisms "
-                "that were chosen after an output",
-                "adaptive=True",
-                "Give adaptive=False if all mechanisms are fixed before the first output",
-            )
+                "that were chosen after an output"
+            ),
+            got="adaptive=True",
+            remedy="Give adaptive=False if all mechanisms are fixed before the first output",
         )
     return InvalidParameter(
-        explain(
-            "adaptive=True: this budget holds in any case",
-            "adaptive=False",
-            "Leave adaptive out",
-        )
+        expected="adaptive=True: this budget holds in any case",
+        got="adaptive=False",
+        remedy="Leave adaptive out",
     )
 
 
 def _concentrated(budget: Guarantee, conversion_delta: Parameter | None) -> Filter:
     if not isinstance(budget, ApproxDP) or budget.exact_delta == 0:
         raise InvalidParameter(
-            explain(
-                "a budget in epsilon and delta > 0 for the method concentrated",
-                f"{budget!r}",
-                "Give such a budget, or leave the method out",
-            )
+            expected="a budget in epsilon and delta > 0 for the method concentrated",
+            got=f"{budget!r}",
+            remedy="Give such a budget, or leave the method out",
         )
     conversion = budget.exact_delta / 2
     if conversion_delta is not None:
         conversion = exact_fraction(conversion_delta, name="conversion_delta")
     if not 0 < conversion <= budget.exact_delta:
         raise InvalidParameter(
-            explain(
-                f"0 < conversion_delta <= {exact_text(budget.exact_delta)}",
-                f"conversion_delta={conversion_delta}",
-                "Give a part of the budget's delta",
-            )
+            expected=f"0 < conversion_delta <= {exact_text(budget.exact_delta)}",
+            got=f"conversion_delta={conversion_delta}",
+            remedy="Give a part of the budget's delta",
         )
     rho = rho_within(budget.exact_epsilon, conversion)
     limits = {"rho": Amount(rho), "delta": Amount(budget.exact_delta - conversion)}

@@ -17,7 +17,7 @@ from smoothdp.claims.neighbours import require_same
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
 from smoothdp.composition.laws.law import HasLossLaws
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import LogRatio, exact_text
 
@@ -47,26 +47,24 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
     """Return what a mechanism is charged as, or raise what is wrong with it."""
     if claim is not None and not isinstance(claim, Guarantee):
         raise InvalidParameter(
-            explain("claim as a guarantee", f"claim={claim!r}", "Give one, such as PureDP(1)")
+            expected="claim as a guarantee",
+            got=f"claim={claim!r}",
+            remedy="Give one, such as PureDP(1)",
         )
     promised = guarantee_of(mechanism)
     if promised is not None:
         _refute(mechanism, promised)
     if claim is None and promised is None:
         raise InvalidParameter(
-            explain(
-                "a mechanism with a guarantee, or claim= with what it meets",
-                f"{_short(repr(mechanism))}",
-                "Pass claim=ApproxDP(epsilon, delta=): it is checked against the profile",
-            )
+            expected="a mechanism with a guarantee, or claim= with what it meets",
+            got=f"{_short(repr(mechanism))}",
+            remedy="Pass claim=ApproxDP(epsilon, delta=): it is checked against the profile",
         )
     if claim is not None and not _proved(mechanism, promised, claim):
         raise IncompatibleClaims(
-            explain(
-                "a claim that follows from the mechanism",
-                f"claim={claim!r} for {_short(_words(mechanism))}",
-                "Claim less, such as a larger epsilon or delta",
-            )
+            expected="a claim that follows from the mechanism",
+            got=f"claim={claim!r} for {_short(_words(mechanism))}",
+            remedy="Claim less, such as a larger epsilon or delta",
         )
     return Charged(
         mechanism=_words(mechanism),
@@ -95,11 +93,9 @@ def _refute(mechanism: object, promised: Guarantee) -> None:
     for epsilon in (*_LOOKED_AT, *([] if own is None else [own])):
         if profile.log_delta_bounds(epsilon).lower > said.log_delta_bounds(epsilon).upper:
             raise IncompatibleClaims(
-                explain(
-                    "a guarantee that the profile of the mechanism keeps",
-                    f"{promised!r}, refuted at epsilon={exact_text(epsilon)}",
-                    "State what the profile proves",
-                )
+                expected="a guarantee that the profile of the mechanism keeps",
+                got=f"{promised!r}, refuted at epsilon={exact_text(epsilon)}",
+                remedy="State what the profile proves",
             )
 
 
@@ -156,11 +152,9 @@ def _smoothed_parts(item: Item) -> list[SmoothedDP]:
     # A curve does not know what it is of: one database, or a claim on average.
     if is_bare or isinstance(given, TradeoffFunction):
         raise IncompatibleClaims(
-            explain(
-                "a mechanism, or a composition of mechanisms",
-                f"a bare {type(given).__name__}, which may hold at one database only",
-                "Charge the mechanism itself",
-            )
+            expected="a mechanism, or a composition of mechanisms",
+            got=f"a bare {type(given).__name__}, which may hold at one database only",
+            remedy="Charge the mechanism itself",
         )
     return []
 

@@ -105,4 +105,8 @@ def entry_of(number: int, body: str, digest: str) -> Entry:
             digest=digest,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidData(f"entry {number} cannot be read ({error})") from None
+        raise InvalidData(
+            expected=f"an entry {number} that this version wrote",
+            got=f"one that cannot be read ({error})",
+            remedy="Restore the ledger from a copy",
+        ) from None

@@ -38,7 +38,7 @@ from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import require_same
-from smoothdp.errors import IncompatibleClaims, explain
+from smoothdp.errors import IncompatibleClaims
 from smoothdp.ledger.amount import ZERO, Amount
 from smoothdp.sources import Source
 
@@ -77,13 +77,15 @@ class Filter(ABC):
         found = self.costs(claim)
         if found is None:
             raise IncompatibleClaims(
-                explain(
+                expected=(
                     f"a claim that a budget of {type(self.budget).__name__} can be charged with "
-                    f"({', '.join(self.limits)})",
-                    f"{claim!r}",
+                    f"({', '.join(self.limits)})"
+                ),
+                got=f"{claim!r}",
+                remedy=(
                     "Ask for a guarantee of the budget's kind, or use a ledger with another budget "
-                    "(in Python: or pass claim= with what follows in the budget's notion)",
-                )
+                    "(in Python: or pass claim= with what follows in the budget's notion)"
+                ),
             )
         return found
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.composition import ComposedProfile, compose
-from smoothdp.errors import InvalidParameter, LedgerError, explain
+from smoothdp.errors import InvalidParameter, LedgerError
 from smoothdp.exact.parameters import Parameter
 from smoothdp.ledger.amount import Amount
 from smoothdp.ledger.bookkeeping import (
@@ -88,7 +88,9 @@ class Ledger:
     ) -> None:
         if isinstance(timeout, bool) or not 0 <= timeout <= 86400:
             raise InvalidParameter(
-                explain("0 <= timeout <= 86400 seconds", f"timeout={timeout}", "Give seconds")
+                expected="0 <= timeout <= 86400 seconds",
+                got=f"timeout={timeout}",
+                remedy="Give seconds",
             )
         self._clock = clock
         self._store = Store(Path(path), float(timeout))
@@ -107,12 +109,12 @@ class Ledger:
         self._filter = _read_filter(tail.head, self.path)
         if wanted is not None and wanted != self._filter:
             raise InvalidParameter(
-                explain(
-                    f"the budget that the ledger {self.path} has, {self._filter.budget!r}",
-                    f"another budget or method, {budget!r} by the method {method or 'basic'}",
+                expected=f"the budget that the ledger {self.path} has, {self._filter.budget!r}",
+                got=f"another budget or method, {budget!r} by the method {method or 'basic'}",
+                remedy=(
                     "A budget is never changed: use the ledger as it is (in Python: leave "
-                    "budget= out), or give another path",
-                )
+                    "budget= out), or give another path"
+                ),
             )
         last_entry(tail, self.path)
 
@@ -244,11 +246,9 @@ class Ledger:
     def _check_same(self, head: Head) -> None:
         if head != self._head:
             raise LedgerError(
-                explain(
-                    "the ledger that was opened",
-                    f"another one at {self.path}",
-                    "Nothing may be released. Find out who replaced the file",
-                )
+                expected="the ledger that was opened",
+                got=f"another one at {self.path}",
+                remedy="Nothing may be released. Find out who replaced the file",
             )
 
 

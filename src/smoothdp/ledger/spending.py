@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, NoReturn
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.ledger.entry import Entry
 
 
@@ -58,19 +58,15 @@ class Spending:
         maker = getattr(self.mechanism, "release", None)
         if not callable(maker):
             raise InvalidParameter(
-                explain(
-                    "a mechanism with release()",
-                    f"a {type(self.mechanism).__name__}",
-                    "It is charged: run it yourself inside the block",
-                )
+                expected="a mechanism with release()",
+                got=f"a {type(self.mechanism).__name__}",
+                remedy="It is charged: run it yourself inside the block",
             )
         if not self._is_open:
             raise InvalidParameter(
-                explain(
-                    "one release for one charge",
-                    f"another one for entry {self.entry.number}",
-                    "Spend again",
-                )
+                expected="one release for one charge",
+                got=f"another one for entry {self.entry.number}",
+                remedy="Spend again",
             )
         self._is_open = False
         return maker(*data, **options)
@@ -78,7 +74,9 @@ class Spending:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or pickled: a copy would be the right to a second release."""
         raise InvalidParameter(
-            explain("one release for one charge", "a copy of the right to it", "Spend again")
+            expected="one release for one charge",
+            got="a copy of the right to it",
+            remedy="Spend again",
         )
 
     def __repr__(self) -> str:

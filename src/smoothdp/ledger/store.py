@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from smoothdp.errors import LedgerError, explain
+from smoothdp.errors import LedgerError
 from smoothdp.ledger.connections import Connections, connect
 
 APPLICATION_ID = 0x53444C47
@@ -158,11 +158,9 @@ class Store:
         known = (words for prefix, words in _REMEDIES.items() if name.startswith(prefix))
         expected, remedy = next(known, ("a ledger that works", "See the message of SQLite"))
         return LedgerError(
-            explain(
-                expected,
-                f"{self.path}: {error}" + (f" ({name})" if name else ""),
-                f"Nothing may be released. {remedy}",
-            )
+            expected=expected,
+            got=f"{self.path}: {error}" + (f" ({name})" if name else ""),
+            remedy=f"Nothing may be released. {remedy}",
         )
 
 
@@ -188,11 +186,9 @@ _REMEDIES = {
 
 def _no_log(path: Path, mode: str) -> LedgerError:
     return LedgerError(
-        explain(
-            "a file system on which SQLite keeps a write-ahead log",
-            f"journal mode {mode} at {path}",
-            "Use a local disk",
-        )
+        expected="a file system on which SQLite keeps a write-ahead log",
+        got=f"journal mode {mode} at {path}",
+        remedy="Use a local disk",
     )
 
 
@@ -222,20 +218,22 @@ def _head(connection: sqlite3.Connection, path: Path) -> Head:
     """Return the head of a ledger that this version reads, or raise LedgerError."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise LedgerError(
-            explain("a ledger", f"{path}, another database or an empty one", "Give another path")
+            expected="a ledger",
+            got=f"{path}, another database or an empty one",
+            remedy="Give another path",
         )
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version != FORMAT:
         raise LedgerError(
-            explain(
-                f"a ledger of format {FORMAT}",
-                f"{path}, of format {version}",
-                "Use a newer smoothdp; nothing was changed",
-            )
+            expected=f"a ledger of format {FORMAT}",
+            got=f"{path}, of format {version}",
+            remedy="Use a newer smoothdp; nothing was changed",
         )
     found = connection.execute("SELECT id, created, kept FROM ledger").fetchall()
     if len(found) != 1:
-        raise LedgerError(explain("one budget", f"{len(found)} in {path}", "Restore the ledger"))
+        raise LedgerError(
+            expected="one budget", got=f"{len(found)} in {path}", remedy="Restore the ledger"
+        )
     return Head(*found[0])
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 from smoothdp.claims.curves.atoms import MOST_ATOMS, Atoms
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
@@ -65,27 +65,23 @@ class Composed(Measured[Iterable[object]]):
         listed = tuple(mechanisms) if isinstance(mechanisms, Iterable) else ()
         if not listed:
             raise InvalidParameter(
-                explain(
-                    "a list of at least one mechanism", "none", "Give the mechanisms that are run"
-                )
+                expected="a list of at least one mechanism",
+                got="none",
+                remedy="Give the mechanisms that are run",
             )
         for mechanism in listed:
             if not isinstance(mechanism, SampledHistogram | FiniteLawMechanism):
                 raise InvalidParameter(
-                    explain(
-                        "mechanisms that can list their output law",
-                        f"{type(mechanism).__name__}",
-                        "Compose the others here and its profile with the result",
-                    )
+                    expected="mechanisms that can list their output law",
+                    got=f"{type(mechanism).__name__}",
+                    remedy="Compose the others here and its profile with the result",
                 )
         sizes = sorted({mechanism.n_records for mechanism in listed})
         if len(sizes) > 1:
             raise InvalidParameter(
-                explain(
-                    "mechanisms over the same records, with one n_records",
-                    f"n_records={sizes}",
-                    "Measure releases about different records separately",
-                )
+                expected="mechanisms over the same records, with one n_records",
+                got=f"n_records={sizes}",
+                remedy="Measure releases about different records separately",
             )
         object.__setattr__(self, "mechanisms", listed)
 
@@ -143,9 +139,9 @@ class ComposedProfile(PrivacyProfile):
             size += atoms.log_p.size
             if size > MOST_ATOMS:
                 raise OutOfReach(
-                    explain(
-                        f"at most {MOST_ATOMS} joint outputs over all neighbours", "more", _REMEDY
-                    )
+                    expected=f"at most {MOST_ATOMS} joint outputs over all neighbours",
+                    got="more",
+                    remedy=_REMEDY,
                 )
         return tuple(joint)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision, real_bounds, round_down, round_up
 from smoothdp.exact.logspace import LogBounds, exp_lower, exp_upper
@@ -69,7 +69,7 @@ class Divergences(BallLaw):
         alpha = exact_fraction(order, name="order")
         if alpha < 1:
             raise InvalidParameter(
-                explain("order >= 1", f"order={order}", "Give an order from 1 to inf")
+                expected="order >= 1", got=f"order={order}", remedy="Give an order from 1 to inf"
             )
         return _renyi(scope(), self, alpha, *place)
 
@@ -123,7 +123,9 @@ class Divergences(BallLaw):
         amount = exact_real(epsilon, name="epsilon")
         if real_bounds(amount)[0] < 0:
             raise InvalidParameter(
-                explain("epsilon >= 0", f"epsilon={epsilon}", "Give a privacy loss, not below 0")
+                expected="epsilon >= 0",
+                got=f"epsilon={epsilon}",
+                remedy="Give a privacy loss, not below 0",
             )
         place = _place(shift, dilation, direction)
         if place == _NOWHERE:
@@ -138,7 +140,9 @@ _NOWHERE: Place = (Fraction(0), Fraction(0), False)
 def _place(shift: Parameter, dilation: Parameter, direction: str) -> Place:
     if direction not in ("forward", "reverse"):
         raise InvalidParameter(
-            explain('direction "forward" or "reverse"', f"{direction!r}", "Choose one of the two")
+            expected='direction "forward" or "reverse"',
+            got=f"{direction!r}",
+            remedy="Choose one of the two",
         )
     s, t = exact_fraction(shift, name="shift"), exact_fraction(dilation, name="dilation")
     # Z is symmetric, so the sign of the shift means nothing.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.exact.shown import shown
 from smoothdp.noise.divergences import Divergences
@@ -136,11 +136,9 @@ class NoiseDistribution(Divergences):
         if variance == math.inf:
             name, value = next(iter(self.values().items()))
             raise InvalidParameter(
-                explain(
-                    f"a law of finite variance, {name} > {self.finite_moment_above(2)}",
-                    f"{name}={shown(value)}",
-                    f"Raise {name}, or describe the noise by its quantiles",
-                )
+                expected=f"a law of finite variance, {name} > {self.finite_moment_above(2)}",
+                got=f"{name}={shown(value)}",
+                remedy=f"Raise {name}, or describe the noise by its quantiles",
             )
         return math.sqrt(variance)
 
@@ -182,7 +180,9 @@ class NoiseDistribution(Divergences):
     def _quantile(self, p: FloatArray) -> FloatArray:
         if not np.all((p >= 0) & (p <= 1)):
             wrong = float(p[~((p >= 0) & (p <= 1))].flat[0])
-            raise InvalidParameter(explain("0 <= p <= 1", f"p={wrong!r}", "Give probabilities"))
+            raise InvalidParameter(
+                expected="0 <= p <= 1", got=f"p={wrong!r}", remedy="Give probabilities"
+            )
         # 1 - p and p - 1/2 are exact where they are used.
         small = np.minimum(p, 1 - p)
         tail = np.minimum(small, 0.25)
@@ -194,11 +194,9 @@ class NoiseDistribution(Divergences):
     def _deep_quantile(self, log_tail: FloatArray) -> FloatArray:
         if not np.all(log_tail <= math.log(0.5)):
             raise InvalidParameter(
-                explain(
-                    "log_tail <= ln(1/2)",
-                    f"log_tail={float(np.max(log_tail))!r}",
-                    "Give the logarithm of a tail probability",
-                )
+                expected="log_tail <= ln(1/2)",
+                got=f"log_tail={float(np.max(log_tail))!r}",
+                remedy="Give the logarithm of a tail probability",
             )
         far = self._tail_quantile(np.minimum(log_tail, _HALF_LOG))
         mass = np.clip(-0.5 * np.expm1(log_tail + math.log(2)), 0.0, 0.25)
@@ -211,7 +209,7 @@ def apply(function: Callable[[FloatArray], FloatArray], x: Values) -> Values:
         given = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameter(
-            explain("numbers", f"{x!r}", "Give a float or an array of floats")
+            expected="numbers", got=f"{x!r}", remedy="Give a float or an array of floats"
         ) from None
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         result = function(np.atleast_1d(given))

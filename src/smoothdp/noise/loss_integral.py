@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
 from smoothdp.exact.log_sums import log_total
 from smoothdp.exact.work import spend
@@ -65,11 +65,9 @@ class LossIntegral:
             for part in self.parts:
                 part.halve(chosen)
         raise OutOfReach(
-            explain(
-                f"an integral of at most {_MOST_PANELS} panels",
-                f"order={1 + b:g} and more panels",
-                "Lower the order, or use max_divergence",
-            )
+            expected=f"an integral of at most {_MOST_PANELS} panels",
+            got=f"order={1 + b:g} and more panels",
+            remedy="Lower the order, or use max_divergence",
         )
 
     def _arrays(self, panels: list[Panel]) -> _Arrays:
@@ -143,11 +141,9 @@ class _Part:
             return False
         if max(abs(low), abs(high)) > 1e5:
             raise OutOfReach(
-                explain(
-                    "a tail that can be integrated",
-                    f"ln|x| beyond {high:g}",
-                    "Use a law with a lighter tail, or a lower order",
-                )
+                expected="a tail that can be integrated",
+                got=f"ln|x| beyond {high:g}",
+                remedy="Use a law with a lighter tail, or a lower order",
             )
         if low < self.low:
             self._add(low, self.low)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball, round_down, round_up
 from smoothdp.exact.gauss_legendre import (
@@ -50,11 +50,9 @@ class Panel:
         self.offset, self.piece, self.center, self.half = offset, piece, center, half
         if half < _SMALLEST_HALF_WIDTH:
             raise OutOfReach(
-                explain(
-                    "a loss that varies slowly enough to be integrated",
-                    f"panels narrower than {_SMALLEST_HALF_WIDTH:g}",
-                    "Lower the order, the shift or the dilation",
-                )
+                expected="a loss that varies slowly enough to be integrated",
+                got=f"panels narrower than {_SMALLEST_HALF_WIDTH:g}",
+                remedy="Lower the order, the shift or the dilation",
             )
         spend(_PER_PANEL + 4 * offset.law._ball_work)
         middle = ball(center)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.exact.shown import shown
 
@@ -37,19 +37,15 @@ class ParameterSpec:
         number = exact_fraction(value, name=self.name)
         if number <= self.above:
             raise InvalidParameter(
-                explain(
-                    f"{self.name} > {self.above}",
-                    f"{self.name}={shown(number)}",
-                    f"Give the {self.meaning} a larger value, such as {self.typical[0]}",
-                )
+                expected=f"{self.name} > {self.above}",
+                got=f"{self.name}={shown(number)}",
+                remedy=f"Give the {self.meaning} a larger value, such as {self.typical[0]}",
             )
         lowest, highest = self.reach
         if not Fraction(lowest) <= number <= Fraction(highest):
             raise OutOfReach(
-                explain(
-                    f"{self.name} from {lowest} to {highest}, where the law is computed",
-                    f"{self.name}={shown(number)}",
-                    f"Give a less extreme {self.name}, such as {self.typical[0]}",
-                )
+                expected=f"{self.name} from {lowest} to {highest}, where the law is computed",
+                got=f"{self.name}={shown(number)}",
+                remedy=f"Give a less extreme {self.name}, such as {self.typical[0]}",
             )
         return number

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from smoothdp.claims.curves.profile import read_delta, read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int, sign
 
@@ -96,7 +96,9 @@ def balcer_cheu_users(
         needed = (100 * _log_inverse(chance) / _square(level)).ceil().unique_fmpz()
     if needed is None:
         raise InvalidParameter(
-            explain("parameters that are not a tie", f"epsilon={epsilon}", "Change them a little")
+            expected="parameters that are not a tie",
+            got=f"epsilon={epsilon}",
+            remedy="Change them a little",
         )
     return int(needed)
 
@@ -128,16 +130,14 @@ def balcer_cheu_error(
     beta = exact_fraction(failure_probability, name="failure_probability")
     if not 0 < beta < 1:
         raise InvalidParameter(
-            explain("0 < failure_probability < 1", f"{failure_probability}", "Mend it")
+            expected="0 < failure_probability < 1", got=f"{failure_probability}", remedy="Mend it"
         )
     each = beta / n if simultaneous else beta
     if each < chance**25:
         raise InvalidParameter(
-            explain(
-                "failure_probability >= delta^25" + (" n" if simultaneous else ""),
-                f"failure_probability={failure_probability}",
-                "Raise it; the exact error of the protocol has no such limit",
-            )
+            expected="failure_probability >= delta^25" + (" n" if simultaneous else ""),
+            got=f"failure_probability={failure_probability}",
+            remedy="Raise it; the exact error of the protocol has no such limit",
         )
     with precision(_BITS):
         log_inverse = _log_inverse(chance)
@@ -166,9 +166,11 @@ def balcer_cheu_smooth(n_trials: int, *, probability: Parameter, alpha: Paramete
     gamma = exact_fraction(probability, name="probability")
     slope = exact_fraction(alpha, name="alpha")
     if not 0 < gamma <= Fraction(1, 2):
-        raise InvalidParameter(explain("0 < probability <= 1/2", f"{probability}", "Mend it"))
+        raise InvalidParameter(
+            expected="0 < probability <= 1/2", got=f"{probability}", remedy="Mend it"
+        )
     if not 0 < slope < 1:
-        raise InvalidParameter(explain("0 < alpha < 1", f"{alpha}", "Mend it"))
+        raise InvalidParameter(expected="0 < alpha < 1", got=f"{alpha}", remedy="Mend it")
     weight = slope**2 * gamma * n
     with precision(_BITS):
         delta: Any = (-ball(weight) / 8).exp() + (-ball(weight) / (8 + 2 * ball(slope))).exp()
@@ -183,13 +185,13 @@ def _read(
     level, chance = read_epsilon(epsilon), read_delta(delta)
     if sign(level) == 0 or not 0 < chance < 1:
         raise InvalidParameter(
-            explain("epsilon > 0 and 0 < delta < 1", f"{epsilon}, {delta}", "Mend them")
+            expected="epsilon > 0 and 0 < delta < 1", got=f"{epsilon}, {delta}", remedy="Mend them"
         )
     if not whole:
         return n, level, chance
     if isinstance(level, LogRatio):
         raise InvalidParameter(
-            explain("a rational epsilon to halve", f"epsilon={epsilon}", "Give a number")
+            expected="a rational epsilon to halve", got=f"epsilon={epsilon}", remedy="Give a number"
         )
     return n, level / 2, chance / 2
 
@@ -207,21 +209,17 @@ def _require_small(level: Real) -> None:
         small = bool(ball(level) <= 1)
     if not small:
         raise InvalidParameter(
-            explain(
-                "epsilon <= 1 (<= 2 for a whole histogram), as paper 3 assumes",
-                f"epsilon={float(level)} per bin",
-                "Use balcer_cheu_omission_all_epsilon, or the exact calibration",
-            )
+            expected="epsilon <= 1 (<= 2 for a whole histogram), as paper 3 assumes",
+            got=f"epsilon={float(level)} per bin",
+            remedy="Use balcer_cheu_omission_all_epsilon, or the exact calibration",
         )
 
 
 def _require_half(gamma: float, n: int) -> float:
     if not gamma <= 0.5:
         raise InvalidParameter(
-            explain(
-                "n_users large enough for gamma <= 1/2",
-                f"gamma={gamma} at n_users={n}",
-                "Add users (balcer_cheu_users says how many), or calibrate exactly",
-            )
+            expected="n_users large enough for gamma <= 1/2",
+            got=f"gamma={gamma} at n_users={n}",
+            remedy="Add users (balcer_cheu_users says how many), or calibrate exactly",
         )
     return gamma

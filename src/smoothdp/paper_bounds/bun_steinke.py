@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision, round_down
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
@@ -51,7 +51,9 @@ def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Para
     shape = read_above(sigma, 0, name="sigma")
     if shape * shape < 2:
         raise InvalidParameter(
-            explain("sigma >= sqrt(2)", f"sigma={sigma}", "Use bun_steinke_theorem_22_improved")
+            expected="sigma >= sqrt(2)",
+            got=f"sigma={sigma}",
+            remedy="Use bun_steinke_theorem_22_improved",
         )
     return linear_loss(
         scores.uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation
@@ -95,11 +97,9 @@ def bun_steinke_proposition_5(*, shift: Parameter, smoothing: Parameter) -> floa
     s, t = read_above(shift, 0, name="shift"), read_above(smoothing, 0, name="smoothing")
     if s >= 1 or t >= 1:
         raise InvalidParameter(
-            explain(
-                "shift < 1 and smoothing < 1",
-                f"shift={shift}, smoothing={smoothing}",
-                "Use bun_steinke_theorem_25",
-            )
+            expected="shift < 1 and smoothing < 1",
+            got=f"shift={shift}, smoothing={smoothing}",
+            remedy="Use bun_steinke_theorem_25",
         )
     return upper_float(lambda: 2 * (special.sqrt(ball(t)) + ball(s)))
 
@@ -145,11 +145,9 @@ def bun_steinke_lemma_33(
     t = exact_fraction(log_variance_ratio, name="log_variance_ratio")
     if g > 1 or (t < 0 and not _below_mixture(g, a, t)):
         raise InvalidParameter(
-            explain(
-                "gamma <= min(1, 1 + order (e^t - 1)), t the log of the variance ratio",
-                f"gamma={gamma}",
-                "Lower gamma",
-            )
+            expected="gamma <= min(1, 1 + order (e^t - 1)), t the log of the variance ratio",
+            got=f"gamma={gamma}",
+            remedy="Lower gamma",
         )
     return upper_float(lambda: statements.lemma_33_bound(a, d * d, t, g))
 
@@ -172,11 +170,9 @@ def bun_steinke_section_3_5(*, omega: Parameter, shift: Parameter, smoothing: Pa
     with precision(192):
         if not statements.section_3_5_gap(order, t) > 0:
             raise InvalidParameter(
-                explain(
-                    "omega < 1 / (1 - e^(-2 smoothing))",
-                    f"omega={omega}, smoothing={smoothing}",
-                    "Lower omega or the smoothing",
-                )
+                expected="omega < 1 / (1 - e^(-2 smoothing))",
+                got=f"omega={omega}, smoothing={smoothing}",
+                remedy="Lower omega or the smoothing",
             )
 
     def rho() -> Ball:
@@ -199,7 +195,7 @@ def bun_steinke_theorem_34(delta: Parameter, *, shift: Parameter, dilation: Para
     """
     share = read_above(delta, 0, name="delta")
     if share > Fraction("0.13533"):
-        raise InvalidParameter(explain("delta < e^-2", f"delta={delta}", "Lower delta"))
+        raise InvalidParameter(expected="delta < e^-2", got=f"delta={delta}", remedy="Lower delta")
     s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
     return upper_float(lambda: ball(s) + statements.theorem_34_cost(share, t))
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from smoothdp.claims.curves.profile import read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.binomial_shift import log_shift_delta
 from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.curves import normal_upper_quantile
@@ -51,10 +51,14 @@ def chen_long_tradeoff(
     setting = read_setting(n_users, expected_random_users)
     level = exact_fraction(alpha, name="alpha")
     if not 0 <= level <= 1:
-        raise InvalidParameter(explain("0 <= alpha <= 1", f"alpha={alpha}", "Give a probability"))
+        raise InvalidParameter(
+            expected="0 <= alpha <= 1", got=f"alpha={alpha}", remedy="Give a probability"
+        )
     if reading not in ("linear", "step"):
         raise InvalidParameter(
-            explain('reading "linear" or "step"', f"reading={reading!r}", "Use one of the two")
+            expected='reading "linear" or "step"',
+            got=f"reading={reading!r}",
+            remedy="Use one of the two",
         )
     return _claimed(setting, level, reading)[1]
 
@@ -83,7 +87,7 @@ def chen_long_mu(
     least = exact_fraction(least_alpha, name="least_alpha")
     if not 0 <= least <= Fraction(1, 2):
         raise InvalidParameter(
-            explain("0 <= least_alpha <= 1/2", f"least_alpha={least_alpha}", "Lower it")
+            expected="0 <= least_alpha <= 1/2", got=f"least_alpha={least_alpha}", remedy="Lower it"
         )
     if least == 0:
         return math.inf

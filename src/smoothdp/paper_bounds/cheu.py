@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.parameters import LogRatio, Parameter, exact_int
@@ -144,7 +144,7 @@ def cheu_choice(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
     n = exact_int(n_users, name="n_users", minimum=1)
     goal, part = float(read_epsilon(epsilon)), read_open_delta(delta)
     if goal == 0.0:
-        raise InvalidParameter(explain("epsilon > 0", "epsilon=0", "Raise epsilon"))
+        raise InvalidParameter(expected="epsilon > 0", got="epsilon=0", remedy="Raise epsilon")
     log_four = math.log(4 / part)
     if goal >= math.sqrt(192 * log_four / n):
         return 64 * log_four / goal**2

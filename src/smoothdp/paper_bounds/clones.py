@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from smoothdp.claims.curves.profile import read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, enclose, log_bounds, precision
 from smoothdp.exact.bisection import narrowed
 from smoothdp.exact.curves import at_most
@@ -112,7 +112,9 @@ def clones_random_users(
     73.1
     """
     if year not in (2021, 2023):
-        raise InvalidParameter(explain("year 2021 or 2023", f"year={year!r}", "Use one of the two"))
+        raise InvalidParameter(
+            expected="year 2021 or 2023", got=f"year={year!r}", remedy="Use one of the two"
+        )
     n = exact_int(n_users, name="n_users", minimum=1)
     target, part = read_epsilon(epsilon), read_open_delta(delta)
     goal = log_bounds(part).lower

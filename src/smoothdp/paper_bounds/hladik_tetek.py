@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball
 from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import Parameter, Real
@@ -33,7 +33,9 @@ def hladik_tetek_theorem_8(epsilon: Parameter, *, smoothing: Parameter) -> float
     amount, t = _read(epsilon, smoothing, Fraction(2))
     if not isinstance(amount, Fraction):
         raise InvalidParameter(
-            explain("a rational epsilon", f"epsilon={epsilon}", "Give a decimal or a ratio")
+            expected="a rational epsilon",
+            got=f"epsilon={epsilon}",
+            remedy="Give a decimal or a ratio",
         )
     return upper_float(lambda: sqrt(printed_deviations.lemma_13(amount / t)) / ball(t))
 
@@ -122,16 +124,14 @@ def hladik_tetek_claim_18(delta: Parameter, *, epsilon: Parameter, smoothing: Pa
     """
     share = read_above(delta, 0, name="delta")
     if share >= 1:
-        raise InvalidParameter(explain("delta < 1", f"delta={delta}", "Lower delta"))
+        raise InvalidParameter(expected="delta < 1", got=f"delta={delta}", remedy="Lower delta")
     amount, t = _read(epsilon, smoothing, None)
     value = upper_float(lambda: printed_deviations.claim_18(amount, share, t))
     if not value > 0:
         raise InvalidParameter(
-            explain(
-                "smoothing < epsilon / ln(2/delta)",
-                f"smoothing={smoothing}, epsilon={epsilon}",
-                "Lower the smoothing or raise epsilon",
-            )
+            expected="smoothing < epsilon / ln(2/delta)",
+            got=f"smoothing={smoothing}, epsilon={epsilon}",
+            remedy="Lower the smoothing or raise epsilon",
         )
     return value
 
@@ -143,10 +143,8 @@ def _read(
     amount, t = read_epsilon(epsilon), read_above(smoothing, 0, name="smoothing")
     if ratio is not None and at_most(amount, ratio * t):
         raise InvalidParameter(
-            explain(
-                f"smoothing < epsilon / {ratio}",
-                f"smoothing={smoothing}, epsilon={epsilon}",
-                "Lower the smoothing or raise epsilon",
-            )
+            expected=f"smoothing < epsilon / {ratio}",
+            got=f"smoothing={smoothing}, epsilon={epsilon}",
+            remedy="Lower the smoothing or raise epsilon",
         )
     return amount, t

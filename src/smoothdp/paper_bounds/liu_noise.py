@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from smoothdp.claims.curves.profile import read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import Parameter
 from smoothdp.paper_bounds.liu_setting import read_sample
@@ -52,7 +52,9 @@ def liu_table_1(
     sample = read_sample(n_records, n_draws=n_draws, sampling_rate=sampling_rate)
     if support not in ("integers", "nonnegative"):
         raise InvalidParameter(
-            explain('support "integers" or "nonnegative"', f"support={support!r}", "Use one")
+            expected='support "integers" or "nonnegative"',
+            got=f"support={support!r}",
+            remedy="Use one",
         )
     noise = read_epsilon(noise_epsilon)
     with precision(_BITS):

@@ -8,7 +8,7 @@ from typing import Any
 
 from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.logspace import exp_upper, log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
@@ -191,11 +191,9 @@ def _printed_g(epsilon: Real, sample: Sample) -> Any:
             "infinity" if sample.is_everything else f"{-log_bounds(1 - sample.rate).lower:.6g}"
         )
         raise InvalidParameter(
-            explain(
-                f"epsilon > ln(1/(1 - T/n)) = {threshold}, the condition of Theorem 3(i)",
-                f"epsilon={float(epsilon):.6g}",
-                "Raise epsilon, or use liu_all_epsilon_upper",
-            )
+            expected=f"epsilon > ln(1/(1 - T/n)) = {threshold}, the condition of Theorem 3(i)",
+            got=f"epsilon={float(epsilon):.6g}",
+            remedy="Raise epsilon, or use liu_all_epsilon_upper",
         )
     kept = 1 - (-ball(epsilon)).exp()
     return (kept / ball(sample.rate) - 1) ** 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, enclose, precision, round_up
 from smoothdp.exact.curves import at_most
 from smoothdp.exact.logspace import LogBounds, exp_upper
@@ -179,7 +179,7 @@ def _log_inclusion(sample: Sample) -> LogBounds:
 def _require_one(epsilon: Real) -> None:
     if not at_most(Fraction(1), epsilon):
         raise InvalidParameter(
-            explain(
-                "epsilon >= 1", f"epsilon={float(epsilon):.6g}", "Raise epsilon: it fails below"
-            )
+            expected="epsilon >= 1",
+            got=f"epsilon={float(epsilon):.6g}",
+            remedy="Raise epsilon: it fails below",
         )

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.sample_size import read_sample_size
 
@@ -106,7 +106,9 @@ def read_sample(
     draws = read_sample_size(n, n_draws=n_draws, sampling_rate=sampling_rate)
     if draws > n and not replacing:
         raise InvalidParameter(
-            explain(f"n_draws <= n_records={n}", f"n_draws={draws}", "Draw fewer records")
+            expected=f"n_draws <= n_records={n}",
+            got=f"n_draws={draws}",
+            remedy="Draw fewer records",
         )
     return Sample(n, draws)
 
@@ -115,19 +117,17 @@ def read_histogram(counts: Sequence[int]) -> tuple[int, ...]:
     """Return the counts over the whole universe, or raise InvalidData."""
     if isinstance(counts, str | bytes) or not isinstance(counts, Sequence):
         raise InvalidData(
-            explain("counts as a sequence", f"{counts!r}", "Give one count per category")
+            expected="counts as a sequence", got=f"{counts!r}", remedy="Give one count per category"
         )
     try:
         values = tuple(exact_int(c, name="a count", minimum=0) for c in counts)
     except InvalidParameter as error:
-        raise InvalidData(str(error)) from None
+        raise error.said_as(InvalidData) from None
     if len(values) < 2 or sum(values) < 2:
         raise InvalidData(
-            explain(
-                "at least two categories and two records",
-                f"counts={list(values)}",
-                "Give the count of every category of the universe, empty ones as 0",
-            )
+            expected="at least two categories and two records",
+            got=f"counts={list(values)}",
+            remedy="Give the count of every category of the universe, empty ones as 0",
         )
     return values
 
@@ -148,32 +148,30 @@ def read_rows(
     if model is not None:
         if not isinstance(model, DataModel):
             raise InvalidParameter(
-                explain("model as a DataModel", f"{model!r}", "Build one with DataModel(vertices)")
+                expected="model as a DataModel",
+                got=f"{model!r}",
+                remedy="Build one with DataModel(vertices)",
             )
         if smallest_probability is not None or n_categories is not None:
             raise InvalidParameter(
-                explain(
-                    "a model, or smallest_probability with n_categories", "both", "Give one of them"
-                )
+                expected="a model, or smallest_probability with n_categories",
+                got="both",
+                remedy="Give one of them",
             )
         return model.vertices
     if smallest_probability is None or n_categories is None:
         raise InvalidParameter(
-            explain(
-                "a model, or smallest_probability with n_categories",
-                "neither in full",
-                "Give the model",
-            )
+            expected="a model, or smallest_probability with n_categories",
+            got="neither in full",
+            remedy="Give the model",
         )
     categories = exact_int(n_categories, name="n_categories", minimum=2)
     least = exact_fraction(smallest_probability, name="smallest_probability")
     if not 0 <= least <= Fraction(1, categories):
         raise InvalidParameter(
-            explain(
-                f"0 <= smallest_probability <= 1/{categories}",
-                f"smallest_probability={smallest_probability}",
-                "The least of m probabilities is at most 1/m",
-            )
+            expected=f"0 <= smallest_probability <= 1/{categories}",
+            got=f"smallest_probability={smallest_probability}",
+            remedy="The least of m probabilities is at most 1/m",
         )
     return ((least,) * categories,)
 

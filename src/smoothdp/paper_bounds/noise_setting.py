@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.exact.special import Ball
@@ -24,7 +24,7 @@ def read_above(value: Parameter, least: int, *, name: str) -> Fraction:
     number = exact_fraction(value, name=name)
     if number <= least:
         raise InvalidParameter(
-            explain(f"{name} > {least}", f"{name}={exact_text(number)}", f"Raise {name}")
+            expected=f"{name} > {least}", got=f"{name}={exact_text(number)}", remedy=f"Raise {name}"
         )
     return number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 
 
@@ -23,11 +23,9 @@ def read_setting(n_users: int, expected_random_users: Parameter) -> Setting:
     users = exact_fraction(expected_random_users, name="expected_random_users")
     if not 0 < users < n:
         raise InvalidParameter(
-            explain(
-                f"0 < expected_random_users < n_users={n}",
-                f"expected_random_users={expected_random_users}",
-                "Give the expected number of users whose bit is random",
-            )
+            expected=f"0 < expected_random_users < n_users={n}",
+            got=f"expected_random_users={expected_random_users}",
+            remedy="Give the expected number of users whose bit is random",
         )
     return Setting(n, users, users / (2 * n))
 
@@ -36,5 +34,7 @@ def read_open_delta(delta: Parameter) -> Fraction:
     """Return a delta in (0, 1), or raise InvalidParameter."""
     value = exact_fraction(delta, name="delta")
     if not 0 < value < 1:
-        raise InvalidParameter(explain("0 < delta < 1", f"delta={delta}", "Give a probability"))
+        raise InvalidParameter(
+            expected="0 < delta < 1", got=f"delta={delta}", remedy="Give a probability"
+        )
     return value

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from smoothdp.claims.curves.profile import read_delta, read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace import LIBM_ERROR
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 
@@ -68,11 +68,9 @@ def utility_of_two(forward: float, backward: float) -> UtilityRange:
     given = [exact_fraction(d, name="a divergence") for d in (forward, backward)]
     if not all(0 <= d <= 1 for d in given):
         raise InvalidParameter(
-            explain(
-                "divergences in [0, 1]",
-                f"forward={forward}, backward={backward}",
-                "Give hockey-stick divergences",
-            )
+            expected="divergences in [0, 1]",
+            got=f"forward={forward}, backward={backward}",
+            remedy="Give hockey-stick divergences",
         )
     both = float(forward) + float(backward)
     if both == 0.0:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from types import ModuleType
 
-from smoothdp.errors import InvalidParameter, MissingExtra, explain
+from smoothdp.errors import InvalidParameter, MissingExtra
 from smoothdp.sources import Source, bibtex
 
 PAPERS = {
@@ -76,11 +76,9 @@ def _find(name: str, public: ModuleType) -> Source:
     except InvalidParameter:
         near = difflib.get_close_matches(name, [known for known, _ in known_names(public)], n=3)
         raise InvalidParameter(
-            explain(
-                "a public name with a source, a key of the bibliography or paper-1 to paper-5",
-                repr(name),
-                f"Near it: {', '.join(near)}" if near else "See: smoothdp cite",
-            )
+            expected="a public name with a source, a key of the bibliography or paper-1 to paper-5",
+            got=repr(name),
+            remedy=f"Near it: {', '.join(near)}" if near else "See: smoothdp cite",
         ) from None
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from smoothdp.claims.release import library_version
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.papers.reproduction import Progress
 
 Cell = TypeVar("Cell")
@@ -57,7 +57,9 @@ def run_cells(
     [1, 4, 9]
     """
     if workers is not None and (isinstance(workers, bool) or workers < 1):
-        raise InvalidParameter(explain("workers >= 1", f"{workers!r}", "Leave it out for all"))
+        raise InvalidParameter(
+            expected="workers >= 1", got=f"{workers!r}", remedy="Leave it out for all"
+        )
     keys = [_key(name, cell) for cell in cells]
     kept = _Kept(store, name)
     # A cell that occurs twice is computed once.
@@ -93,11 +95,9 @@ def _evaluate(
                 yield futures[future], future.result()
         except BrokenProcessPool:
             raise OutOfReach(
-                explain(
-                    "processes that live until their work is done",
-                    "one that was ended, by lack of memory perhaps",
-                    "Run again: what a store has kept is not computed anew",
-                )
+                expected="processes that live until their work is done",
+                got="one that was ended, by lack of memory perhaps",
+                remedy="Run again: what a store has kept is not computed anew",
             ) from None
         finally:
             executor.shutdown(cancel_futures=True)

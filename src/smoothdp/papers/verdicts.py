@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 _FILES = ("paper-1", "paper-2", "paper-3", "paper-4", "paper-5", "composition")
 STATUSES = {
@@ -108,10 +108,14 @@ def verdicts(paper: int | None = None, *, status: str | None = None) -> list[Ver
     ('tests/theorems/test_paper1_smoothed_dp.py::test_lemma_2_*',)
     """
     if paper is not None and paper not in range(1, 6):
-        raise InvalidParameter(explain("a paper from 1 to 5", f"{paper!r}", "Leave it out for all"))
+        raise InvalidParameter(
+            expected="a paper from 1 to 5", got=f"{paper!r}", remedy="Leave it out for all"
+        )
     if status is not None and status not in STATUSES:
         raise InvalidParameter(
-            explain(f"a status among {', '.join(STATUSES)}", f"{status!r}", "Use one of them")
+            expected=f"a status among {', '.join(STATUSES)}",
+            got=f"{status!r}",
+            remedy="Use one of them",
         )
     return [
         row

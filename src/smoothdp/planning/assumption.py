@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.queries.reading import Bounds, read_values
 
 FloatArray = NDArray[np.float64]
@@ -116,7 +116,9 @@ def _of_sample(sample: object, lower: float, upper: float) -> Assumption:
     values = np.clip(np.sort(read_values(sample)).astype(np.float64), lower, upper)
     if len(values) < 10:
         raise InvalidParameter(
-            explain("a public sample of at least 10 values", f"{len(values)}", "Give more")
+            expected="a public sample of at least 10 values",
+            got=f"{len(values)}",
+            remedy="Give more",
         )
     places = (np.arange(len(values)) + 0.5) / len(values)
 
@@ -140,9 +142,7 @@ def _words(law: Any) -> str:
 
 def _refused(got: str) -> InvalidParameter:
     return InvalidParameter(
-        explain(
-            "assuming as a frozen distribution of scipy or a public sample",
-            got,
-            "Give one such as scipy.stats.norm(20, 5), or None",
-        )
+        expected="assuming as a frozen distribution of scipy or a public sample",
+        got=got,
+        remedy="Give one such as scipy.stats.norm(20, 5), or None",
     )

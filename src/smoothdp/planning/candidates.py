@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 _GROWTH = 1.22
@@ -27,7 +27,7 @@ def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[
         return [Quantile(query.q, bounds=query.bounds, window=w) for w in _windows(side)]
     if sum(query.drops(n_records)) >= n_records:
         raise InvalidData(
-            explain(f"records for the {query.describe()}", f"{n_records}", "Take more")
+            expected=f"records for the {query.describe()}", got=f"{n_records}", remedy="Take more"
         )
     if isinstance(query, TrimmedMean) and not keep_trim:
         # As a count, so that what is asked for is found among them.

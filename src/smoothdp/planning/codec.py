@@ -10,7 +10,7 @@ from typing import Any
 
 from smoothdp import noise
 from smoothdp.claims.guarantees.codec import guarantee_from_json, once
-from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.statistic_words import value_words
@@ -213,4 +213,4 @@ def _read_confidence(value: Any) -> Fraction | None:
 
 
 def _refused(got: str) -> InvalidData:
-    return InvalidData(explain("a plan as JSON", got, "Use Plan.to_json()"))
+    return InvalidData(expected="a plan as JSON", got=got, remedy="Use Plan.to_json()")

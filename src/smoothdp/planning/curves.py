@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_real, float_of
 from smoothdp.planning.make import plan_quietly
 from smoothdp.planning.result import Plan
@@ -91,10 +91,10 @@ def errors_by_epsilon(
 
 def _listed(values: Iterable[_Item], expected: str) -> list[_Item]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidParameter(explain(expected, repr(values), "Give a list"))
+        raise InvalidParameter(expected=expected, got=repr(values), remedy="Give a list")
     found = list(values)
     if not found:
-        raise InvalidParameter(explain(expected, "an empty list", "Name one at least"))
+        raise InvalidParameter(expected=expected, got="an empty list", remedy="Name one at least")
     return found
 
 
@@ -103,10 +103,8 @@ def _point(x: float, made: Plan) -> ErrorPoint:
     known = [error for error in found if error is not None]
     if len(known) < len(found):
         raise InvalidParameter(
-            explain(
-                "an assumption about the data, on which errors depend",
-                "assuming=None",
-                "Give a frozen distribution of scipy or a public sample",
-            )
+            expected="an assumption about the data, on which errors depend",
+            got="assuming=None",
+            remedy="Give a frozen distribution of scipy or a public sample",
         )
     return ErrorPoint(x, *known)

@@ -9,7 +9,7 @@ from smoothdp.claims.guarantees.concentrated import TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.defaults import Rule
@@ -120,7 +120,9 @@ def plan_quietly(
     """Return `plan` without a warning: for curves, which go where noise is large."""
     n_records = exact_int(n_records, name="n_records", minimum=1)
     if n_records > _MOST_RECORDS:
-        raise OutOfReach(explain("n_records <= 10^15", f"{n_records}", "Plan for fewer records"))
+        raise OutOfReach(
+            expected="n_records <= 10^15", got=f"{n_records}", remedy="Plan for fewer records"
+        )
     _check(query, guarantee)
     level = None if confidence is None else Coverage.read(confidence).confidence
     assumption = read_assumption(assuming, query.bounds)
@@ -154,7 +156,9 @@ def plan_quietly(
             # At the least smoothing tried: says what is needed.
             price.split(short(rates[0]))
         raise InvalidParameter(
-            explain("a guarantee that some noise can keep", f"{guarantee!r}", "Weaken it")
+            expected="a guarantee that some noise can keep",
+            got=f"{guarantee!r}",
+            remedy="Weaken it",
         )
     return _made(query, choices, price, error, assumption)
 
@@ -248,17 +252,25 @@ def _is_quantile(query: Query) -> bool:
 def _check(query: object, guarantee: object) -> None:
     if not isinstance(query, Query):
         raise InvalidParameter(
-            explain("a statistic such as Median((0, 100))", f"query={query!r}", "Give a query")
+            expected="a statistic such as Median((0, 100))",
+            got=f"query={query!r}",
+            remedy="Give a query",
         )
     if query.truncate != "inputs":
         raise InvalidParameter(
-            explain('truncate="inputs" in a plan', "output", "Use release, with its rules")
+            expected='truncate="inputs" in a plan',
+            got="output",
+            remedy="Use release, with its rules",
         )
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
-            explain("a guarantee such as PureDP(1)", f"guarantee={guarantee!r}", "Give one")
+            expected="a guarantee such as PureDP(1)",
+            got=f"guarantee={guarantee!r}",
+            remedy="Give one",
         )
     if guarantee.neighbours is not Neighbours.REPLACE_ONE:
         raise IncompatibleClaims(
-            explain("a guarantee about replacing one record", f"{guarantee!r}", "Give one")
+            expected="a guarantee about replacing one record",
+            got=f"{guarantee!r}",
+            remedy="Give one",
         )

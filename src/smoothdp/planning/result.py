@@ -9,7 +9,7 @@ from typing import ClassVar
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.release.coverage import read_coverage
@@ -122,9 +122,9 @@ class Plan:
         # Whether the noise keeps it is found anew by every `mechanism`.
         if not isinstance(self.guarantee, Guarantee):
             raise InvalidParameter(
-                explain(
-                    "a guarantee such as PureDP(1)", f"guarantee={self.guarantee!r}", "Give one"
-                )
+                expected="a guarantee such as PureDP(1)",
+                got=f"guarantee={self.guarantee!r}",
+                remedy="Give one",
             )
 
     def mechanism(
@@ -205,12 +205,12 @@ class Plan:
         """Raise InvalidData unless data of this size can be released by the plan."""
         if n_records != self.n_records:
             raise InvalidData(
-                explain(
-                    f"{self.n_records} records, as the plan was made for",
-                    f"{n_records}",
+                expected=f"{self.n_records} records, as the plan was made for",
+                got=f"{n_records}",
+                remedy=(
                     "The number is public: make a plan for it with "
-                    f"smoothdp.plan(..., n_records={n_records})",
-                )
+                    f"smoothdp.plan(..., n_records={n_records})"
+                ),
             )
 
     def to_json(self) -> str:

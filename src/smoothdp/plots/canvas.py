@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smoothdp.errors import InvalidParameter, MissingExtra, explain
+from smoothdp.errors import InvalidParameter, MissingExtra
 from smoothdp.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def save(axes: Axes, path: str | Path) -> Path:
     target = Path(path)
     if not target.suffix:
         raise InvalidParameter(
-            explain("a picture file such as out.png", str(path), "Add .png, .svg or .pdf")
+            expected="a picture file such as out.png",
+            got=str(path),
+            remedy="Add .png, .svg or .pdf",
         )
     figure = axes.get_figure()
     assert figure is not None
     formats = figure.canvas.get_supported_filetypes()
     if target.suffix[1:].lower() not in formats:
         raise InvalidParameter(
-            explain(
-                "a picture format that matplotlib writes",
-                target.suffix,
-                "Use .png, .svg or .pdf",
-            )
+            expected="a picture format that matplotlib writes",
+            got=target.suffix,
+            remedy="Use .png, .svg or .pdf",
         )
     with whole_file(target) as partial:
         figure.savefig(partial, format=target.suffix[1:].lower(), dpi=150)  # type: ignore[union-attr]

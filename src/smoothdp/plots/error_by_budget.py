@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.plots.canvas import GREY, STYLES, new_axes
 from smoothdp.plots.inputs import by_label, label_axes
 
@@ -44,7 +44,7 @@ def plot_error_by_budget(
     named = by_label(plans, label="best plan")
     if len(named) > 3 or not all(named.values()):
         raise InvalidParameter(
-            explain("1 to 3 lists of points", len(named), "Use sd.errors_by_epsilon")
+            expected="1 to 3 lists of points", got=len(named), remedy="Use sd.errors_by_epsilon"
         )
     axes = new_axes()
     for (label, points), (colour, _) in zip(named.items(), STYLES, strict=False):

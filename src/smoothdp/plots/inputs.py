@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from smoothdp.claims.curves.pair import Pair
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.plots.canvas import STYLES
 
 if TYPE_CHECKING:
@@ -35,11 +35,9 @@ def profile_of(item: PrivacyProfile | HasProfile) -> PrivacyProfile:
         return item
     if not callable(getattr(item, "profile", None)):
         raise InvalidParameter(
-            explain(
-                "a privacy profile, or a claim, mechanism or protocol with .profile()",
-                repr(item)[:80],
-                "Measure at given counts with mechanism.at(counts)",
-            )
+            expected="a privacy profile, or a claim, mechanism or protocol with .profile()",
+            got=repr(item)[:80],
+            remedy="Measure at given counts with mechanism.at(counts)",
         )
     return item.profile()
 
@@ -62,7 +60,9 @@ def by_label(items: Any, *, label: str) -> Mapping[str, Any]:
     named = items if isinstance(items, Mapping) else {label: items}
     if not 0 < len(named) <= len(STYLES):
         raise InvalidParameter(
-            explain(f"1 to {len(STYLES)} curves in one picture", len(named), "Draw fewer")
+            expected=f"1 to {len(STYLES)} curves in one picture",
+            got=len(named),
+            remedy="Draw fewer",
         )
     return named
 

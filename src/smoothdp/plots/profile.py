@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.plots.canvas import BLUE, GREEN, GREY, STYLES, new_axes
 from smoothdp.plots.inputs import HasProfile, by_label, label_axes, power_ticks, profile_of
 
@@ -63,11 +63,9 @@ def plot_profiles(
     """
     if not (0 < largest_epsilon < math.inf and -math.inf < least_log10 < 0 and n_points > 1):
         raise InvalidParameter(
-            explain(
-                "0 < largest_epsilon, least_log10 < 0 and n_points > 1",
-                f"{largest_epsilon}, {least_log10}, {n_points}",
-                "Choose a range to draw",
-            )
+            expected="0 < largest_epsilon, least_log10 < 0 and n_points > 1",
+            got=f"{largest_epsilon}, {least_log10}, {n_points}",
+            remedy="Choose a range to draw",
         )
     axes, lowest = new_axes(), 0.0
     for (label, item), (colour, line) in zip(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.plots.canvas import STYLES, new_axes
 from smoothdp.plots.inputs import by_label, label_axes, power_ticks
 
@@ -42,7 +42,9 @@ def plot_tails(laws: Mapping[str, tuple[Law, float]], *, title: str, reach: floa
         MissingExtra: matplotlib is not installed.
     """
     if not 0 < reach < math.inf:
-        raise InvalidParameter(explain("0 < reach < inf", f"reach={reach}", "Give the right end"))
+        raise InvalidParameter(
+            expected="0 < reach < inf", got=f"reach={reach}", remedy="Give the right end"
+        )
     axes = new_axes()
     x = np.geomspace(reach * 1e-6, reach, 400)
     for (label, (law, scale)), (colour, line) in zip(

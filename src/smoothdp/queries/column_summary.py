@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.queries.reading import Bounds, Values
 from smoothdp.queries.sides import Clamp, Sides, sides
 from smoothdp.sources import Source
@@ -18,11 +18,9 @@ class MoreNeeded(OutOfReach):
     def __init__(self, reach: int) -> None:
         self.reach = reach
         super().__init__(
-            explain(
-                "tails in which the smooth sensitivity is decided",
-                "shorter ones",
-                "Take longer ones, as smoothdp.engines does",
-            )
+            expected="tails in which the smooth sensitivity is decided",
+            got="shorter ones",
+            remedy="Take longer ones, as smoothdp.engines does",
         )
 
 
@@ -73,11 +71,9 @@ class ColumnSummary:
         """Raise InvalidParameter unless it was made for this window and these bounds."""
         if (drops, bounds) != (self.drops, self.bounds):
             raise InvalidParameter(
-                explain(
-                    f"a summary for the window without {drops} values and these bounds",
-                    f"one without {self.drops}",
-                    "Summarise the column with mechanism.windowed",
-                )
+                expected=f"a summary for the window without {drops} values and these bounds",
+                got=f"one without {self.drops}",
+                remedy="Summarise the column with mechanism.windowed",
             )
 
     def sides(self, reach: int) -> Sides:

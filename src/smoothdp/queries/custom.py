@@ -15,7 +15,7 @@ import numpy as np
 
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.sealed import Sealed
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_bounds
 from smoothdp.queries.private_summary import PrivateSummary
 from smoothdp.queries.reading import read_bounds
@@ -103,12 +103,16 @@ class Custom(Statistic):
         ):
             if not callable(function):
                 raise InvalidParameter(
-                    explain(f"{label} as a function", f"{label}={function!r}", "Give a function")
+                    expected=f"{label} as a function",
+                    got=f"{label}={function!r}",
+                    remedy="Give a function",
                 )
         slack = exact_fraction(rounding, name="rounding")
         if not 0 <= slack <= _MOST_ROUNDING:
             raise InvalidParameter(
-                explain("rounding between 0 and 0.01", f"rounding={rounding}", "Give 1e-9")
+                expected="rounding between 0 and 0.01",
+                got=f"rounding={rounding}",
+                remedy="Give 1e-9",
             )
         said = getattr(value, "__name__", "<lambda>") if name is None else name
         fields = {
@@ -151,11 +155,9 @@ class Custom(Statistic):
     def check_size(self, n_records: int | None) -> None:
         if n_records is not None:
             raise InvalidParameter(
-                explain(
-                    f"no number of records for the {self.name}, which may not be public",
-                    f"n_records={n_records}",
-                    "Give n_records=None",
-                )
+                expected=f"no number of records for the {self.name}, which may not be public",
+                got=f"n_records={n_records}",
+                remedy="Give n_records=None",
             )
 
     def fixed_sensitivity(self, n_records: int | None) -> None:
@@ -176,11 +178,9 @@ class Custom(Statistic):
         below = smoothing - 2 * self.rounding
         if below <= 0:
             raise InvalidParameter(
-                explain(
-                    f"smoothing above twice rounding={exact_text(self.rounding)}",
-                    f"smoothing={exact_text(smoothing)}",
-                    "Raise smoothing, or lower rounding",
-                )
+                expected=f"smoothing above twice rounding={exact_text(self.rounding)}",
+                got=f"smoothing={exact_text(smoothing)}",
+                remedy="Raise smoothing, or lower rounding",
             )
         lower, upper = self.bounds
         value = _number(self.value, data)
@@ -191,11 +191,9 @@ class Custom(Statistic):
             log_s = _number(self.log_smooth_sensitivity, data, smoothing=rate)
         if value is None or log_s is None:
             raise InvalidData(
-                explain(
-                    f"the functions of the {self.name} to return one finite number each",
-                    "something else, or an error",
-                    "Try them on public data: what they say of private data is not shown",
-                )
+                expected=f"the functions of the {self.name} to return one finite number each",
+                got="something else, or an error",
+                remedy="Try them on public data: what they say of private data is not shown",
             )
         clamped = min(max(value, lower), upper)
         # S = 1 e^-u with u = -(ln S + r).
@@ -248,5 +246,7 @@ def _words(label: str, given: object, example: str) -> str:
     if isinstance(given, str) and given.strip() and len(given) <= 500:
         return given.strip()
     raise InvalidParameter(
-        explain(f"{label} in words", f"{label}={given!r}", f'Give something such as "{example}"')
+        expected=f"{label} in words",
+        got=f"{label}={given!r}",
+        remedy=f'Give something such as "{example}"',
     )

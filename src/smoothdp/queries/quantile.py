@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.queries.query import Query, bounds_text
 from smoothdp.queries.ranks import check_room, read_window
@@ -47,7 +47,7 @@ class Quantile(Query):
         level = exact_fraction(q, name="q")
         if not 0 <= level <= 1:
             raise InvalidParameter(
-                explain("q between 0 and 1", f"q={q}", "Give 0.9 for the 90% quantile")
+                expected="q between 0 and 1", got=f"q={q}", remedy="Give 0.9 for the 90% quantile"
             )
         object.__setattr__(self, "q", level)
         object.__setattr__(self, "bounds", read_bounds(bounds))

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.sealed import Sealed
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter, exact_int, float_bounds, float_of
 from smoothdp.queries.clamped_inputs import ClampedInputs
@@ -125,20 +125,16 @@ class Query(Statistic):
         """Raise InvalidData unless some value is left of n records."""
         if n_records is None:
             raise InvalidParameter(
-                explain(
-                    f"n_records for the {self.describe()}, whose number of records is public",
-                    "n_records=None",
-                    "Give the number of records",
-                )
+                expected=f"n_records for the {self.describe()}, whose number of records is public",
+                got="n_records=None",
+                remedy="Give the number of records",
             )
         out = sum(self.drops(n_records))
         if out >= n_records:
             raise InvalidData(
-                explain(
-                    f"more than {out} values, as many as the {self.describe()} leaves out",
-                    f"{n_records}",
-                    "Leave out fewer, or take more records",
-                )
+                expected=f"more than {out} values, as many as the {self.describe()} leaves out",
+                got=f"{n_records}",
+                remedy="Leave out fewer, or take more records",
             )
 
     def fixed_sensitivity(self, n_records: int | None) -> Fraction | None:
@@ -217,11 +213,9 @@ def check_overrides(query: Query) -> None:
     ]
     if replaced:
         raise InvalidParameter(
-            explain(
-                "a query whose value and sensitivities follow from its window",
-                f"{type(query).__name__} with its own {replaced[0]}, which a release does not use",
-                "Give the functions to smoothdp.queries.Custom, which releases what they return",
-            )
+            expected="a query whose value and sensitivities follow from its window",
+            got=f"{type(query).__name__} with its own {replaced[0]}, which a release does not use",
+            remedy="Give the functions to smoothdp.queries.Custom, which releases what they return",
         )
 
 
@@ -232,7 +226,9 @@ def read_truncate(truncate: str) -> Truncate:
     if truncate == "output":
         return "output"
     raise InvalidParameter(
-        explain('truncate "inputs" or "output"', f"truncate={truncate!r}", "Use one of the two")
+        expected='truncate "inputs" or "output"',
+        got=f"truncate={truncate!r}",
+        remedy="Use one of the two",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
 
@@ -13,7 +13,9 @@ def read_window(window: object) -> int | None:
     width = exact_int(window, name="window", minimum=1)
     if width % 2 == 0:
         raise InvalidParameter(
-            explain("an odd window, centred on a rank", f"window={width}", "Add or drop one")
+            expected="an odd window, centred on a rank",
+            got=f"window={width}",
+            remedy="Add or drop one",
         )
     return width
 
@@ -22,9 +24,7 @@ def check_room(window: int, room: int, n_records: int) -> None:
     """Refuse a window wider than ``room``, the widest that n records allow."""
     if window > room:
         raise InvalidData(
-            explain(
-                f"a window of at most {room} order statistics for n={n_records}",
-                f"window={window}",
-                "Narrow the window",
-            )
+            expected=f"a window of at most {room} order statistics for n={n_records}",
+            got=f"window={window}",
+            remedy="Narrow the window",
         )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 
 Values: TypeAlias = NDArray[np.float64 | np.int64]
@@ -54,7 +54,7 @@ def read_values(data: object) -> Values:
         shape = f"{array.ndim} dimensions" if array.ndim else f"a {type(data).__name__}"
         raise _refused(shape, "Give one column: a list or an array of one dimension")
     if not len(array):
-        raise InvalidData(explain("at least one value", "none", "Check the data"))
+        raise InvalidData(expected="at least one value", got="none", remedy="Check the data")
     if array.dtype.kind in "iu":
         return _whole(array)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
@@ -86,7 +86,7 @@ def _type_name(array: NDArray[np.generic]) -> str:
 
 
 def _refused(got: str, remedy: str) -> InvalidData:
-    return InvalidData(explain("one column of numbers", got, remedy))
+    return InvalidData(expected="one column of numbers", got=got, remedy=remedy)
 
 
 def _magnitude(values: NDArray[np.float64]) -> float:
@@ -104,7 +104,7 @@ def _check_finite(values: NDArray[np.float64]) -> None:
     else:
         expected, got = "finite numbers", "a value that is not finite"
         remedy = "Replace missing or infinite values by a public constant inside the bounds"
-    raise InvalidData(explain(expected, got, remedy))
+    raise InvalidData(expected=expected, got=got, remedy=remedy)
 
 
 def _whole(array: NDArray[np.generic]) -> Values:
@@ -114,7 +114,9 @@ def _whole(array: NDArray[np.generic]) -> Values:
         return array.astype(np.float64)
     if extreme >= LARGEST_WHOLE:
         raise InvalidData(
-            explain("whole numbers of magnitude below 2^62", "a larger one", "Rescale the column")
+            expected="whole numbers of magnitude below 2^62",
+            got="a larger one",
+            remedy="Rescale the column",
         )
     return array.astype(np.int64, copy=False)
 
@@ -130,25 +132,23 @@ def read_bounds(bounds: object) -> Bounds:
     ends = list(bounds) if isinstance(bounds, Iterable) and not isinstance(bounds, str) else []
     if len(ends) != 2:
         raise InvalidParameter(
-            explain("bounds as a pair (lower, upper)", f"bounds={bounds!r}", "Give two numbers")
+            expected="bounds as a pair (lower, upper)",
+            got=f"bounds={bounds!r}",
+            remedy="Give two numbers",
         )
     lower = exact_fraction(ends[0], name="lower bound")
     upper = exact_fraction(ends[1], name="upper bound")
     if lower >= upper:
         raise InvalidParameter(
-            explain(
-                "lower bound < upper bound",
-                f"bounds=({ends[0]}, {ends[1]})",
-                "Order them" if lower > upper else "Give an interval that is not a point",
-            )
+            expected="lower bound < upper bound",
+            got=f"bounds=({ends[0]}, {ends[1]})",
+            remedy="Order them" if lower > upper else "Give an interval that is not a point",
         )
     if max(abs(lower), abs(upper)) > LARGEST_FLOAT:
         raise InvalidParameter(
-            explain(
-                f"bounds of magnitude at most {LARGEST_FLOAT:.3g}",
-                f"bounds=({ends[0]}, {ends[1]})",
-                "Give tighter bounds",
-            )
+            expected=f"bounds of magnitude at most {LARGEST_FLOAT:.3g}",
+            got=f"bounds=({ends[0]}, {ends[1]})",
+            remedy="Give tighter bounds",
         )
     for bound in (lower, upper):
         near = (*map(Fraction, float_bounds(bound)), Fraction(math.floor(bound)))
@@ -156,11 +156,10 @@ def read_bounds(bounds: object) -> Bounds:
             0 < abs(bound - other) < _CLOSEST for other in (*near, near[-1] + 1)
         ):
             raise InvalidParameter(
-                explain(
-                    "bounds at least 1e-290 from each other, floats and whole numbers, or such",
-                    f"bounds=({ends[0]}, {ends[1]})",
-                    "Round them",
-                )
+                expected="bounds at least 1e-290 from each other, floats and whole numbers, or "
+                "such",
+                got=f"bounds=({ends[0]}, {ends[1]})",
+                remedy="Round them",
             )
     return lower, upper
 
@@ -170,15 +169,13 @@ def read_smoothing(smoothing: Parameter) -> Fraction:
     rate = exact_fraction(smoothing, name="smoothing")
     if rate <= 0:
         raise InvalidParameter(
-            explain("smoothing > 0", f"smoothing={smoothing}", "Give a positive number")
+            expected="smoothing > 0", got=f"smoothing={smoothing}", remedy="Give a positive number"
         )
     if not _SMALLEST_RATE <= rate <= _LARGEST_RATE:
         raise InvalidParameter(
-            explain(
-                "smoothing between 1e-300 and 1e300",
-                f"smoothing={smoothing}",
-                "Give a less extreme number",
-            )
+            expected="smoothing between 1e-300 and 1e300",
+            got=f"smoothing={smoothing}",
+            remedy="Give a less extreme number",
         )
     return rate
 
@@ -196,11 +193,9 @@ def read_share(value: Parameter, *, name: str, below: Fraction) -> int | Fractio
         return int(number)
     if not 0 <= number < below:
         raise InvalidParameter(
-            explain(
-                f"{name} as a count (0, 1, ...) or as a share below {below}",
-                f"{name}={value}",
-                "Give a count of values or a smaller share",
-            )
+            expected=f"{name} as a count (0, 1, ...) or as a share below {below}",
+            got=f"{name}={value}",
+            remedy="Give a count of values or a smaller share",
         )
     return number
 

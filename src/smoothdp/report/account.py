@@ -10,7 +10,7 @@ from typing import Any
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter
 from smoothdp.ledger import Entry, Ledger
@@ -141,7 +141,9 @@ class Account:
         """
         if self.profile is None:
             raise InvalidData(
-                explain("a ledger with entries", f"none in {self.path}", "Spend something first")
+                expected="a ledger with entries",
+                got=f"none in {self.path}",
+                remedy="Spend something first",
             )
         largest = max(1.0, 1.5 * min(self.profile.epsilon("1e-6"), 1e6))
         title = f"{self.path.name}: {len(self.entries)} releases, as if fixed in advance"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.arrays import float_array
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.float_estimates import error_of_counts, misplaced, scaled_estimate
@@ -58,11 +58,9 @@ def collect_share(
         wrong = (numbers != 0) & (numbers != 1)
         if wrong.any():
             raise InvalidData(
-                explain(
-                    "values 0 and 1",
-                    "another value",
-                    "Give a threshold (above=, --above)",
-                )
+                expected="values 0 and 1",
+                got="another value",
+                remedy="Give a threshold (above=, --above)",
             )
         bits, label = numbers == 1, "with a 1"
     else:
@@ -193,14 +191,14 @@ def collect_histogram(
     values, domain = _texts(values, name="values"), _texts(domain, name="domain")
     places = {value: place for place, value in enumerate(domain)}
     if len(places) != len(domain):
-        raise InvalidData(explain("distinct values in the domain", "one twice", "Mend the domain"))
+        raise InvalidData(
+            expected="distinct values in the domain", got="one twice", remedy="Mend the domain"
+        )
     if any(value not in places for value in values):
         raise InvalidData(
-            explain(
-                "values of the domain",
-                "another value",
-                "Widen the domain or mend the data",
-            )
+            expected="values of the domain",
+            got="another value",
+            remedy="Widen the domain or mend the data",
         )
     n, failure = len(values), _failure(confidence)
     protocol = Histogram.calibrate(n, n_bins=len(domain), guarantee=guarantee)
@@ -235,11 +233,13 @@ def _texts(values: object, *, name: str) -> list[str]:
     """Return a list of texts or other names, or raise InvalidData."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidData(
-            explain(f"{name} as a list of texts", type(values).__name__, "Give a list")
+            expected=f"{name} as a list of texts", got=type(values).__name__, remedy="Give a list"
         )
     found = list(values)
     if not all(isinstance(value, Hashable) for value in found):
-        raise InvalidData(explain(f"{name} as a list of texts", "a list of lists", "Give texts"))
+        raise InvalidData(
+            expected=f"{name} as a list of texts", got="a list of lists", remedy="Give texts"
+        )
     return found
 
 
@@ -248,15 +248,15 @@ def _column(values: ArrayLike) -> NDArray[np.float64]:
     numbers = float_array(values, name="values")
     if numbers.ndim != 1:
         raise InvalidData(
-            explain("one number per user", f"an array of shape {numbers.shape}", "Give one column")
+            expected="one number per user",
+            got=f"an array of shape {numbers.shape}",
+            remedy="Give one column",
         )
     if not np.isfinite(numbers).all():
         raise InvalidData(
-            explain(
-                "finite numbers",
-                "a value that is not finite",
-                "Replace missing or infinite values by a public constant",
-            )
+            expected="finite numbers",
+            got="a value that is not finite",
+            remedy="Replace missing or infinite values by a public constant",
         )
     return numbers
 
@@ -265,7 +265,9 @@ def _failure(confidence: Parameter) -> Fraction:
     level = exact_fraction(confidence, name="confidence")
     if not 0 < level < 1:
         raise InvalidParameter(
-            explain("0 < confidence < 1", f"confidence={confidence}", "Choose 0.95, for example")
+            expected="0 < confidence < 1",
+            got=f"confidence={confidence}",
+            remedy="Choose 0.95, for example",
         )
     return 1 - level
 

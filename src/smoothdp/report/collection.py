@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.plots.canvas import save
@@ -69,11 +69,9 @@ class Collection:
         stated = self.release.guarantee
         if not isinstance(stated, ApproxDP) or not _keeps(self.profile, stated):
             raise InvalidParameter(
-                explain(
-                    "a release whose guarantee the profile keeps",
-                    f"{stated!r}",
-                    "Collect with collect_share, collect_mean or collect_histogram",
-                )
+                expected="a release whose guarantee the profile keeps",
+                got=f"{stated!r}",
+                remedy="Collect with collect_share, collect_mean or collect_histogram",
             )
 
     def sentence(self) -> str:

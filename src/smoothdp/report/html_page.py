@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from smoothdp.claims.release import library_version
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.plots import inline_svg
 from smoothdp.whole_file import whole_file
 
@@ -109,7 +109,7 @@ class HtmlReport:
         target = Path(path)
         if target.suffix.lower() not in (".html", ".htm"):
             raise InvalidParameter(
-                explain("a file such as report.html", str(path), "Let it end in .html")
+                expected="a file such as report.html", got=str(path), remedy="Let it end in .html"
             )
         with whole_file(target) as partial:
             partial.write_text(self.html(), encoding="utf-8")

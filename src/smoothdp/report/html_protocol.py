@@ -7,7 +7,7 @@ from typing import Any
 
 from smoothdp import paper_bounds
 from smoothdp.claims import ApproxDP
-from smoothdp.errors import InvalidParameter, SmoothdpError, explain
+from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
     citation_section,
@@ -58,11 +58,9 @@ def report_protocol(
     """
     if (name == "histogram") != (n_bins is not None) or (n_bits is not None and name != "real-sum"):
         raise InvalidParameter(
-            explain(
-                "n_bins with the histogram alone, n_bits with the real sum alone",
-                f"protocol {name!r}, n_bins={n_bins}, n_bits={n_bits}",
-                "Mend the options",
-            )
+            expected="n_bins with the histogram alone, n_bits with the real sum alone",
+            got=f"protocol {name!r}, n_bins={n_bins}, n_bits={n_bits}",
+            remedy="Mend the options",
         )
     given: dict[str, Any] = {"n_bins": n_bins, "n_bits": n_bits}
     options = {key: value for key, value in given.items() if value is not None}

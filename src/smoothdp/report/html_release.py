@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from smoothdp.claims import ApproxDP, Guarantee, PureDP, guarantee_from_json
-from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
     citation_section,
@@ -179,4 +179,6 @@ def _number(value: object) -> str:
 
 
 def _refused(got: str) -> InvalidData:
-    return InvalidData(explain("what smoothdp release --json prints", got, "Give that file"))
+    return InvalidData(
+        expected="what smoothdp release --json prints", got=got, remedy="Give that file"
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from smoothdp.claims.guarantees.strength import factor_text
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_text
 from smoothdp.mechanisms.histogram.accounting.utility import odds
@@ -229,7 +229,9 @@ def measure_histogram(
     """
     if counts_are not in get_args(CountsAre):
         raise InvalidParameter(
-            explain('"public", "given" or "private"', f"counts_are={counts_are!r}", "Use one")
+            expected='"public", "given" or "private"',
+            got=f"counts_are={counts_are!r}",
+            remedy="Use one",
         )
     exact_epsilon, exact_threshold = resolve_threshold(epsilon, threshold)
     values = list(counts.values())

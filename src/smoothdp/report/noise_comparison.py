@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidParameter, SmoothdpError, explain
+from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.noise import (
     ArsinhNormal,
@@ -90,11 +90,9 @@ class NoiseTable:
         for row in self.rows:
             if row.calibration is not None and row.calibration.guarantee != self.guarantee:
                 raise InvalidParameter(
-                    explain(
-                        f"calibrations for {self.guarantee!r}",
-                        f"one for {row.calibration.guarantee!r} in the row of {row.family}",
-                        "Make the table with noise_table()",
-                    )
+                    expected=f"calibrations for {self.guarantee!r}",
+                    got=f"one for {row.calibration.guarantee!r} in the row of {row.family}",
+                    remedy="Make the table with noise_table()",
                 )
 
     def text(self) -> str:
@@ -188,11 +186,9 @@ def noise_table(
     t = exact_fraction(smoothing, name="smoothing")
     if not 0 < t <= _MOST_SMOOTHING:
         raise InvalidParameter(
-            explain(
-                f"0 < smoothing <= {_MOST_SMOOTHING}",
-                f"smoothing={smoothing}",
-                "Give the smoothing of the sensitivity, such as 0.1",
-            )
+            expected=f"0 < smoothing <= {_MOST_SMOOTHING}",
+            got=f"smoothing={smoothing}",
+            remedy="Give the smoothing of the sensitivity, such as 0.1",
         )
     rows = []
     for done, family in enumerate(FAMILIES, 1):

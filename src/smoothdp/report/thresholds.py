@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import read_epsilon
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.histogram.accounting.utility import odds
 
@@ -23,17 +23,17 @@ def resolve_threshold(
     """
     if epsilon is None and threshold is None:
         raise InvalidParameter(
-            explain("epsilon or threshold", "neither", "Give one, such as threshold 0.51")
+            expected="epsilon or threshold",
+            got="neither",
+            remedy="Give one, such as threshold 0.51",
         )
     if threshold is not None:
         exact_threshold = exact_fraction(threshold, name="threshold")
         if not Fraction(1, 2) <= exact_threshold < 1 and epsilon is None:
             raise InvalidParameter(
-                explain(
-                    "1/2 <= threshold < 1 (it sets epsilon = ln(t / (1 - t)))",
-                    f"threshold={threshold}",
-                    "Raise the threshold, or give epsilon beside it",
-                )
+                expected="1/2 <= threshold < 1 (it sets epsilon = ln(t / (1 - t)))",
+                got=f"threshold={threshold}",
+                remedy="Raise the threshold, or give epsilon beside it",
             )
         if epsilon is None:
             return odds(exact_threshold), exact_threshold

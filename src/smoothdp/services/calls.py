@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from smoothdp.errors import InvalidParameter, SmoothdpError, explain
+from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.services.client import Client
 from smoothdp.services.delivery import Put
 from smoothdp.services.hybrid import PublicKey
@@ -55,7 +55,9 @@ class Answer:
             found = None
         if not isinstance(found, dict):
             raise ServiceError(
-                explain("a JSON object from the service", "something else", "Check the address")
+                expected="a JSON object from the service",
+                got="something else",
+                remedy="Check the address",
             )
         return found
 
@@ -81,16 +83,16 @@ def ask(
                 data += piece
                 if len(data) > _MOST_ANSWER:
                     raise ServiceError(
-                        explain(f"at most {_MOST_ANSWER} bytes", "more", "Check the address")
+                        expected=f"at most {_MOST_ANSWER} bytes",
+                        got="more",
+                        remedy="Check the address",
                     )
         return Answer(answer.status_code, bytes(data))
     except httpx.TransportError as error:
         raise Unreachable(
-            explain(
-                f"an answer from {http.base_url}",
-                f"none ({type(error).__name__})",
-                "Check the address, and that the service runs there",
-            )
+            expected=f"an answer from {http.base_url}",
+            got=f"none ({type(error).__name__})",
+            remedy="Check the address, and that the service runs there",
         ) from None
 
 
@@ -98,9 +100,13 @@ def shuffler_key(http: httpx.Client) -> tuple[int, PublicKey]:
     """Ask the shuffler which key to seal to."""
     answer = ask(http, "GET", "/v1/keys")
     if answer.status >= 500:
-        raise Unreachable(explain("the shuffler's key", answer.words(), "Try again later"))
+        raise Unreachable(
+            expected="the shuffler's key", got=answer.words(), remedy="Try again later"
+        )
     if answer.status != 200:
-        raise ServiceError(explain("the shuffler's key", answer.words(), "Check the address"))
+        raise ServiceError(
+            expected="the shuffler's key", got=answer.words(), remedy="Check the address"
+        )
     document = answer.document()
     key_id, public = document.get("key_id"), document.get("public_key")
     try:
@@ -109,7 +115,7 @@ def shuffler_key(http: httpx.Client) -> tuple[int, PublicKey]:
         return key_id, PublicKey.from_bytes(bytes.fromhex(str(public)))
     except ValueError:
         raise ServiceError(
-            explain("the shuffler's key", "something else", "Check the address")
+            expected="the shuffler's key", got="something else", remedy="Check the address"
         ) from None
 
 
@@ -153,7 +159,9 @@ def submit(
     """
     path = f"/v1/tasks/{client.task.task_id.hex()}/reports"
     at = client.window_now() if window is None else window
-    problem = ServiceError(explain("an attempt to send", f"attempts={attempts}", "Allow one"))
+    problem = ServiceError(
+        expected="an attempt to send", got=f"attempts={attempts}", remedy="Allow one"
+    )
     for attempt in range(attempts):
         if attempt:
             pause(min(30.0, 0.2 * 2**attempt))
@@ -167,7 +175,9 @@ def submit(
             client.accepted(at)
             return
         remedy = _REMEDIES.get(answer.status, "Try again: the same report is sent")
-        problem = ServiceError(explain("the shuffler to take the report", answer.words(), remedy))
+        problem = ServiceError(
+            expected="the shuffler to take the report", got=answer.words(), remedy=remedy
+        )
         if answer.status < 500 and answer.status not in (Outcome.OUTDATED_KEY.value, 408):
             break
     raise problem
@@ -243,7 +253,7 @@ def look_up_result(
     elif answer.status == 403:
         got = f"a window that was refused for good: {_refusal(answer)}"
         remedy = "Nothing of this window will be released"
-    raise ServiceError(explain(f"{expected} of window {window}", got, remedy))
+    raise ServiceError(expected=f"{expected} of window {window}", got=got, remedy=remedy)
 
 
 def _refusal(answer: Answer) -> str:
@@ -265,7 +275,9 @@ def connect(url: str) -> httpx.Client:
     """
     if not isinstance(url, str):
         raise InvalidParameter(
-            explain("an address such as https://shuffler.example", repr(url)[:80], "Give a text")
+            expected="an address such as https://shuffler.example",
+            got=repr(url)[:80],
+            remedy="Give a text",
         )
     try:
         parts = urlsplit(url)
@@ -275,11 +287,15 @@ def connect(url: str) -> httpx.Client:
         good = False
     if not good:
         raise InvalidParameter(
-            explain("an address such as https://shuffler.example", repr(url[:80]), "Mend it")
+            expected="an address such as https://shuffler.example",
+            got=repr(url[:80]),
+            remedy="Mend it",
         )
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise InvalidParameter(
-            explain("https:// to another machine", url, "Tokens would travel in the clear")
+            expected="https:// to another machine",
+            got=url,
+            remedy="Tokens would travel in the clear",
         )
     return httpx.Client(
         base_url=url,

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 _KEY = re.compile(r"^[a-z_]+$")
 _LARGEST = (1 << 53) - 1
@@ -25,11 +25,9 @@ def canonical_json(document: dict[str, Any]) -> bytes:
         items = value if isinstance(value, list) else [value]
         if not _KEY.match(key) or not all(_allowed(item) for item in items):
             raise InvalidData(
-                explain(
-                    "strings, whole numbers below 2^53 and lists of them",
-                    f"{key}={value!r}",
-                    "Write other numbers as strings",
-                )
+                expected="strings, whole numbers below 2^53 and lists of them",
+                got=f"{key}={value!r}",
+                remedy="Write other numbers as strings",
             )
     try:
         return json.dumps(
@@ -37,7 +35,7 @@ def canonical_json(document: dict[str, Any]) -> bytes:
         ).encode()
     except UnicodeEncodeError:
         raise InvalidData(
-            explain("text in Unicode", "half a character", "Encode it as UTF-8")
+            expected="text in Unicode", got="half a character", remedy="Encode it as UTF-8"
         ) from None
 
 
@@ -54,11 +52,9 @@ def parse_canonical(data: bytes) -> dict[str, Any]:
         good = False
     if not good:
         raise InvalidData(
-            explain(
-                "canonical JSON (RFC 8785)",
-                _kind(data),
-                "Use the file as it was made: its hash names the task",
-            )
+            expected="canonical JSON (RFC 8785)",
+            got=_kind(data),
+            remedy="Use the file as it was made: its hash names the task",
         )
     return document  # type: ignore[no-any-return]
 

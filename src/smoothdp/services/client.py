@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp import SystemRandom
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import exact_fraction, exact_int
 from smoothdp.services.envelope import (
     DUMMY,
@@ -102,7 +102,9 @@ class Client:
         at = exact_int(self.window_now() if window is None else window, name="window", minimum=0)
         if at > _LAST_WINDOW:
             raise InvalidParameter(
-                explain(f"window <= {_LAST_WINDOW}", f"window={at}", "Give the number of a window")
+                expected=f"window <= {_LAST_WINDOW}",
+                got=f"window={at}",
+                remedy="Give the number of a window",
             )
         place = (task.task_id, at, self._name)
         kept = self._outcomes.get(*place)
@@ -113,11 +115,9 @@ class Client:
             kept = self._outcomes.keep(*place, fresh, adopt=self._one_person)
         if not kept.slots:
             raise InvalidData(
-                explain(
-                    "a window that is not over",
-                    f"window={at}, whose report was destroyed here",
-                    "Nothing was sent; take part in the present window",
-                )
+                expected="a window that is not over",
+                got=f"window={at}, whose report was destroyed here",
+                remedy="Nothing was sent; take part in the present window",
             )
         key_id, key = shuffler_key
         sealed_to = bytes([key_id]) + key.to_bytes()
@@ -168,11 +168,9 @@ def read_datum(task: Task, datum: Any) -> Any:
     if task.protocol == "histogram" and task.domain:
         if datum not in task.domain:
             raise InvalidData(
-                explain(
-                    f"one of the {len(task.domain)} names of the task",
-                    "another",
-                    "Map other values to one of them before sending",
-                )
+                expected=f"one of the {len(task.domain)} names of the task",
+                got="another",
+                remedy="Map other values to one of them before sending",
             )
         return task.domain.index(datum)
     most = task.size - 1 if task.protocol == "histogram" else 1
@@ -192,5 +190,7 @@ def _number(datum: Any) -> Fraction | None:
 def _not_a(kind: str) -> InvalidData:
     # The datum is private, on the user's own screen and in its logs too.
     return InvalidData(
-        explain(f"a {kind}", "something else", "Nothing was sent; send what the task asks for")
+        expected=f"a {kind}",
+        got="something else",
+        remedy="Nothing was sent; send what the task asks for",
     )

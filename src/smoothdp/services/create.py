@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from smoothdp import ApproxDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.task import LARGEST_BATCH, Task
@@ -55,46 +55,50 @@ def create_task(
     min_batch = exact_int(min_batch, name="min_batch", minimum=1)
     if min_batch > LARGEST_BATCH:
         raise InvalidParameter(
-            explain(
-                f"min_batch up to {LARGEST_BATCH}",
-                f"min_batch={min_batch}",
-                "Give the fewest users of a batch",
-            )
+            expected=f"min_batch up to {LARGEST_BATCH}",
+            got=f"min_batch={min_batch}",
+            remedy="Give the fewest users of a batch",
         )
     windows = exact_int(windows, name="windows", minimum=1)
     if not isinstance(analyzer_key, PublicKey):
         raise InvalidParameter(
-            explain("a PublicKey", type(analyzer_key).__name__, "Give PrivateKey.generate().public")
+            expected="a PublicKey",
+            got=type(analyzer_key).__name__,
+            remedy="Give PrivateKey.generate().public",
         )
     share = exact_fraction(dishonest_share, name="dishonest_share")
     if not 0 <= share < 1:
         raise InvalidParameter(
-            explain("0 <= dishonest_share < 1", dishonest_share, "Give a share of the users")
+            expected="0 <= dishonest_share < 1",
+            got=dishonest_share,
+            remedy="Give a share of the users",
         )
     honest = math.floor(min_batch * (1 - share))
     if honest < 1:
         raise InvalidParameter(
-            explain(
-                "a min_batch of which at least one user is honest",
-                f"min_batch={min_batch} with dishonest_share={dishonest_share}",
-                "Raise min_batch, or lower the share",
-            )
+            expected="a min_batch of which at least one user is honest",
+            got=f"min_batch={min_batch} with dishonest_share={dishonest_share}",
+            remedy="Raise min_batch, or lower the share",
         )
     goal = ApproxDP(epsilon, delta=delta)
     costs = exact_fraction(epsilon, name="epsilon"), exact_fraction(delta, name="delta")
     if not 0 < costs[0] <= _LARGEST_EPSILON:
         raise InvalidParameter(
-            explain(
-                f"0 < epsilon <= {_LARGEST_EPSILON}", f"epsilon={epsilon}", "Give one such as 1"
-            )
+            expected=f"0 < epsilon <= {_LARGEST_EPSILON}",
+            got=f"epsilon={epsilon}",
+            remedy="Give one such as 1",
         )
     if not 0 < costs[1] < 1:
         raise InvalidParameter(
-            explain("0 < delta < 1", f"delta={delta}", "Give a small number such as 1e-6")
+            expected="0 < delta < 1",
+            got=f"delta={delta}",
+            remedy="Give a small number such as 1e-6",
         )
     if costs[1] * windows > 1:
         raise InvalidParameter(
-            explain("1 <= windows <= 1 / delta", f"windows={windows}", "Pay for fewer windows")
+            expected="1 <= windows <= 1 / delta",
+            got=f"windows={windows}",
+            remedy="Pay for fewer windows",
         )
     size = len(domain) if protocol == "histogram" and domain else size
     try:
@@ -104,8 +108,11 @@ def create_task(
             raise
         # The caller gave no such number.
         raise InvalidParameter(
-            f"{error} These are the {honest} users of min_batch={min_batch} that are honest if "
-            f"dishonest_share={dishonest_share} is not: so change min_batch."
+            expected=error.expected,
+            got=error.got,
+            remedy=f"{error.remedy.rstrip('.')}. These are the {honest} users of "
+            f"min_batch={min_batch} that are honest if dishonest_share={dishonest_share} is not: "
+            "so change min_batch",
         ) from None
     return Task(
         protocol=protocol,
@@ -137,5 +144,5 @@ def _least_noise(protocol: str, honest: int, size: int, goal: ApproxDP) -> str:
         found = Histogram.calibrate(honest, n_bins=size, guarantee=goal)
         return str(found.omission_probability)
     raise InvalidParameter(
-        explain("boolean_sum, real_sum or histogram", f"protocol={protocol}", "Use one")
+        expected="boolean_sum, real_sum or histogram", got=f"protocol={protocol}", remedy="Use one"
     )

@@ -12,7 +12,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from smoothdp.errors import explain
 from smoothdp.exact.parameters import exact_fraction
 from smoothdp.services.calls import ServiceError, connect, fetch_result, submit
 from smoothdp.services.client import Client
@@ -154,11 +153,9 @@ def demonstrate(
                 )
                 if document is None and time.monotonic() > limit:
                     raise ServiceError(
-                        explain(
-                            f"a result within {_MOST_SECONDS:g} seconds",
-                            "none",
-                            "Try fewer users, or a larger epsilon",
-                        )
+                        expected=f"a result within {_MOST_SECONDS:g} seconds",
+                        got="none",
+                        remedy="Try fewer users, or a larger epsilon",
                     )
                 time.sleep(0.05)
     totals = shuffling.shuffler.totals()

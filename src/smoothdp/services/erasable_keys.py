@@ -14,7 +14,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.services.storage import SqliteStorage
 
 _SCHEMA = """
@@ -77,7 +77,9 @@ class ErasableKeys:
             return secret.decrypt(rest[:_NONCE_BYTES], rest[_NONCE_BYTES:], head)
         except (IndexError, InvalidTag):
             raise InvalidData(
-                explain(f"rows sealed with the keys in {self.path}", "others", "Restore that file")
+                expected=f"rows sealed with the keys in {self.path}",
+                got="others",
+                remedy="Restore that file",
             ) from None
 
     def scopes(self) -> list[bytes]:

@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 SUITE = "X25519, HKDF-SHA256, ChaCha20-Poly1305"
 OVERHEAD = 48
@@ -46,14 +46,16 @@ class PublicKey:
         """
         if len(data) != KEY_BYTES:
             raise InvalidParameter(
-                explain(f"a public key of {KEY_BYTES} bytes", f"{len(data)}", "Copy it whole")
+                expected=f"a public key of {KEY_BYTES} bytes",
+                got=f"{len(data)}",
+                remedy="Copy it whole",
             )
         key = X25519PublicKey.from_public_bytes(data)
         try:
             X25519PrivateKey.generate().exchange(key)
         except ValueError:
             raise InvalidParameter(
-                explain("a public key of full order", data.hex(), "Ask for another key")
+                expected="a public key of full order", got=data.hex(), remedy="Ask for another key"
             ) from None
         return cls(key)
 
@@ -93,7 +95,9 @@ class PrivateKey:
         """
         if len(data) != KEY_BYTES:
             raise InvalidParameter(
-                explain(f"a private key of {KEY_BYTES} bytes", f"{len(data)}", "Copy it whole")
+                expected=f"a private key of {KEY_BYTES} bytes",
+                got=f"{len(data)}",
+                remedy="Copy it whole",
             )
         return cls(X25519PrivateKey.from_private_bytes(data))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp.data.refusals import reason
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.task import Task
 from smoothdp.services.tokens import TOKEN_LENGTH, new_secret, token_hash
@@ -26,7 +26,7 @@ def write_new(path: Path, data: bytes, *, mode: int) -> None:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     except FileExistsError:
         raise InvalidData(
-            explain("a new file", f"{path} exists", "Choose another directory")
+            expected="a new file", got=f"{path} exists", remedy="Choose another directory"
         ) from None
     with os.fdopen(handle, "wb") as file:
         file.write(data)
@@ -50,25 +50,23 @@ def read_secret(path: Path, names: tuple[str, ...]) -> dict[str, str]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidData(
-            explain(
-                f"the secrets of this party at {path}",
-                reason(error) if isinstance(error, OSError) else "no JSON",
-                "Run smoothdp task create, and give the directory that it made for this party",
-            )
+            expected=f"the secrets of this party at {path}",
+            got=reason(error) if isinstance(error, OSError) else "no JSON",
+            remedy="Run smoothdp task create, and give the directory that it made for this party",
         ) from None
     if rights:
         raise InvalidData(
-            explain(f"{path} to be its owner's alone", "rights for others", f"chmod 600 {path}")
+            expected=f"{path} to be its owner's alone",
+            got="rights for others",
+            remedy=f"chmod 600 {path}",
         )
     found = document if isinstance(document, dict) else {}
     missing = [name for name in names if not _HEXADECIMAL.fullmatch(str(found.get(name)))]
     if missing:
         raise InvalidData(
-            explain(
-                f"{', '.join(missing)} in {path}",
-                "the secrets of another party, or a damaged file",
-                "Give the directory that task create made for this party",
-            )
+            expected=f"{', '.join(missing)} in {path}",
+            got="the secrets of another party, or a damaged file",
+            remedy="Give the directory that task create made for this party",
         )
     return {name: document[name] for name in names}
 
@@ -94,7 +92,9 @@ def read_token(path: Path) -> str:
         text, got = "", reason(error)
     if not re.fullmatch(f"[0-9a-f]{{{TOKEN_LENGTH}}}", text):
         raise InvalidData(
-            explain(f"one token in the file {path}", got, "smoothdp task tokens prints tokens")
+            expected=f"one token in the file {path}",
+            got=got,
+            remedy="smoothdp task tokens prints tokens",
         )
     return text
 
@@ -121,11 +121,9 @@ def read_task(path: Path) -> Task:
         return Task.decode(file.read_bytes())
     except OSError as error:
         raise InvalidData(
-            explain(
-                f"a task at {file}",
-                reason(error),
-                "Give the file or directory that smoothdp task create made",
-            )
+            expected=f"a task at {file}",
+            got=reason(error),
+            remedy="Give the file or directory that smoothdp task create made",
         ) from None
 
 

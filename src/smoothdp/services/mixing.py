@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp import SystemRandom
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.services.envelope import SLOT_BYTES
 from smoothdp.shuffle import UniformShuffler
 
@@ -47,7 +47,9 @@ def mixed(read: Read, count: int, *, at_once: int = SLOTS_AT_ONCE) -> Iterator[b
     bits = max(0, (-(-count // at_once) - 1).bit_length())
     if 1 << bits > _MOST_BUCKETS:
         raise OutOfReach(
-            explain(f"at most {_MOST_BUCKETS * at_once} slots", f"{count}", "Use shorter windows")
+            expected=f"at most {_MOST_BUCKETS * at_once} slots",
+            got=f"{count}",
+            remedy="Use shorter windows",
         )
     buckets = _drawn(count, bits)
     for bucket in range(1 << bits):

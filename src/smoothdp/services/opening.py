@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.storage import SqliteStorage, Storage
 
 STORAGE_FILE = "storage"
@@ -38,7 +38,7 @@ def open_storage(directory: Path, role: str, schema: str, address: str | None = 
     if not address.startswith(_POSTGRES):
         kind = address.partition("://")[0] if "://" in address else "another text"
         raise InvalidParameter(
-            explain("storage at postgresql://...", kind, "Leave it out for SQLite")
+            expected="storage at postgresql://...", got=kind, remedy="Leave it out for SQLite"
         )
     _require_absent(sqlite, "state in SQLite", "Leave --storage out, or move that file away")
     from smoothdp.services.postgres import PostgresStorage
@@ -49,5 +49,5 @@ def open_storage(directory: Path, role: str, schema: str, address: str | None = 
 def _require_absent(file: Path, what: str, remedy: str) -> None:
     if file.exists():
         raise InvalidData(
-            explain("the storage that the party has used", f"{what} ({file})", remedy)
+            expected="the storage that the party has used", got=f"{what} ({file})", remedy=remedy
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.services.state_folder import client_folder
 from smoothdp.services.storage import SqliteStorage, Transaction
 
@@ -73,11 +73,9 @@ class OutcomeStore:
             # Its rows hold draws that would be sealed anew, so they cannot be used or ignored.
             self._storage.close()
             raise InvalidData(
-                explain(
-                    "a file of sealed reports",
-                    f"{path}, of another version of this program",
-                    "Move it away once its windows are over",
-                )
+                expected="a file of sealed reports",
+                got=f"{path}, of another version of this program",
+                remedy="Move it away once its windows are over",
             )
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.services.hybrid import PrivateKey
 from smoothdp.services.shuffler_tables import ACTIVE, DESTROYED, EXPIRED
 from smoothdp.services.storage import Storage, Transaction
@@ -64,7 +64,9 @@ def _insert_new(change: Transaction) -> int:
     free = [(last + step) % _MOST_KEYS for step in range(1, _MOST_KEYS + 1)]
     free = [key_id for key_id in free if key_id not in used]
     if not free:
-        raise OutOfReach(explain("at most 256 keys at a time", "256", "Rotate to destroy some"))
+        raise OutOfReach(
+            expected="at most 256 keys at a time", got="256", remedy="Rotate to destroy some"
+        )
     key = PrivateKey.generate()
     change.change(
         "INSERT INTO outer_key (id, secret, public, state) VALUES (?, ?, ?, ?)",

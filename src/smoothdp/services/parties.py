@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters import exact_int
 from smoothdp.services.analyzer import Analyzer
 from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
@@ -136,7 +136,9 @@ class AnalyzerParty:
         analyzer = Analyzer(opened, tasks=[task], key=key, ledgers=directory)
         if not analyzer.tasks:
             raise InvalidData(
-                explain("the key that the task names", f"another in {directory}", "Use its own")
+                expected="the key that the task names",
+                got=f"another in {directory}",
+                remedy="Use its own",
             )
         return cls(
             task, analyzer, secrets["delivery_token_sha256"], secrets["collector_token_sha256"]

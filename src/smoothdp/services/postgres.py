@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra, explain
+from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra
 from smoothdp.services.erasable_keys import ErasableKeys
 from smoothdp.services.postgres_dialect import HIDDEN, hidden_place, schema_of, statement_of
 from smoothdp.services.storage import SCHEMA_VERSION, Row, StorageFull, Transaction, check_version
@@ -121,7 +121,9 @@ class PostgresStorage:
         connection = self._connected()
         if connection.execute("SHOW fsync").fetchone() != ("on",):
             raise InvalidParameter(
-                explain("a server with fsync=on", "off", "Acknowledged reports would be lost")
+                expected="a server with fsync=on",
+                got="off",
+                remedy="Acknowledged reports would be lost",
             )
         with connection.transaction():
             # Two services that start at once would both try to make the same table.
@@ -133,20 +135,18 @@ class PostgresStorage:
                 check_version(int(version), "the database")
                 if found != role:
                     raise InvalidData(
-                        explain(
-                            f"a database of the {role}'s own",
-                            f"the {found}'s",
-                            "Give each service its own: they are two parties",
-                        )
+                        expected=f"a database of the {role}'s own",
+                        got=f"the {found}'s",
+                        remedy="Give each service its own: they are two parties",
                     )
                 if keys != self._keys.name:
                     raise InvalidData(
-                        explain(
-                            f"at {self._keys.path} the keys that the rows are sealed with",
-                            "others",
+                        expected=f"at {self._keys.path} the keys that the rows are sealed with",
+                        got="others",
+                        remedy=(
                             "Restore that file; where it is lost the rows are lost, and an empty "
-                            "database begins anew",
-                        )
+                            "database begins anew"
+                        ),
                     )
             if not rows:
                 _require_empty(connection, schema)
@@ -233,11 +233,9 @@ def _require_empty(connection: psycopg.Connection[Row], schema: str) -> None:
     taken = {str(row[0]) for row in connection.execute(query).fetchall()} & set(names)
     if taken:
         raise InvalidData(
-            explain(
-                "a database or schema of its own",
-                f"one with a table {min(taken)} of something else",
-                "Make one with createdb, or name a schema in the address",
-            )
+            expected="a database or schema of its own",
+            got=f"one with a table {min(taken)} of something else",
+            remedy="Make one with createdb, or name a schema in the address",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 from psycopg import errors
 
-from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.services.storage import StorageUnreachable
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -19,7 +19,9 @@ def not_connected(error: Exception) -> StorageUnreachable:
         remedy = "Check the role, and its password in PGPASSWORD or ~/.pgpass"
     elif "does not exist" in found:
         remedy = "Make it with createdb or createuser, or check the address"
-    return StorageUnreachable(explain("an answer of the PostgreSQL server", found, remedy))
+    return StorageUnreachable(
+        expected="an answer of the PostgreSQL server", got=found, remedy=remedy
+    )
 
 
 def not_prepared(error: psycopg.Error) -> SmoothdpError:
@@ -33,7 +35,9 @@ def not_prepared(error: psycopg.Error) -> SmoothdpError:
         remedy = "Give the address of the server that is written to"
     elif isinstance(error, psycopg.OperationalError):
         return not_connected(error)
-    return InvalidData(explain("a place where tables can be made", reason(error), remedy))
+    return InvalidData(
+        expected="a place where tables can be made", got=reason(error), remedy=remedy
+    )
 
 
 def lost_or_same(connection: Connection, error: psycopg.OperationalError) -> Exception:
@@ -45,7 +49,7 @@ def lost_or_same(connection: Connection, error: psycopg.OperationalError) -> Exc
     if not connection.closed:
         return error
     return StorageUnreachable(
-        explain("an answer of the PostgreSQL server", "a lost connection", "Try again")
+        expected="an answer of the PostgreSQL server", got="a lost connection", remedy="Try again"
     )
 
 

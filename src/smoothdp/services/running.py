@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.services.calls import is_loopback
 
 
@@ -61,20 +61,16 @@ def run(
     """
     if certificate is None and not behind_tls and not is_loopback(host):
         raise InvalidParameter(
-            explain(
-                "a certificate, or a proxy that has one, for an address that others can reach",
-                f"host={host}",
-                "Give --certificate and --certificate-key, or --behind-tls",
-            )
+            expected="a certificate, or a proxy that has one, for an address that others can reach",
+            got=f"host={host}",
+            remedy="Give --certificate and --certificate-key, or --behind-tls",
         )
     files = {}
     if certificate is None and certificate_key is not None:
         raise InvalidParameter(
-            explain(
-                "the certificate of a key",
-                f"certificate_key={certificate_key} alone",
-                "Give --certificate too, or neither",
-            )
+            expected="the certificate of a key",
+            got=f"certificate_key={certificate_key} alone",
+            remedy="Give --certificate too, or neither",
         )
     if certificate is not None:
         check_certificate(certificate, certificate_key)
@@ -87,14 +83,16 @@ def check_certificate(certificate: Path, key: Path | None) -> None:
     """Raise InvalidParameter unless the two files are a certificate and its key."""
     if key is None:
         raise InvalidParameter(
-            explain("the key of the certificate", "none", "Give --certificate-key")
+            expected="the key of the certificate", got="none", remedy="Give --certificate-key"
         )
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
         raise InvalidParameter(
-            explain(f"a certificate {certificate} and its key {key}, in PEM", reason, "Mend them")
+            expected=f"a certificate {certificate} and its key {key}, in PEM",
+            got=reason,
+            remedy="Mend them",
         ) from None
 
 
@@ -105,7 +103,9 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidParameter(
-            explain(f"a free address, not {host}:{port}", reason, "Choose another --port or --host")
+            expected=f"a free address, not {host}:{port}",
+            got=reason,
+            remedy="Choose another --port or --host",
         ) from None
 
 

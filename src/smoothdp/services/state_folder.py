@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from smoothdp.data.refusals import reason
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 STATE_HOME = "XDG_STATE_HOME"
 
@@ -28,7 +28,7 @@ def client_folder() -> Path:
         home = named if named.is_absolute() else Path.home() / ".local" / "state"
     except RuntimeError:
         raise InvalidData(
-            explain("a home folder", "none", f"Set {STATE_HOME} to a folder of yours")
+            expected="a home folder", got="none", remedy=f"Set {STATE_HOME} to a folder of yours"
         ) from None
     folder = home
     try:
@@ -40,11 +40,9 @@ def client_folder() -> Path:
             os.chmod(folder, 0o700)
     except OSError as error:
         raise InvalidData(
-            explain(
-                f"a folder for the state of clients at {folder}",
-                reason(error),
-                f"Mend its rights, or set {STATE_HOME}",
-            )
+            expected=f"a folder for the state of clients at {folder}",
+            got=reason(error),
+            remedy=f"Mend its rights, or set {STATE_HOME}",
         ) from None
     return folder
 
@@ -53,11 +51,9 @@ def _require_own(folder: Path) -> None:
     found = folder.lstat()
     if folder.is_symlink() or found.st_uid != os.geteuid():
         raise InvalidData(
-            explain(
-                f"{folder} to be a folder of yours",
-                "a link" if folder.is_symlink() else "somebody else's",
-                f"Move it away, or set {STATE_HOME}",
-            )
+            expected=f"{folder} to be a folder of yours",
+            got="a link" if folder.is_symlink() else "somebody else's",
+            remedy=f"Move it away, or set {STATE_HOME}",
         )
 
 

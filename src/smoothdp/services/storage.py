@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.errors import InvalidData, SmoothdpError
 
 Row = tuple[Any, ...]
 SCHEMA_VERSION = 1
@@ -25,11 +25,9 @@ def check_version(found: int, where: str) -> None:
     """Raise InvalidData if the tables are newer than this program."""
     if found > SCHEMA_VERSION:
         raise InvalidData(
-            explain(
-                f"{where} with tables of version {SCHEMA_VERSION} at most",
-                f"version {found}",
-                "Upgrade smoothdp, or go back to a copy from before its upgrade",
-            )
+            expected=f"{where} with tables of version {SCHEMA_VERSION} at most",
+            got=f"version {found}",
+            remedy="Upgrade smoothdp, or go back to a copy from before its upgrade",
         )
 
 
@@ -138,7 +136,9 @@ class SqliteStorage:
         obstacle = make_private(self.path)
         if obstacle:
             raise InvalidData(
-                explain(f"a file of this service at {self.path}", obstacle, "Give another path")
+                expected=f"a file of this service at {self.path}",
+                got=obstacle,
+                remedy="Give another path",
             )
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
@@ -162,7 +162,9 @@ class SqliteStorage:
         except sqlite3.Error as error:
             self._connection.close()
             raise InvalidData(
-                explain("a file of this service", f"{self.path}: {error}", "Give another path")
+                expected="a file of this service",
+                got=f"{self.path}: {error}",
+                remedy="Give another path",
             ) from None
 
     @contextmanager

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from smoothdp import ApproxDP
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.canonical import canonical_json, parse_canonical
 from smoothdp.services.hybrid import SUITE, PublicKey
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -93,11 +93,9 @@ class Task:
         _require_shape(self)
         if not self.keeps_promise(self.honest(self.min_batch)):
             raise InvalidParameter(
-                explain(
-                    "a min_batch whose honest users keep the promise with this noise",
-                    f"min_batch={self.min_batch}",
-                    "Raise min_batch, or add noise",
-                )
+                expected="a min_batch whose honest users keep the promise with this noise",
+                got=f"min_batch={self.min_batch}",
+                remedy="Raise min_batch, or add noise",
             )
 
     # ---- what follows from the fields -----------------------------------------------------
@@ -167,7 +165,9 @@ class Task:
         if wrong or document["format"] != FORMAT or document["suite"] != SUITE:
             # What another file holds is not repeated: it may be a secret.
             raise InvalidData(
-                explain(f"a task of format {FORMAT}", "another document", "Make the task anew")
+                expected=f"a task of format {FORMAT}",
+                got="another document",
+                remedy="Make the task anew",
             )
         values: dict[str, Any] = {}
         for name, kind in expected.items():
@@ -175,7 +175,9 @@ class Task:
             wanted = {"str": str, "int": int}.get(str(kind), list)
             if not isinstance(value, wanted):
                 got = type(value).__name__
-                raise InvalidData(explain(f"{name} as {kind}", got, "Make the task anew"))
+                raise InvalidData(
+                    expected=f"{name} as {kind}", got=got, remedy="Make the task anew"
+                )
             values[name] = tuple(value) if isinstance(value, list) else value
         return cls(**values)
 
@@ -187,14 +189,18 @@ def _require_shape(task: Task) -> None:
     for name, text in texts:
         if not isinstance(text, str) or not _NUMBER.match(text) or text.endswith("/0"):
             raise InvalidParameter(
-                explain(f"{name} as a decimal or a ratio, a string", repr(text), "Write it so")
+                expected=f"{name} as a decimal or a ratio, a string",
+                got=repr(text),
+                remedy="Write it so",
             )
     # An infinite or true number of seconds would pass the comparisons below.
     whole = ("size", "min_batch", "window_seconds", "grace_seconds", "analyzer_key_id")
     for name, kind in [(name, int) for name in whole] + [("unit", str), ("analyzer_key", str)]:
         if type(getattr(task, name)) is not kind:
             raise InvalidParameter(
-                explain(f"{name} of type {kind.__name__}", repr(getattr(task, name)), "See Task")
+                expected=f"{name} of type {kind.__name__}",
+                got=repr(getattr(task, name)),
+                remedy="See Task",
             )
     n_bins = task.size if task.protocol == "histogram" else 0
     share, noise = Fraction(task.dishonest_share), Fraction(task.noise)
@@ -275,6 +281,6 @@ def _require_shape(task: Task) -> None:
     ]
     for good, expected, got in demands:
         if not good:
-            raise InvalidParameter(explain(expected, got, "Mend it"))
+            raise InvalidParameter(expected=expected, got=got, remedy="Mend it")
     PublicKey.from_bytes(bytes.fromhex(task.analyzer_key))
     ApproxDP(task.epsilon, delta=task.delta)

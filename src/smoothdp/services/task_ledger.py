@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp import ApproxDP, Ledger
-from smoothdp.errors import LedgerError, explain
+from smoothdp.errors import LedgerError
 from smoothdp.ledger import Entry
 from smoothdp.services.storage import make_private
 from smoothdp.services.task import Task
@@ -45,7 +45,9 @@ class TaskLedger:
         obstacle = make_private(self.path)
         if obstacle:
             raise LedgerError(
-                explain(f"a ledger of its own at {self.path}", obstacle, "Give another directory")
+                expected=f"a ledger of its own at {self.path}",
+                got=obstacle,
+                remedy="Give another directory",
             )
         self._task = task
         self._ledger = Ledger(
@@ -84,11 +86,9 @@ class TaskLedger:
         missing = windows - self.charged().keys()
         if missing:
             raise LedgerError(
-                explain(
-                    f"a charge for each window that was released, in {self.path}",
-                    f"none for {len(missing)}, such as window {min(missing)}",
-                    "Nothing may be released. Restore the ledger",
-                )
+                expected=f"a charge for each window that was released, in {self.path}",
+                got=f"none for {len(missing)}, such as window {min(missing)}",
+                remedy="Nothing may be released. Restore the ledger",
             )
 
     def describe(self, entry: Entry) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.services.task import Task
 
 PUBLISHED = "published"
@@ -62,7 +62,9 @@ def poll_routes(
     True
     """
     if not question.strip():
-        raise InvalidParameter(explain("a question", repr(question), "Write what is asked"))
+        raise InvalidParameter(
+            expected="a question", got=repr(question), remedy="Write what is asked"
+        )
     _make(published)
     name = task.task_id.hex()
     folder = files("smoothdp.services") / "poll_page"
@@ -118,11 +120,9 @@ def _make(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidParameter(
-            explain(
-                f"a folder for results at {folder}",
-                f"{error.strerror}",
-                "Make it, where the shuffler may read it",
-            )
+            expected=f"a folder for results at {folder}",
+            got=f"{error.strerror}",
+            remedy="Make it, where the shuffler may read it",
         ) from None
 
 

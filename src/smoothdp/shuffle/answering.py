@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Self
 
-from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning, explain
+from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.parameters import exact_int
 from smoothdp.text import number_up
 
@@ -28,11 +28,9 @@ class Answering:
         count = exact_int(n_answered, name="n_answered", minimum=1)
         if count > self.n_users:
             raise InvalidParameter(
-                explain(
-                    f"n_answered of at most n_users={self.n_users}",
-                    f"n_answered={count}",
-                    "Count each user once",
-                )
+                expected=f"n_answered of at most n_users={self.n_users}",
+                got=f"n_answered={count}",
+                remedy="Count each user once",
             )
         return self if count == self.n_users else self._for_users(count)
 
@@ -65,11 +63,9 @@ class Answering:
         count = exact_int(n_liars, name="n_liars", minimum=1)
         if count >= self.n_users:
             raise InvalidParameter(
-                explain(
-                    f"n_liars below n_users={self.n_users}",
-                    f"n_liars={count}",
-                    "Leave at least one user to protect",
-                )
+                expected=f"n_liars below n_users={self.n_users}",
+                got=f"n_liars={count}",
+                remedy="Leave at least one user to protect",
             )
         who = "One user who sends anything" if count == 1 else f"{count} users who send anything"
         reach = number_up(count * self.influence_of_one_liar)
@@ -96,22 +92,18 @@ class Answering:
     def _for_users(self, n_users: int) -> Self:
         """Return the protocol for fewer users with the same noise each."""
         raise InvalidParameter(
-            explain(
-                f"all n_users={self.n_users} for {type(self).__name__}",
-                f"n_answered={n_users}",
-                "Make the protocol for those who answered",
-            )
+            expected=f"all n_users={self.n_users} for {type(self).__name__}",
+            got=f"n_answered={n_users}",
+            remedy="Make the protocol for those who answered",
         )
 
     def _read_tolerated(self, tolerated: int) -> int:
         count = exact_int(tolerated, name="tolerated", minimum=0)
         if count > self.n_users:
             raise InvalidParameter(
-                explain(
-                    f"tolerated of at most {self.n_users}, those who answered",
-                    f"tolerated={count}",
-                    "Lower it",
-                )
+                expected=f"tolerated of at most {self.n_users}, those who answered",
+                got=f"tolerated={count}",
+                remedy="Lower it",
             )
         return count
 
@@ -187,9 +179,7 @@ class Answering:
         """Raise InvalidData if so few users cannot keep the promise."""
         if found < self.honest_needed:
             raise InvalidData(
-                explain(
-                    f"at least {self.honest_needed} honest users, as the promise needs",
-                    f"{found} {what}",
-                    "Wait for more users; next time, calibrate for fewer than you expect",
-                )
+                expected=f"at least {self.honest_needed} honest users, as the promise needs",
+                got=f"{found} {what}",
+                remedy="Wait for more users; next time, calibrate for fewer than you expect",
             )

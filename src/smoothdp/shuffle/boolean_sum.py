@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.words import random_words
@@ -126,7 +126,9 @@ class BooleanSum(FlippedSum[int]):
         if isinstance(counts, Sequence | np.ndarray):
             if isinstance(counts, str) or len(counts) != 2:
                 raise InvalidData(
-                    explain("counts as (zeros, ones)", "something else", "Give two counts")
+                    expected="counts as (zeros, ones)",
+                    got="something else",
+                    remedy="Give two counts",
                 )
             zeros, ones = map(read_count, counts)
             require_n_users(zeros + ones, self.n_users, is_sum=True)
@@ -134,7 +136,9 @@ class BooleanSum(FlippedSum[int]):
         ones = read_count(counts)
         if ones > self.n_users:
             raise InvalidData(
-                explain(f"at most n_users={self.n_users} ones", "more", "Count the users' ones")
+                expected=f"at most n_users={self.n_users} ones",
+                got="more",
+                remedy="Count the users' ones",
             )
         return ones
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import exp_bounds, log_bounds
 from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.flipped_bits import log_flip_delta
@@ -59,22 +59,18 @@ def calibrated_random_users(
             share = min(share, _approximate_share(n_users, n_bits, epsilon, limit, certified))
     else:
         raise InvalidParameter(
-            explain(
-                "PureDP, ApproxDP or GaussianDP",
-                type(guarantee).__name__,
-                "Calibrate for one of these",
-            )
+            expected="PureDP, ApproxDP or GaussianDP",
+            got=type(guarantee).__name__,
+            remedy="Calibrate for one of these",
         )
     users = _rounded_up(share * n_users)
     if users >= n_users:
         users = share * n_users
     if not users < n_users:
         raise InvalidParameter(
-            explain(
-                "a guarantee that some expected_random_users below n_users meets",
-                f"{guarantee!r}",
-                "Raise epsilon, delta or mu: it must not demand that nothing is learnt",
-            )
+            expected="a guarantee that some expected_random_users below n_users meets",
+            got=f"{guarantee!r}",
+            remedy="Raise epsilon, delta or mu: it must not demand that nothing is learnt",
         )
     return users
 
@@ -156,34 +152,30 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
     """Return lambda of Cheu et al. 2019 (recalled), or raise with the smallest n."""
     if not isinstance(guarantee, ApproxDP) or guarantee.exact_delta == 0 or n_bits > 1:
         raise InvalidParameter(
-            explain(
-                'ApproxDP with delta > 0 and one bit a user for method="paper"',
-                f"{guarantee!r}, n_bits={n_bits}",
-                'Use method="exact"',
-            )
+            expected='ApproxDP with delta > 0 and one bit a user for method="paper"',
+            got=f"{guarantee!r}, n_bits={n_bits}",
+            remedy='Use method="exact"',
         )
     epsilon = float_of(guarantee.exact_epsilon)
     log_term = math.log(4) - log_bounds(guarantee.exact_delta).lower
     users = cheu_random_users(n_users, epsilon, log_term)
     if not 0 < users < n_users:
         raise InvalidParameter(
-            explain(
-                "n_users large enough for the formula of Cheu et al.",
-                f"n_users={n_users}",
+            expected="n_users large enough for the formula of Cheu et al.",
+            got=f"n_users={n_users}",
+            remedy=(
                 f"The smallest is {smallest_n_of_cheu(epsilon, log_term)}; or use "
-                'method="exact", which needs fewer users',
-            )
+                'method="exact", which needs fewer users'
+            ),
         )
     chosen = _rounded_up(Fraction(users))
     profile = FlipProfile(chosen / (2 * n_users), 1, n_users - 1)
     limit = certified_limit(guarantee.exact_delta)
     if profile.violation(guarantee.exact_epsilon, limit) is not None:
         raise InvalidParameter(
-            explain(
-                "a lambda of Cheu et al. that the exact profile confirms",
-                f"lambda={float(chosen)}",
-                'Use method="exact"',
-            )
+            expected="a lambda of Cheu et al. that the exact profile confirms",
+            got=f"lambda={float(chosen)}",
+            remedy='Use method="exact"',
         )
     return chosen
 

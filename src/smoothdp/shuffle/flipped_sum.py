@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from smoothdp.claims.curves.profile import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
@@ -61,11 +61,9 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         bits = read_n_bits(n_bits)
         if not 0 < random_users < n_users or flip_word(random_users, n_users) >= 1 << 63:
             raise InvalidParameter(
-                explain(
-                    f"0 < expected_random_users < n_users={n_users}",
-                    f"expected_random_users={expected_random_users}",
-                    "Give the expected number of users whose bit is random",
-                )
+                expected=f"0 < expected_random_users < n_users={n_users}",
+                got=f"expected_random_users={expected_random_users}",
+                remedy="Give the expected number of users whose bit is random",
             )
         object.__setattr__(self, "n_users", n_users)
         object.__setattr__(self, "expected_random_users", random_users)
@@ -175,7 +173,9 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
             part = exact_fraction(share, name="share")
             if not 0 < part <= 1:
                 raise InvalidParameter(
-                    explain("shares in (0, 1]", f"share={share}", "Give shares of the users")
+                    expected="shares in (0, 1]",
+                    got=f"share={share}",
+                    remedy="Give shares of the users",
                 )
             honest = max(1, math.floor(part * self.n_users))
             result.append((honest, self.profile(n_honest=honest).delta(epsilon)))
@@ -189,7 +189,9 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         """
         alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
         if not ((alphas >= 0) & (alphas <= 1)).all():
-            raise InvalidParameter(explain("alphas in [0, 1]", f"{alpha!r}", "Give probabilities"))
+            raise InvalidParameter(
+                expected="alphas in [0, 1]", got=f"{alpha!r}", remedy="Give probabilities"
+            )
         others = (self._honest(n_honest) - 1) * self.n_bits
         return type_two_errors(alphas, self.flip_probability, self.n_bits, others)
 
@@ -293,6 +295,6 @@ def read_n_bits(n_bits: object) -> int:
     bits = exact_int(n_bits, name="n_bits", minimum=1)
     if bits > MOST_BITS:
         raise InvalidParameter(
-            explain(f"n_bits up to {MOST_BITS}", f"n_bits={bits}", "Lower n_bits")
+            expected=f"n_bits up to {MOST_BITS}", got=f"n_bits={bits}", remedy="Lower n_bits"
         )
     return bits

@@ -6,7 +6,7 @@ from typing import Literal
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 
 Method = Literal["exact", "paper"]
 
@@ -15,7 +15,9 @@ def check_method(method: object) -> None:
     """Raise InvalidParameter unless a method is "exact" or "paper"."""
     if method not in ("exact", "paper"):
         raise InvalidParameter(
-            explain('method "exact" or "paper"', f"method={method!r}", "Use one of the two")
+            expected='method "exact" or "paper"',
+            got=f"method={method!r}",
+            remedy="Use one of the two",
         )
 
 
@@ -23,9 +25,7 @@ def require_replace_one(guarantee: Guarantee) -> None:
     """Raise IncompatibleClaims unless a guarantee is about replacing one record."""
     if guarantee.neighbours is not Neighbours.REPLACE_ONE:
         raise IncompatibleClaims(
-            explain(
-                'neighbours="replace_one"',
-                guarantee.neighbours.value,
-                "The number of users is public here: state the claim for replaced records",
-            )
+            expected='neighbours="replace_one"',
+            got=guarantee.neighbours.value,
+            remedy="The number of users is public here: state the claim for replaced records",
         )

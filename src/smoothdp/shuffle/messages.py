@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 IntArray = NDArray[np.int64]
 
@@ -103,7 +103,9 @@ def read_messages(
     else:
         if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
             raise InvalidData(
-                explain("messages as a list or array", f"{type(messages).__name__}", "Collect them")
+                expected="messages as a list or array",
+                got=f"{type(messages).__name__}",
+                remedy="Collect them",
             )
         kept: list[int] = []
         for message in messages:

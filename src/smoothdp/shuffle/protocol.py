@@ -17,7 +17,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release, library_version
-from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning, explain
+from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.shuffle.answering import Answering
@@ -209,7 +209,9 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         """
         if (data is None) == (counts is None):
             raise InvalidData(
-                explain("either data or counts", "both or neither", "Give exactly one of them")
+                expected="either data or counts",
+                got="both or neither",
+                remedy="Give exactly one of them",
             )
         source = SystemRandom() if rng is None else rng
         if data is not None:
@@ -244,11 +246,9 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         honest = exact_int(n_honest, name="n_honest", minimum=1)
         if honest > self.n_users:
             raise InvalidParameter(
-                explain(
-                    f"n_honest of at most n_users={self.n_users}",
-                    f"n_honest={honest}",
-                    "Count honest users, the protected one included",
-                )
+                expected=f"n_honest of at most n_users={self.n_users}",
+                got=f"n_honest={honest}",
+                remedy="Count honest users, the protected one included",
             )
         return honest
 
@@ -262,7 +262,9 @@ def _given(protocol: Any, state: object) -> dict[str, Any]:
     names = [field.name for field in fields(protocol) if field.init]
     if not isinstance(state, Mapping) or any(name not in state for name in names):
         raise InvalidData(
-            explain(f"the fields of {type(protocol).__name__}", "others", "Pickle it anew")
+            expected=f"the fields of {type(protocol).__name__}",
+            got="others",
+            remedy="Pickle it anew",
         )
     return {name: state[name] for name in names}
 
@@ -272,7 +274,7 @@ def read_users(n_users: object, *, minimum: int = 1) -> int:
     n = exact_int(n_users, name="n_users", minimum=minimum)
     if n > LARGEST_USERS:
         raise InvalidParameter(
-            explain(f"n_users up to {LARGEST_USERS}", f"n_users={n}", "Split the users")
+            expected=f"n_users up to {LARGEST_USERS}", got=f"n_users={n}", remedy="Split the users"
         )
     return n
 
@@ -282,10 +284,8 @@ def read_failure_probability(value: Parameter) -> Fraction:
     failure = exact_fraction(value, name="failure_probability")
     if not 0 < failure < 1:
         raise InvalidParameter(
-            explain(
-                "0 < failure_probability < 1",
-                f"failure_probability={value}",
-                "Give the share of runs in which the error may be larger",
-            )
+            expected="0 < failure_probability < 1",
+            got=f"failure_probability={value}",
+            remedy="Give the share of runs in which the error may be larger",
         )
     return failure

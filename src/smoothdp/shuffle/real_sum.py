@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.samplers import binomial
@@ -138,12 +138,14 @@ class RealSum(FlippedSum[float]):
         """
         if data not in ("real", "boolean"):
             raise InvalidParameter(
-                explain('data "real" or "boolean"', f"data={data!r}", "Use one of the two")
+                expected='data "real" or "boolean"',
+                got=f"data={data!r}",
+                remedy="Use one of the two",
             )
         share = exact_fraction(least_gain, name="least_gain")
         if not 0 < share < 1:
             raise InvalidParameter(
-                explain("0 < least_gain < 1", f"least_gain={least_gain}", "Give a share")
+                expected="0 < least_gain < 1", got=f"least_gain={least_gain}", remedy="Give a share"
             )
         most = exact_int(at_most, name="at_most", minimum=1)
         values = [0] if data == "boolean" else None
@@ -196,7 +198,9 @@ class RealSum(FlippedSum[float]):
         pairs = list(counts.items()) if isinstance(counts, Mapping) else list(counts)
         if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
             raise InvalidData(
-                explain("counts as {number: users}", "something else", "Count users per number")
+                expected="counts as {number: users}",
+                got="something else",
+                remedy="Count users per number",
             )
         units = read_units([number for number, _ in pairs])
         users = [read_count(count) for _, count in pairs]

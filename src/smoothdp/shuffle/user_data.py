@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
 IntArray = NDArray[np.int64]
@@ -86,11 +86,9 @@ def require_n_users(found: int, n_users: int, *, is_sum: bool = False) -> None:
     """
     if found != n_users:
         raise InvalidData(
-            explain(
-                f"data of n_users={n_users} users",
-                "another sum" if is_sum else f"{found}",
-                "Give one datum per user, or build the protocol for this number",
-            )
+            expected=f"data of n_users={n_users} users",
+            got="another sum" if is_sum else f"{found}",
+            remedy="Give one datum per user, or build the protocol for this number",
         )
 
 
@@ -101,18 +99,24 @@ def read_count(count: object) -> int:
     except InvalidParameter:
         pass
     # Outside of the except: what it said quotes the count.
-    raise InvalidParameter(explain("counts as whole numbers >= 0", "another", "Mend the counts"))
+    raise InvalidParameter(
+        expected="counts as whole numbers >= 0", got="another", remedy="Mend the counts"
+    )
 
 
 def _array(data: Iterable[object]) -> NDArray[Any]:
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InvalidData(
-            explain("data as a list or array", f"{type(data).__name__}", "Give one datum per user")
+            expected="data as a list or array",
+            got=f"{type(data).__name__}",
+            remedy="Give one datum per user",
         )
     array = np.asarray(data) if hasattr(data, "__array__") else _from_items(list(data))
     if array.ndim != 1:
         raise InvalidData(
-            explain("one datum per user", f"an array of shape {array.shape}", "Give one column")
+            expected="one datum per user",
+            got=f"an array of shape {array.shape}",
+            remedy="Give one column",
         )
     return array
 
@@ -129,10 +133,14 @@ def _from_items(items: list[object]) -> NDArray[Any]:
 
 
 def _no_bit() -> InvalidData:
-    return InvalidData(explain("data in {0, 1}", "another value", "Code the answer as 0 or 1"))
+    return InvalidData(
+        expected="data in {0, 1}", got="another value", remedy="Code the answer as 0 or 1"
+    )
 
 
 def _outside() -> InvalidData:
     return InvalidData(
-        explain("data in [0, 1]", "another value", "Clip to public bounds and scale to [0, 1]")
+        expected="data in [0, 1]",
+        got="another value",
+        remedy="Clip to public bounds and scale to [0, 1]",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smoothdp.claims.curves.profile import read_delta, read_epsilon
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter, Real, exact_int
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
@@ -76,7 +76,7 @@ def largest_sample(
     target = read_delta(delta)
     if not 0 < target < 1:
         raise InvalidParameter(
-            explain("0 < delta < 1", f"delta={delta}", "Give a target such as 1e-6")
+            expected="0 < delta < 1", got=f"delta={delta}", remedy="Give a target such as 1e-6"
         )
     log_target = log_bounds(target).lower
     n = exact_int(n_records, name="n_records", minimum=2)
@@ -88,11 +88,9 @@ def largest_sample(
     best, beyond = at(1), None
     if best.log_delta > log_target:
         raise InvalidParameter(
-            explain(
-                f"a delta that drawing one of {n} records meets",
-                f"delta={delta}, and one draw has {best.delta:.4g}",
-                "Raise delta or epsilon, or take more records",
-            )
+            expected=f"a delta that drawing one of {n} records meets",
+            got=f"delta={delta}, and one draw has {best.delta:.4g}",
+            remedy="Raise delta or epsilon, or take more records",
         )
     low, high = 1, n
     if sampling == "with_replacement":
@@ -138,7 +136,9 @@ def smoothed_by_size(
     exact: Real = read_epsilon(epsilon)
     chosen = [exact_int(size, name="a size", minimum=2) for size in sizes]
     if not chosen:
-        raise InvalidParameter(explain("at least one size", "none", "Give numbers of records"))
+        raise InvalidParameter(
+            expected="at least one size", got="none", remedy="Give numbers of records"
+        )
     return tuple(
         smoothed_delta(
             SamplingHistogram(size, sampling_rate=sampling_rate, sampling=sampling),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
@@ -128,7 +128,9 @@ def smoothed_delta_interval(
     level = exact_fraction(confidence, name="confidence")
     if not 0 < level < 1:
         raise InvalidParameter(
-            explain("0 < confidence < 1", f"confidence={confidence}", "Choose 0.99, for example")
+            expected="0 < confidence < 1",
+            got=f"confidence={confidence}",
+            remedy="Choose 0.99, for example",
         )
     hull = model.hull()
     chosen = _compositions(compositions, mechanism.n_records, hull.n_vertices)
@@ -180,7 +182,9 @@ def _compositions(
     if given is None:
         return [tuple(n * (at == place) for at in range(n_vertices)) for place in range(n_vertices)]
     if not given:
-        raise InvalidParameter(explain("at least one composition", "none", "Leave it out"))
+        raise InvalidParameter(
+            expected="at least one composition", got="none", remedy="Leave it out"
+        )
     chosen = []
     for composition in given:
         if n_vertices == 1 and len(composition) == 1:
@@ -189,11 +193,9 @@ def _compositions(
             counts = read_counts(composition, total=n, what="composition")
         if len(counts) != n_vertices or sum(counts) != n:
             raise InvalidParameter(
-                explain(
-                    f"compositions of {n} records over {n_vertices} vertices",
-                    f"{counts}",
-                    "Look at model.hull().vertices",
-                )
+                expected=f"compositions of {n} records over {n_vertices} vertices",
+                got=f"{counts}",
+                remedy="Look at model.hull().vertices",
             )
         chosen.append(counts)
     return chosen

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds, log_difference_lower
 from smoothdp.exact.parameters import Real
@@ -55,13 +55,15 @@ def every_composition(
             return None
         work = f" and about {seconds:.2g} s" if few else ""
         raise OutOfReach(
-            explain(
+            expected=(
                 f"at most {MOST_COMPOSITIONS} compositions, {MOST_CELLS} histograms and "
-                f"about {_MOST_SECONDS:.0f} s of work",
-                f"{whole_text(compositions)} compositions, {whole_text(cells)} histograms{work}",
+                f"about {_MOST_SECONDS:.0f} s of work"
+            ),
+            got=f"{whole_text(compositions)} compositions, {whole_text(cells)} histograms{work}",
+            remedy=(
                 "Use smoothed_delta_interval, which samples databases and gives a confidence "
-                "interval, or fewer records",
-            )
+                "interval, or fewer records"
+            ),
         )
     low_table, high_table = delta_table(mechanism, m, epsilon)
     error = relative_error(n, m)

@@ -14,7 +14,7 @@ from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.strength import factor_text, weaknesses
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.model.push import RecordFunction, push
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Real
 from smoothdp.sources import Source
@@ -61,11 +61,9 @@ def compose_smoothed(first: SmoothedDP, second: SmoothedDP) -> SmoothedDP:
     """
     if set(_read(first).model.hull().vertices) != set(_read(second).model.hull().vertices):
         raise IncompatibleClaims(
-            explain(
-                "two claims over the same model",
-                f"{first.model.n_vertices} and {second.model.n_vertices} different distributions",
-                "Measure both mechanisms over one model, such as first.model | second.model",
-            )
+            expected="two claims over the same model",
+            got=f"{first.model.n_vertices} and {second.model.n_vertices} different distributions",
+            remedy="Measure both mechanisms over one model, such as first.model | second.model",
         )
     return SmoothedDP(
         _sum_up(first.exact_epsilon, second.exact_epsilon),
@@ -180,7 +178,9 @@ def smoothed_to_distributional(claim: SmoothedDP) -> DistributionalDP:
 def _read(claim: object) -> SmoothedDP:
     if not isinstance(claim, SmoothedDP):
         raise InvalidParameter(
-            explain("a claim of smoothed DP", f"{claim!r}", "Use smoothed_delta(...).guarantee")
+            expected="a claim of smoothed DP",
+            got=f"{claim!r}",
+            remedy="Use smoothed_delta(...).guarantee",
         )
     return claim
 
@@ -201,14 +201,14 @@ def _require_covered(wide: DataModel, narrow: DataModel) -> None:
     """Raise unless every distribution of ``narrow`` is a mixture of those of ``wide``."""
     if not isinstance(narrow, DataModel):
         raise InvalidParameter(
-            explain("model as a DataModel", f"{narrow!r}", "Build one with DataModel(vertices)")
+            expected="model as a DataModel",
+            got=f"{narrow!r}",
+            remedy="Build one with DataModel(vertices)",
         )
     inside = all(wide.contains(vertex) for vertex in narrow.vertices)
     if not inside:
         raise IncompatibleClaims(
-            explain(
-                "a model whose distributions are mixtures of the claim's vertices",
-                f"{narrow.n_vertices} distributions over {narrow.n_atoms} values, not all of them",
-                "Measure smoothed delta over this model",
-            )
+            expected="a model whose distributions are mixtures of the claim's vertices",
+            got=f"{narrow.n_vertices} distributions over {narrow.n_atoms} values, not all of them",
+            remedy="Measure smoothed delta over this model",
         )

@@ -11,7 +11,7 @@ from typing import Any
 from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.errors import InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
@@ -76,7 +76,7 @@ class SmoothedDelta:
 
 
 def _false(got: str, expected: str) -> InvalidParameter:
-    return InvalidParameter(explain(expected, got, "Take what smoothed_delta() returns"))
+    return InvalidParameter(expected=expected, got=got, remedy="Take what smoothed_delta() returns")
 
 
 def smoothed_delta(
@@ -117,11 +117,15 @@ def smoothed_delta(
     exact = read_epsilon(epsilon)
     if not isinstance(mechanism, SampledMechanism):
         raise InvalidParameter(
-            explain("a sampled mechanism", repr(mechanism), "Give one, such as SamplingHistogram")
+            expected="a sampled mechanism",
+            got=repr(mechanism),
+            remedy="Give one, such as SamplingHistogram",
         )
     if not isinstance(model, DataModel):
         raise InvalidParameter(
-            explain("model as a DataModel", repr(model), "Build one with DataModel(vertices)")
+            expected="model as a DataModel",
+            got=repr(model),
+            remedy="Build one with DataModel(vertices)",
         )
     bracket = _bracket(mechanism, model.hull(), exact, sharpen)
     # Every delta(x) is at most the chance to be drawn, a rational number: what is said is too.

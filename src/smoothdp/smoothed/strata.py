@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smoothdp.claims.curves.profile import read_epsilon
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter
@@ -97,10 +97,8 @@ def _models(
         listed, given = list(models), f"{len(models)} models"
     if len(listed) != len(mechanism.strata) or len(models) != len(listed):
         raise InvalidParameter(
-            explain(
-                f"a model for each of the strata {', '.join(mechanism.names)}",
-                given,
-                "Give one model for all, or one for each",
-            )
+            expected=f"a model for each of the strata {', '.join(mechanism.names)}",
+            got=given,
+            remedy="Give one model for all, or one for each",
         )
     return listed

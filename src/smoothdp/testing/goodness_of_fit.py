@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.arrays import float_array
 
 
@@ -82,16 +82,18 @@ def _read(
     law = float_array(probabilities, name="probabilities")
     if counts.ndim != 1 or counts.shape != law.shape or counts.size < 2:
         raise InvalidData(
-            explain(
-                "one count and one probability for each of at least two cells",
-                f"shapes {counts.shape} and {law.shape}",
-                "Give arrays of one length",
-            )
+            expected="one count and one probability for each of at least two cells",
+            got=f"shapes {counts.shape} and {law.shape}",
+            remedy="Give arrays of one length",
         )
     if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
-        raise InvalidData(explain("whole counts >= 0", "other numbers", "Count the cells"))
+        raise InvalidData(
+            expected="whole counts >= 0", got="other numbers", remedy="Count the cells"
+        )
     if not (abs(float(law.sum()) - 1.0) <= 1e-9 and (law >= 0).all()):
         raise InvalidData(
-            explain("probabilities that sum to 1", f"{float(law.sum())!r}", "Add the missing cell")
+            expected="probabilities that sum to 1",
+            got=f"{float(law.sum())!r}",
+            remedy="Add the missing cell",
         )
     return counts, law

@@ -10,7 +10,7 @@ from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.laws.guarantees import gaussian_laws
 from smoothdp.composition.laws.law import LossLaws, known
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_positive
 from smoothdp.exact.subsampled import log_mixture_excess
@@ -66,15 +66,15 @@ class SubsampledGaussian:
         rate = exact_fraction(sampling_rate, name="sampling_rate")
         if not 0 < rate <= 1:
             raise InvalidParameter(
-                explain("0 < sampling_rate <= 1", f"sampling_rate={sampling_rate}", "Give a share")
+                expected="0 < sampling_rate <= 1",
+                got=f"sampling_rate={sampling_rate}",
+                remedy="Give a share",
             )
         if sampling not in ("poisson", "without_replacement"):
             raise InvalidParameter(
-                explain(
-                    'sampling "poisson" or "without_replacement"',
-                    f"sampling={sampling!r}",
-                    "Use one of the two",
-                )
+                expected='sampling "poisson" or "without_replacement"',
+                got=f"sampling={sampling!r}",
+                remedy="Use one of the two",
             )
         object.__setattr__(self, "exact_rate", rate)
         object.__setattr__(

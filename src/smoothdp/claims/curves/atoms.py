@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Real
@@ -59,7 +59,9 @@ class Atoms(NamedTuple):
         size = self.log_p.size * other.log_p.size
         if size > MOST_ATOMS:
             raise OutOfReach(
-                explain(f"at most {MOST_ATOMS} atoms", f"{size}", "Compose their profiles instead")
+                expected=f"at most {MOST_ATOMS} atoms",
+                got=f"{size}",
+                remedy="Compose their profiles instead",
             )
         p = np.add.outer(self.log_p, other.log_p).ravel()
         q = np.add.outer(self.log_q, other.log_q).ravel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, Literal, get_args
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 First = Literal["with_record", "without_record"]
 """Which of two neighbouring databases the first law belongs to, if one has a record more."""
@@ -31,7 +31,9 @@ def read_first(first: object) -> First | None:
     if first is None:
         return None
     raise InvalidParameter(
-        explain('first "with_record" or "without_record"', f"first={first!r}", "Or leave it out")
+        expected='first "with_record" or "without_record"',
+        got=f"first={first!r}",
+        remedy="Or leave it out",
     )
 
 

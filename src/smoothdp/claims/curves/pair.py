@@ -13,7 +13,7 @@ from smoothdp.claims.curves.first import UNSAID, First, Unsaid, other_first, rea
 from smoothdp.claims.curves.profile import PrivacyProfile, read_epsilon
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter
 from smoothdp.exact.arrays import float_array
 from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
@@ -70,25 +70,29 @@ class Pair:
         p, q = float_array(log_p, name="log_p"), float_array(log_q, name="log_q")
         if p.ndim != 1 or p.shape != q.shape or p.size == 0:
             raise InvalidData(
-                explain(
-                    "log_p and log_q as one-dimensional arrays over one support",
-                    f"shapes {p.shape} and {q.shape}",
-                    "Give one log-probability per atom in both",
-                )
+                expected="log_p and log_q as one-dimensional arrays over one support",
+                got=f"shapes {p.shape} and {q.shape}",
+                remedy="Give one log-probability per atom in both",
             )
         for name, values in (("log_p", p), ("log_q", q)):
             if np.isnan(values).any() or (values > 1e-9).any():
                 raise InvalidData(
-                    explain(f"{name} <= 0 without nan", "other values", "Give log-probabilities")
+                    expected=f"{name} <= 0 without nan",
+                    got="other values",
+                    remedy="Give log-probabilities",
                 )
             total = float(np.exp(values).sum())
             if abs(total - 1) > 1e-9:
                 raise InvalidData(
-                    explain(f"{name} with sum 1", f"a sum of {total!r}", "Normalise the law")
+                    expected=f"{name} with sum 1",
+                    got=f"a sum of {total!r}",
+                    remedy="Normalise the law",
                 )
         slip = float(float_array(error, name="error")) if np.ndim(error) == 0 else math.nan
         if isinstance(error, bool) or not 0.0 <= slip < math.inf:
-            raise InvalidData(explain("a finite error >= 0", f"error={error}", "Give a bound"))
+            raise InvalidData(
+                expected="a finite error >= 0", got=f"error={error}", remedy="Give a bound"
+            )
         p.flags.writeable = q.flags.writeable = False
         object.__setattr__(self, "log_p", p)
         object.__setattr__(self, "log_q", q)
@@ -185,14 +189,12 @@ class Pair:
         ('with_record', 'without_record')
         """
         if not isinstance(other, Pair):
-            raise InvalidParameter(explain("another Pair", f"{other!r}", "Give a pair"))
+            raise InvalidParameter(expected="another Pair", got=f"{other!r}", remedy="Give a pair")
         if None not in (self.first, other.first) and self.first != other.first:
             raise IncompatibleClaims(
-                explain(
-                    "pairs whose first laws belong to the same of two neighbours",
-                    f"first={self.first!r} and first={other.first!r}",
-                    "Reverse one of them: other.reverse()",
-                )
+                expected="pairs whose first laws belong to the same of two neighbours",
+                got=f"first={self.first!r} and first={other.first!r}",
+                remedy="Reverse one of them: other.reverse()",
             )
         both = self.first if self.first == other.first else None
         return Pair._of(self.atoms.times(other.atoms), both)
@@ -237,11 +239,9 @@ class Pair:
         said = read_first(first)
         if said is not None and self.first not in (None, said):
             raise InvalidParameter(
-                explain(
-                    f"first={self.first!r}, as the pair says",
-                    f"first={first!r}",
-                    "Leave it out, or reverse the pair",
-                )
+                expected=f"first={self.first!r}, as the pair says",
+                got=f"first={first!r}",
+                remedy="Leave it out, or reverse the pair",
             )
         said = said or self.first
         if isinstance(neighbours, Unsaid):
@@ -250,11 +250,9 @@ class Pair:
             about = read_neighbours(neighbours)
         if said and about is Neighbours.REPLACE_ONE:
             raise InvalidParameter(
-                explain(
-                    "neighbours of which one has a record more, for a pair that says which",
-                    f"neighbours={about.value!r} and first={said!r}",
-                    'Name neighbours="add_remove", or leave first out',
-                )
+                expected="neighbours of which one has a record more, for a pair that says which",
+                got=f"neighbours={about.value!r} and first={said!r}",
+                remedy='Name neighbours="add_remove", or leave first out',
             )
         return PairProfile(self, self.reverse(), about, said)
 
@@ -284,5 +282,7 @@ def _read_order(order: Parameter) -> float:
         return order
     exact = exact_fraction(order, name="order")
     if exact < 1:
-        raise InvalidParameter(explain("order >= 1", f"order={order}", "Raise the order"))
+        raise InvalidParameter(
+            expected="order >= 1", got=f"order={order}", remedy="Raise the order"
+        )
     return real_bounds(exact).upper

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.logspace import LogBounds
@@ -112,7 +112,7 @@ def read_epsilon(epsilon: Parameter) -> Real:
     value = exact_real(epsilon, name="epsilon")
     if sign(value) < 0:
         raise InvalidParameter(
-            explain("epsilon >= 0", f"epsilon={epsilon}", "Give a non-negative epsilon")
+            expected="epsilon >= 0", got=f"epsilon={epsilon}", remedy="Give a non-negative epsilon"
         )
     if isinstance(value, Fraction) and value > _LARGEST:
         raise _too_large("epsilon", epsilon)
@@ -123,19 +123,25 @@ def read_amount(amount: Parameter, *, name: str) -> Fraction:
     """Return an exact rho or mu in [0, 1e300], or raise InvalidParameter."""
     value = exact_fraction(amount, name=name)
     if value < 0:
-        raise InvalidParameter(explain(f"{name} >= 0", f"{name}={amount}", f"Give {name} >= 0"))
+        raise InvalidParameter(
+            expected=f"{name} >= 0", got=f"{name}={amount}", remedy=f"Give {name} >= 0"
+        )
     if value > _LARGEST:
         raise _too_large(name, amount)
     return value
 
 
 def _too_large(name: str, value: object) -> InvalidParameter:
-    return InvalidParameter(explain(f"{name} <= 1e300", f"{name}={value}", f"Lower {name}"))
+    return InvalidParameter(
+        expected=f"{name} <= 1e300", got=f"{name}={value}", remedy=f"Lower {name}"
+    )
 
 
 def read_delta(delta: Parameter) -> Fraction:
     """Return an exact delta in [0, 1], or raise InvalidParameter."""
     value = exact_fraction(delta, name="delta")
     if not 0 <= value <= 1:
-        raise InvalidParameter(explain("0 <= delta <= 1", f"delta={delta}", "Give a probability"))
+        raise InvalidParameter(
+            expected="0 <= delta <= 1", got=f"delta={delta}", remedy="Give a probability"
+        )
     return value

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.claims.curves.atoms import Atoms, log_cumulative, log_of
 from smoothdp.claims.curves.profile import read_delta, read_epsilon
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.arrays import float_array
 from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
@@ -153,7 +153,7 @@ class TradeoffFunction:
         """Return the knots around alpha and their shares, by the smaller of alpha, 1 - alpha."""
         if not 0 <= exact_fraction(alpha, name="alpha") <= 1:
             raise InvalidParameter(
-                explain("0 <= alpha <= 1", f"alpha={alpha}", "Give a probability")
+                expected="0 <= alpha <= 1", got=f"alpha={alpha}", remedy="Give a probability"
             )
         small = float(alpha) <= 0.5
         places = self.alphas if small else -self.misses
@@ -186,17 +186,17 @@ def _read_knots(alphas: ArrayLike, powers: ArrayLike) -> tuple[FloatArray, Float
     a, b = float_array(alphas, name="alphas"), float_array(powers, name="powers")
     if a.ndim != 1 or a.shape != b.shape or a.size == 0:
         raise InvalidData(
-            explain(
-                "alphas and powers as one-dimensional arrays of one length",
-                f"shapes {a.shape} and {b.shape}",
-                "Give one power per alpha",
-            )
+            expected="alphas and powers as one-dimensional arrays of one length",
+            got=f"shapes {a.shape} and {b.shape}",
+            remedy="Give one power per alpha",
         )
     for name, values in (("alphas", a), ("powers", b)):
         inside = (values >= 0) & (values <= 1)
         if not inside.all() or (np.diff(values) < 0).any():
             raise InvalidData(
-                explain(f"{name} in [0, 1], nondecreasing", "other values", "Sort the knots")
+                expected=f"{name} in [0, 1], nondecreasing",
+                got="other values",
+                remedy="Sort the knots",
             )
     points = zip([0.0, *a.tolist(), 1.0], [0.0, *b.tolist(), 1.0], strict=True)
     hull: list[tuple[float, float]] = []

@@ -12,7 +12,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidData, SmoothdpError, explain
+from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.exact.parameters import exact_text
 
 _TYPES: dict[str, Callable[..., Guarantee]] = {
@@ -64,20 +64,22 @@ def guarantee_from_json(text: str) -> Guarantee:
         fields = json.loads(text, object_pairs_hook=once)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidData(
-            explain("a claim as JSON", f"text that is not JSON ({error})", "Use to_json()")
+            expected="a claim as JSON",
+            got=f"text that is not JSON ({error})",
+            remedy="Use to_json()",
         ) from None
     kind = fields.pop("type", None) if isinstance(fields, dict) else None
     if not isinstance(kind, str) or kind not in _TYPES:
         raise InvalidData(
-            explain(f"a claim with a type among {', '.join(_TYPES)}", repr(kind), "Use to_json()")
+            expected=f"a claim with a type among {', '.join(_TYPES)}",
+            got=repr(kind),
+            remedy="Use to_json()",
         )
     if set(fields) != set(_FIELDS[kind]):
         raise InvalidData(
-            explain(
-                f"the fields {', '.join(_FIELDS[kind])} of {kind}",
-                ", ".join(sorted(fields)) or "none",
-                "Use to_json()",
-            )
+            expected=f"the fields {', '.join(_FIELDS[kind])} of {kind}",
+            got=", ".join(sorted(fields)) or "none",
+            remedy="Use to_json()",
         )
     try:
         if "model" in fields:
@@ -86,5 +88,7 @@ def guarantee_from_json(text: str) -> Guarantee:
         return _TYPES[kind](first, **fields)
     except SmoothdpError as error:
         raise InvalidData(
-            explain(f"valid fields of {kind}", f"these: {str(error).rstrip('.')}", "Use to_json()")
+            expected=f"valid fields of {kind}",
+            got=f"these: {str(error).rstrip('.')}",
+            remedy="Use to_json()",
         ) from None

@@ -10,7 +10,7 @@ from typing import ClassVar
 from smoothdp.claims.curves.profile import read_amount
 from smoothdp.claims.guarantees.guarantee import Guarantee, float_up
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.curves import log_distance_bound, log_gaussian_excess, log_order_bound
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
@@ -103,7 +103,7 @@ class TruncatedCDP(Guarantee):
     ) -> None:
         order = exact_fraction(omega, name="omega")
         if order <= 1:
-            raise InvalidParameter(explain("omega > 1", f"omega={omega}", "Raise omega"))
+            raise InvalidParameter(expected="omega > 1", got=f"omega={omega}", remedy="Raise omega")
         object.__setattr__(self, "exact_rho", read_amount(rho, name="rho"))
         object.__setattr__(self, "exact_omega", order)
         object.__setattr__(self, "neighbours", read_neighbours(neighbours))

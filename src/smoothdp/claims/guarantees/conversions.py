@@ -16,7 +16,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, require_same
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
 
@@ -50,7 +50,9 @@ def zcdp_to_approx(
         return _at_delta(guarantee, target)
     if method != "paper":
         raise InvalidParameter(
-            explain('method "exact" or "paper"', f"method={method!r}", "Use one of the two")
+            expected='method "exact" or "paper"',
+            got=f"method={method!r}",
+            remedy="Use one of the two",
         )
     if target == 0:
         raise _no_epsilon(target)
@@ -102,7 +104,9 @@ def _at_delta(guarantee: Guarantee, delta: Fraction) -> ApproxDP:
 
 def _no_epsilon(delta: Fraction) -> InvalidParameter:
     return InvalidParameter(
-        explain("a delta that some finite epsilon reaches", f"delta={delta}", "Raise delta")
+        expected="a delta that some finite epsilon reaches",
+        got=f"delta={delta}",
+        remedy="Raise delta",
     )
 
 
@@ -168,11 +172,9 @@ def group_privacy(guarantee: Guarantee, *, n_records: int) -> Guarantee:
         else "Orders shrink at each step: convert it to an approximate claim first"
     )
     raise IncompatibleClaims(
-        explain(
-            "a pure, approximate, zero-concentrated or Gaussian claim for group privacy",
-            type(guarantee).__name__,
-            reason,
-        )
+        expected="a pure, approximate, zero-concentrated or Gaussian claim for group privacy",
+        got=type(guarantee).__name__,
+        remedy=reason,
     )
 
 
@@ -186,9 +188,9 @@ def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
     """
     if guarantee.neighbours is not Neighbours.ADD_REMOVE:
         raise IncompatibleClaims(
-            explain(
-                "a claim about add_remove neighbours", guarantee.neighbours.value, "Use it as it is"
-            )
+            expected="a claim about add_remove neighbours",
+            got=guarantee.neighbours.value,
+            remedy="Use it as it is",
         )
     double = group_privacy(guarantee, n_records=2)
     arguments = dict(double.parameters())

@@ -13,7 +13,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.profile_curve import curve_of_profile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
 
@@ -28,7 +28,9 @@ def curve_to_profile(
     """
     if not isinstance(curve, TradeoffFunction):
         raise InvalidParameter(
-            explain("a TradeoffFunction", f"{curve!r}", "Build one with TradeoffFunction(...)")
+            expected="a TradeoffFunction",
+            got=f"{curve!r}",
+            remedy="Build one with TradeoffFunction(...)",
         )
     rises, runs, error = curve.segments
     pair = Pair(rises, runs, error=error)

@@ -10,7 +10,7 @@ from smoothdp.claims.guarantees.standard import EpsilonDelta
 from smoothdp.claims.guarantees.strength import factor_text
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up
@@ -57,16 +57,16 @@ class SmoothedDP(EpsilonDelta):
     ) -> None:
         if not isinstance(model, DataModel):
             raise InvalidParameter(
-                explain("model as a DataModel", f"{model!r}", "Build one with DataModel(vertices)")
+                expected="model as a DataModel",
+                got=f"{model!r}",
+                remedy="Build one with DataModel(vertices)",
             )
         relation = read_neighbours(neighbours)
         if relation is not Neighbours.REPLACE_ONE:
             raise InvalidParameter(
-                explain(
-                    'neighbours "replace_one" (paper 1 defines smoothed DP for it)',
-                    f"neighbours={relation.value!r}",
-                    "Leave neighbours out",
-                )
+                expected='neighbours "replace_one" (paper 1 defines smoothed DP for it)',
+                got=f"neighbours={relation.value!r}",
+                remedy="Leave neighbours out",
             )
         object.__setattr__(self, "exact_epsilon", read_epsilon(epsilon))
         object.__setattr__(self, "exact_delta", read_delta(delta))

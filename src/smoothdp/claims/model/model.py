@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from smoothdp.claims.model.hull import hull_vertices, is_mixture
 from smoothdp.claims.model.neighbourhood import within_divergence, within_total_variation
 from smoothdp.claims.model.quantized import quantized_laplace, quantized_normal
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.sources import Source
 
@@ -50,16 +50,14 @@ class DataModel:
         )
         if not read:
             raise InvalidParameter(
-                explain("at least one distribution", "an empty model", "Add a vertex")
+                expected="at least one distribution", got="an empty model", remedy="Add a vertex"
             )
         lengths = sorted({len(vertex) for vertex in read})
         if len(lengths) > 1:
             raise InvalidParameter(
-                explain(
-                    "distributions over the same number of values",
-                    f"lengths {lengths}",
-                    "Give every vertex one probability per value",
-                )
+                expected="distributions over the same number of values",
+                got=f"lengths {lengths}",
+                remedy="Give every vertex one probability per value",
             )
         object.__setattr__(self, "vertices", tuple(dict.fromkeys(read)))
 
@@ -80,7 +78,9 @@ class DataModel:
             total = sum(counts)
             if total == 0:
                 raise InvalidParameter(
-                    explain("rows with at least one record", f"row {place} empty", "Drop the row")
+                    expected="rows with at least one record",
+                    got=f"row {place} empty",
+                    remedy="Drop the row",
                 )
             vertices.append([Fraction(count, total) for count in counts])
         return cls(vertices)
@@ -145,9 +145,9 @@ class DataModel:
         """
         if (total_variation is None) == (kl_divergence is None):
             raise InvalidParameter(
-                explain(
-                    "either total_variation or kl_divergence", "both or neither", "Give one radius"
-                )
+                expected="either total_variation or kl_divergence",
+                got="both or neither",
+                remedy="Give one radius",
             )
         if total_variation is not None:
             radius = exact_fraction(total_variation, name="total_variation")
@@ -158,7 +158,9 @@ class DataModel:
             largest, near = Fraction(10**6), within_divergence
         if not 0 <= radius <= largest:
             raise InvalidParameter(
-                explain(f"0 <= radius <= {largest}", f"radius={float(radius)}", "Lower the radius")
+                expected=f"0 <= radius <= {largest}",
+                got=f"radius={float(radius)}",
+                remedy="Lower the radius",
             )
         return DataModel(q for vertex in self.vertices for q in near(vertex, radius))
 
@@ -207,7 +209,7 @@ class DataModel:
             return cls(json.loads(text))
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidData(
-                explain("a model as JSON", f"other text ({error})", "Use to_json()")
+                expected="a model as JSON", got=f"other text ({error})", remedy="Use to_json()"
             ) from None
 
     def to_json(self) -> str:
@@ -221,11 +223,9 @@ _Item = TypeVar("_Item")
 def _listed(values: Iterable[_Item]) -> list[_Item]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidParameter(
-            explain(
-                "a list of lists of numbers",
-                repr(values),
-                "Write [(0.3, 0.7)] for one distribution, [(3, 7)] for one row of counts",
-            )
+            expected="a list of lists of numbers",
+            got=repr(values),
+            remedy="Write [(0.3, 0.7)] for one distribution, [(3, 7)] for one row of counts",
         )
     return list(values)
 
@@ -236,15 +236,15 @@ def _read_vertex(vertex: Sequence[Parameter], place: int) -> tuple[Fraction, ...
     negative = next((value for value in values if value < 0), None)
     if negative is not None:
         raise InvalidParameter(
-            explain("probabilities >= 0", f"{float(negative)} in vertex {place}", "Mend the vertex")
+            expected="probabilities >= 0",
+            got=f"{float(negative)} in vertex {place}",
+            remedy="Mend the vertex",
         )
     total = sum(values, Fraction(0))
     if len(values) < 2 or abs(total - 1) > _TOLERANCE:
         raise InvalidParameter(
-            explain(
-                "at least two probabilities that sum to 1 within 1e-12",
-                f"{len(values)} with sum {float(total)!r} in vertex {place}",
-                "Mend the vertex",
-            )
+            expected="at least two probabilities that sum to 1 within 1e-12",
+            got=f"{len(values)} with sum {float(total)!r} in vertex {place}",
+            remedy="Mend the vertex",
         )
     return tuple(value / total for value in values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations, product
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls import divergence_above
 
 Distribution = tuple[Fraction, ...]
@@ -85,9 +85,7 @@ def _lowest(p: Fraction, radius: Fraction) -> Fraction:
 def _refuse_beyond(n_atoms: int) -> None:
     if n_atoms > _MOST_ATOMS:
         raise OutOfReach(
-            explain(
-                f"at most {_MOST_ATOMS} values in a widened model",
-                f"{n_atoms}",
-                "Merge values, or give the vertices yourself",
-            )
+            expected=f"at most {_MOST_ATOMS} values in a widened model",
+            got=f"{n_atoms}",
+            remedy="Merge values, or give the vertices yourself",
         )

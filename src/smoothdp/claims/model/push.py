@@ -7,7 +7,7 @@ from fractions import Fraction
 from numbers import Integral
 
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
 RecordFunction = Callable[[int], int] | Mapping[int, int] | Sequence[int]
@@ -40,17 +40,17 @@ def push(
     """
     if not isinstance(model, DataModel):
         raise InvalidParameter(
-            explain("model as a DataModel", f"{model!r}", "Build one with DataModel(vertices)")
+            expected="model as a DataModel",
+            got=f"{model!r}",
+            remedy="Build one with DataModel(vertices)",
         )
     images = [_read_atom(value, atom) for atom, value in enumerate(_values(record_function, model))]
     size = max(images) + 1 if n_atoms is None else exact_int(n_atoms, name="n_atoms", minimum=2)
     if not max(images) < size or size < 2:
         raise InvalidParameter(
-            explain(
-                f"n_atoms above the largest atom, {max(images)}, and at least 2",
-                f"n_atoms={size}",
-                "Raise n_atoms",
-            )
+            expected=f"n_atoms above the largest atom, {max(images)}, and at least 2",
+            got=f"n_atoms={size}",
+            remedy="Raise n_atoms",
         )
     vertices = []
     for vertex in model.vertices:
@@ -84,19 +84,15 @@ def _read_atom(value: object, atom: int) -> int:
     if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0:
         return int(value)
     raise InvalidParameter(
-        explain(
-            "a record function that takes an atom number to an atom number",
-            f"{value!r} for atom {atom}",
-            "Functions of a whole database may spread one record over many and are refused",
-        )
+        expected="a record function that takes an atom number to an atom number",
+        got=f"{value!r} for atom {atom}",
+        remedy="Functions of a whole database may spread one record over many and are refused",
     )
 
 
 def _not_record_wise(got: str, model: DataModel) -> InvalidParameter:
     return InvalidParameter(
-        explain(
-            f"a function of one record: an atom for each of 0, ..., {model.n_atoms - 1}",
-            got,
-            "Functions of a whole database may spread one record over many and are refused",
-        )
+        expected=f"a function of one record: an atom for each of 0, ..., {model.n_atoms - 1}",
+        got=got,
+        remedy="Functions of a whole database may spread one record over many and are refused",
     )

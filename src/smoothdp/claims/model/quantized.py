@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.normal_cells import laplace_cells, normal_cells
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 
@@ -84,17 +84,17 @@ def _vertices(
 ) -> Vertices:
     scale = exact_fraction(std, name="std")
     if scale <= 0:
-        raise InvalidParameter(explain("std > 0", f"std={std}", "Give a standard deviation"))
+        raise InvalidParameter(
+            expected="std > 0", got=f"std={std}", remedy="Give a standard deviation"
+        )
     centres = _read_means(means)
     for centre in centres:
         near, far = max(Fraction(0), abs(centre) - Fraction(1, 2)), abs(centre) + Fraction(1, 2)
         if depth(near, far, scale) > _DEEPEST:
             raise InvalidParameter(
-                explain(
-                    "std that leaves every value a probability above 2^-20000",
-                    f"std={std} with mean {float(centre)}",
-                    "Raise std or move the mean into [-1/2, 1/2]",
-                )
+                expected="std that leaves every value a probability above 2^-20000",
+                got=f"std={std} with mean {float(centre)}",
+                remedy="Raise std or move the mean into [-1/2, 1/2]",
             )
     edges = [*quantized_values(bits), Fraction(1, 2)]
     return tuple(cells(edges, mean=centre, std=scale) for centre in centres)
@@ -104,7 +104,7 @@ def _read_bits(bits: int) -> int:
     value = exact_int(bits, name="bits", minimum=1)
     if value > _MOST_BITS:
         raise InvalidParameter(
-            explain(f"bits <= {_MOST_BITS}", f"bits={bits}", "Take a coarser grid")
+            expected=f"bits <= {_MOST_BITS}", got=f"bits={bits}", remedy="Take a coarser grid"
         )
     return value
 
@@ -112,9 +112,11 @@ def _read_bits(bits: int) -> int:
 def _read_means(means: Iterable[Parameter]) -> tuple[Fraction, ...]:
     if isinstance(means, str | bytes) or not isinstance(means, Iterable):
         raise InvalidParameter(
-            explain("means as a list of numbers", f"means={means!r}", "Write [0, 0.2]")
+            expected="means as a list of numbers", got=f"means={means!r}", remedy="Write [0, 0.2]"
         )
     centres = tuple(exact_fraction(mean, name="a mean") for mean in means)
     if not centres:
-        raise InvalidParameter(explain("at least one mean", "means=[]", "Write [0, 0.2]"))
+        raise InvalidParameter(
+            expected="at least one mean", got="means=[]", remedy="Write [0, 0.2]"
+        )
     return centres

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
 
 FloatArray = NDArray[np.float64]
@@ -58,7 +58,7 @@ def _out_of_reach(expected: str, got: str) -> OutOfReach:
         "Draw fewer records, take a coarser universe, or with two values SamplingHistogram; "
         "delta is at most worst_case_delta()"
     )
-    return OutOfReach(explain(expected, got, remedy))
+    return OutOfReach(expected=expected, got=got, remedy=remedy)
 
 
 def subset_layers(records: Sequence[int], depth: int, span: int, unit: float) -> Layers:

@@ -14,7 +14,7 @@ import numpy as np
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release
-from smoothdp.errors import InvalidData, PrivacyWarning, explain
+from smoothdp.errors import InvalidData, PrivacyWarning
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
@@ -148,11 +148,9 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
         """Raise InvalidData for counts over another number of categories."""
         if len(counts) != len(self.universe):
             raise InvalidData(
-                explain(
-                    f"counts of the {len(self.universe)} values of the universe",
-                    f"{len(counts)} counts",
-                    "Give one count per value, or the values themselves to at_values()",
-                )
+                expected=f"counts of the {len(self.universe)} values of the universe",
+                got=f"{len(counts)} counts",
+                remedy="Give one count per value, or the values themselves to at_values()",
             )
 
     def sums(self, counts: tuple[int, ...]) -> SampleSums:
@@ -208,7 +206,9 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
         """
         if universe is not None and self.grid.counts(universe) != (1,) * len(self.universe):
             raise InvalidData(
-                explain("the universe of the mechanism or none", "another", "Leave universe out")
+                expected="the universe of the mechanism or none",
+                got="another",
+                remedy="Leave universe out",
             )
         if data is not None and counts is None:
             return super().release(counts=self.grid.counts(data), rng=rng)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction
 
 MOST_STEPS = 1_000_000
@@ -49,11 +49,9 @@ class ValueGrid:
                 place = None
             if place is None:
                 raise InvalidData(
-                    explain(
-                        "values of the universe",
-                        "another",
-                        "Round the values to the universe or widen it",
-                    )
+                    expected="values of the universe",
+                    got="another",
+                    remedy="Round the values to the universe or widen it",
                 )
             counts[place] += 1
         return tuple(counts)
@@ -67,7 +65,9 @@ def read_grid(universe: Iterable[Parameter]) -> ValueGrid:
     """
     if isinstance(universe, str | bytes) or not isinstance(universe, Iterable):
         raise InvalidParameter(
-            explain("universe, a list of numbers", f"universe={universe!r}", "Write range(256)")
+            expected="universe, a list of numbers",
+            got=f"universe={universe!r}",
+            remedy="Write range(256)",
         )
     if isinstance(universe, Sized) and len(universe) > MOST_STEPS + 1:
         raise _too_fine(f"{len(universe)} values")
@@ -80,11 +80,9 @@ def read_grid(universe: Iterable[Parameter]) -> ValueGrid:
             raise _too_fine("a finer one")
     if len(set(values)) < len(values) or len(values) < 2:
         raise InvalidParameter(
-            explain(
-                "universe with at least two distinct values, each once",
-                f"{len(values)} values, {len(set(values))} distinct",
-                "List every value that a record may have once",
-            )
+            expected="universe with at least two distinct values, each once",
+            got=f"{len(values)} values, {len(set(values))} distinct",
+            remedy="List every value that a record may have once",
         )
     grid = ValueGrid(tuple(values))
     if max(values) - min(values) > MOST_STEPS * grid.step:
@@ -94,18 +92,20 @@ def read_grid(universe: Iterable[Parameter]) -> ValueGrid:
 
 def _too_fine(got: str) -> InvalidParameter:
     return InvalidParameter(
-        explain(
-            f"universe on a grid of at most {MOST_STEPS} steps",
-            got,
+        expected=f"universe on a grid of at most {MOST_STEPS} steps",
+        got=got,
+        remedy=(
             "Round the values more coarsely; on a continuum nothing is gained over ordinary "
-            "DP: delta is exactly T/n for every database (Theorem 4 of paper 1)",
-        )
+            "DP: delta is exactly T/n for every database (Theorem 4 of paper 1)"
+        ),
     )
 
 
 def _listed(records: Iterable[object]) -> list[object]:
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
         raise InvalidData(
-            explain("values as a sequence", type(records).__name__, "Give a list of numbers")
+            expected="values as a sequence",
+            got=type(records).__name__,
+            remedy="Give a list of numbers",
         )
     return list(records)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.errors import InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.log_sums import largest, log_total
@@ -64,16 +64,16 @@ class BernoulliHistogram(HistogramMechanism):
         n = exact_int(n_records, name="n_records", minimum=2)
         if n >= LARGEST_COUNT:
             raise InvalidParameter(
-                explain("n_records below 2^50", f"n_records={n}", "Measure a smaller database")
+                expected="n_records below 2^50",
+                got=f"n_records={n}",
+                remedy="Measure a smaller database",
             )
         probability = exact_fraction(keep_probability, name="keep_probability")
         if not 0 < probability <= 1:
             raise InvalidParameter(
-                explain(
-                    "0 < keep_probability <= 1",
-                    f"keep_probability={keep_probability}",
-                    "Give the probability that a record is kept",
-                )
+                expected="0 < keep_probability <= 1",
+                got=f"keep_probability={keep_probability}",
+                remedy="Give the probability that a record is kept",
             )
         if probability == 1:
             warnings.warn(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.histogram.sample_law import largest_magnitude
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw
@@ -75,10 +75,8 @@ def check_hashable(output: Hashable) -> Hashable:
         hash(output)
     except TypeError:
         raise InvalidData(
-            explain(
-                "a function whose outputs can be hashed",
-                f"a {type(output).__name__}",
-                "Return numbers, text or tuples, such as tuple(values) in place of a list",
-            )
+            expected="a function whose outputs can be hashed",
+            got=f"a {type(output).__name__}",
+            remedy="Return numbers, text or tuples, such as tuple(values) in place of a list",
         ) from None
     return output

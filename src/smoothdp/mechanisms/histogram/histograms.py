@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile, read_epsilon
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
@@ -74,11 +74,9 @@ class HistogramMechanism(SampledMechanism[tuple[int, ...]]):
         fraction = exact_fraction(threshold, name="threshold")
         if not limit <= fraction < 1:
             raise InvalidParameter(
-                explain(
-                    f"{limit} <= threshold < 1 with {len(known)} categories",
-                    f"threshold={threshold}",
-                    "Choose an accuracy better than guessing and below certainty",
-                )
+                expected=f"{limit} <= threshold < 1 with {len(known)} categories",
+                got=f"threshold={threshold}",
+                remedy="Choose an accuracy better than guessing and below certainty",
             )
         return self._log_utility(known, fraction)
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import PureDP
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.geometric_sampler import two_sided_geometric
@@ -82,19 +82,15 @@ class NoisySamplingHistogram(DrawnRecords, FiniteLawMechanism[tuple[int, ...]]):
         noise = exact_fraction(noise_epsilon, name="noise_epsilon")
         if not 0 < noise <= _LARGEST_NOISE_EPSILON:
             raise InvalidParameter(
-                explain(
-                    "0 < noise_epsilon <= 1e9",
-                    f"noise_epsilon={noise_epsilon}",
-                    "Give a positive number, or use SamplingHistogram for no noise at all",
-                )
+                expected="0 < noise_epsilon <= 1e9",
+                got=f"noise_epsilon={noise_epsilon}",
+                remedy="Give a positive number, or use SamplingHistogram for no noise at all",
             )
         if noise_support not in ("nonnegative", "integers"):
             raise InvalidParameter(
-                explain(
-                    'noise_support "nonnegative" or "integers"',
-                    f"noise_support={noise_support!r}",
-                    "Use one of the two",
-                )
+                expected='noise_support "nonnegative" or "integers"',
+                got=f"noise_support={noise_support!r}",
+                remedy="Use one of the two",
             )
         self._set_draws(draws)
         object.__setattr__(self, "noise_epsilon", noise)
@@ -204,12 +200,12 @@ class NoisySamplingHistogram(DrawnRecords, FiniteLawMechanism[tuple[int, ...]]):
         cells = (self.n_draws + 1) ** n_categories * n_neighbours
         if cells > MOST_CELLS:
             raise OutOfReach(
-                explain(
-                    f"(n_draws + 1)^categories * neighbours <= {MOST_CELLS}",
-                    f"({self.n_draws} + 1)^{n_categories} * {n_neighbours}",
+                expected=f"(n_draws + 1)^categories * neighbours <= {MOST_CELLS}",
+                got=f"({self.n_draws} + 1)^{n_categories} * {n_neighbours}",
+                remedy=(
                     "Draw fewer records, join categories, or use an upper bound: "
-                    "pure_epsilon(), or delta of SamplingHistogram, which noise only lowers",
-                )
+                    "pure_epsilon(), or delta of SamplingHistogram, which noise only lowers"
+                ),
             )
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:

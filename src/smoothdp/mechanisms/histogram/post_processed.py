@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from smoothdp.claims.curves.atoms import MOST_ATOMS
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.mechanisms.histogram.grouping import Grouping, check_hashable
@@ -66,19 +66,15 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, SampledHistogram):
             raise InvalidParameter(
-                explain(
-                    "mechanism as a SamplingHistogram or BernoulliHistogram",
-                    f"{type(self.mechanism).__name__}",
-                    "Give the mechanism whose sampled histogram the function takes",
-                )
+                expected="mechanism as a SamplingHistogram or BernoulliHistogram",
+                got=f"{type(self.mechanism).__name__}",
+                remedy="Give the mechanism whose sampled histogram the function takes",
             )
         if not callable(self.function):
             raise InvalidParameter(
-                explain(
-                    "function as something that can be called",
-                    f"function={self.function!r}",
-                    "Give a function of the sampled histogram",
-                )
+                expected="function as something that can be called",
+                got=f"function={self.function!r}",
+                remedy="Give a function of the sampled histogram",
             )
         object.__setattr__(self, "n_records", self.mechanism.n_records)
 
@@ -123,11 +119,9 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
         n_neighbours = sum(count > 0 for count in counts) * (len(counts) - 1)
         if len(grouping.outputs) * n_neighbours > MOST_ATOMS:
             raise OutOfReach(
-                explain(
-                    f"outputs * neighbours <= {MOST_ATOMS}",
-                    f"{len(grouping.outputs)} * {n_neighbours}",
-                    _REMEDY,
-                )
+                expected=f"outputs * neighbours <= {MOST_ATOMS}",
+                got=f"{len(grouping.outputs)} * {n_neighbours}",
+                remedy=_REMEDY,
             )
         return PostProcessedProfile(self, counts, grouping)
 

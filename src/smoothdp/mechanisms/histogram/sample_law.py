@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
 from smoothdp.exact.logwindow import LogWindow
@@ -62,7 +62,9 @@ def histograms_of_total(limits: Sequence[int], total: int, *, most: int, remedy:
         size = np.maximum(0, high - low + 1)
         # Every beginning has an end: their number only grows.
         if float(size.sum(dtype=np.float64)) > most:
-            raise OutOfReach(explain(f"at most {most} sampled histograms", "more", remedy))
+            raise OutOfReach(
+                expected=f"at most {most} sampled histograms", got="more", remedy=remedy
+            )
         index = np.repeat(np.arange(left.size), size)
         offset = np.arange(index.size) - np.repeat(np.cumsum(size) - size, size)
         chosen = low[index] + offset

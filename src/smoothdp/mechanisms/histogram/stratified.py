@@ -12,7 +12,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release, library_version
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
@@ -60,20 +60,16 @@ class StratifiedHistogram(Measured[StrataCounts]):
         named = strata if isinstance(strata, Mapping) else _numbered(strata)
         if not named:
             raise InvalidParameter(
-                explain(
-                    "a mapping or list of at least one stratum",
-                    "none",
-                    "Give the mechanism of each stratum",
-                )
+                expected="a mapping or list of at least one stratum",
+                got="none",
+                remedy="Give the mechanism of each stratum",
             )
         for name, mechanism in named.items():
             if not isinstance(mechanism, HistogramMechanism):
                 raise InvalidParameter(
-                    explain(
-                        "a SamplingHistogram or BernoulliHistogram for each stratum",
-                        f"{type(mechanism).__name__} for {name!r}",
-                        "Give the mechanism of that stratum",
-                    )
+                    expected="a SamplingHistogram or BernoulliHistogram for each stratum",
+                    got=f"{type(mechanism).__name__} for {name!r}",
+                    remedy="Give the mechanism of that stratum",
                 )
         object.__setattr__(self, "names", tuple(str(name) for name in named))
         object.__setattr__(self, "strata", tuple(named.values()))
@@ -146,21 +142,17 @@ class StratifiedHistogram(Measured[StrataCounts]):
         if isinstance(counts, Mapping):
             if set(counts) != set(self.names):
                 raise InvalidData(
-                    explain(
-                        f"counts of the strata {', '.join(self.names)}",
-                        f"{', '.join(map(str, counts)) or 'none'}",
-                        "Give every stratum its counts",
-                    )
+                    expected=f"counts of the strata {', '.join(self.names)}",
+                    got=f"{', '.join(map(str, counts)) or 'none'}",
+                    remedy="Give every stratum its counts",
                 )
             return [counts[name] for name in self.names]
         parts = list(counts)
         if len(parts) != len(self.strata):
             raise InvalidData(
-                explain(
-                    f"counts of {len(self.strata)} strata",
-                    f"{len(parts)}",
-                    "Give one list of counts per stratum",
-                )
+                expected=f"counts of {len(self.strata)} strata",
+                got=f"{len(parts)}",
+                remedy="Give one list of counts per stratum",
             )
         return parts
 

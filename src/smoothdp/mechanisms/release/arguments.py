@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters import exact_text
 from smoothdp.mechanisms.release.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
@@ -27,23 +27,21 @@ def resolve_smoothing(
     if query.fixed_sensitivity(n_records) is not None:
         if given:
             raise InvalidParameter(
-                explain(
+                expected=(
                     f"smoothing=0 for the {query.describe()}, whose sensitivity is the same at "
-                    f"all data",
-                    f"smoothing={exact_text(given)}",
-                    "Leave smoothing out: it would add noise for nothing",
-                )
+                    f"all data"
+                ),
+                got=f"smoothing={exact_text(given)}",
+                remedy="Leave smoothing out: it would add noise for nothing",
             )
         return Fraction(0)
     if given is not None:
         return read_smoothing(given)
     if not isinstance(query, Query):
         raise InvalidParameter(
-            explain(
-                f"smoothing= for {query.describe()}",
-                "none",
-                "Give t > 0, fixed without looking at the data; epsilon / 10 is a start",
-            )
+            expected=f"smoothing= for {query.describe()}",
+            got="none",
+            remedy="Give t > 0, fixed without looking at the data; epsilon / 10 is a start",
         )
     assert n_records is not None  # n is public
     return default_smoothing(query, guarantee, n_records, error_bars=error_bars)
@@ -53,20 +51,26 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
     """Refuse arguments of another kind than `SmoothNoise.calibrate` takes."""
     if not isinstance(query, Statistic):
         raise InvalidParameter(
-            explain("a statistic such as Median((0, 100))", f"query={query!r}", "Give a query")
+            expected="a statistic such as Median((0, 100))",
+            got=f"query={query!r}",
+            remedy="Give a query",
         )
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
-            explain("a guarantee such as PureDP(1)", f"guarantee={guarantee!r}", "Give one")
+            expected="a guarantee such as PureDP(1)",
+            got=f"guarantee={guarantee!r}",
+            remedy="Give one",
         )
     is_family = isinstance(noise, type) and issubclass(noise, NoiseDistribution)
     if noise is not None and not is_family and not isinstance(noise, NoiseDistribution):
         raise InvalidParameter(
-            explain("a noise law such as PolyPlace(5)", f"noise={noise!r}", "Give one, or None")
+            expected="a noise law such as PolyPlace(5)",
+            got=f"noise={noise!r}",
+            remedy="Give one, or None",
         )
     if not isinstance(clamp, bool):
         raise InvalidParameter(
-            explain("clamp as True or False", f"clamp={clamp!r}", "Give one of the two")
+            expected="clamp as True or False", got=f"clamp={clamp!r}", remedy="Give one of the two"
         )
     check_statistic(query, guarantee)
 
@@ -77,9 +81,7 @@ def check_statistic(query: Statistic, guarantee: Guarantee) -> None:
         check_overrides(query)
     if guarantee.neighbours is not query.relation():
         raise IncompatibleClaims(
-            explain(
-                f"a guarantee about {query.relation().sentence(query.record())}",
-                f"{guarantee!r}",
-                f"Give neighbours={query.relation().value!r}",
-            )
+            expected=f"a guarantee about {query.relation().sentence(query.record())}",
+            got=f"{guarantee!r}",
+            remedy=f"Give neighbours={query.relation().value!r}",
         )

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_text, float_of
 from smoothdp.mechanisms.release.defaults import Rule
 
@@ -51,12 +51,12 @@ def bars_budget(
 def _too_dear(e: float, smoothing: Fraction, n_records: int | None) -> InvalidParameter:
     size = "" if n_records is None else f", n times epsilon of {n_records * e:.4g}"
     return InvalidParameter(
-        explain(
+        expected=(
             f"smoothing <= epsilon / 5 for error bars under pure or approximate DP (n times "
-            f"epsilon of {_USEFUL} is enough for a median, seldom for a tail)",
-            f"smoothing={exact_text(smoothing)}, epsilon={e:.4g}{size}",
-            "Take more records or a larger epsilon, use ZCDP, or leave confidence out",
-        )
+            f"epsilon of {_USEFUL} is enough for a median, seldom for a tail)"
+        ),
+        got=f"smoothing={exact_text(smoothing)}, epsilon={e:.4g}{size}",
+        remedy="Take more records or a larger epsilon, use ZCDP, or leave confidence out",
     )
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast, get_args
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_positive
 from smoothdp.mechanisms.release.statistic_words import (
     clamped_words,
@@ -67,20 +67,16 @@ class Coverage:
         level = exact_fraction(confidence, name="confidence")
         if not 0 < level <= 1 - _LEAST_MISS:
             raise InvalidParameter(
-                explain(
-                    "confidence above 0 and at most 1 - 1e-9",
-                    f"confidence={confidence}",
-                    "Give a probability such as 0.95",
-                )
+                expected="confidence above 0 and at most 1 - 1e-9",
+                got=f"confidence={confidence}",
+                remedy="Give a probability such as 0.95",
             )
         target = _read_target(covers)
         if sd_bound is not None and target != "mean":
             raise InvalidParameter(
-                explain(
-                    'sd_bound only with covers="mean"',
-                    f"covers={covers!r}",
-                    "Leave one of them out",
-                )
+                expected='sd_bound only with covers="mean"',
+                got=f"covers={covers!r}",
+                remedy="Leave one of them out",
             )
         bound = None if sd_bound is None else exact_positive(sd_bound, name="sd_bound")
         return cls(level, target, bound)
@@ -95,41 +91,37 @@ class Coverage:
             return
         if not isinstance(query, Query):
             raise InvalidParameter(
-                explain(
-                    f"a window of order statistics for covers={self.target!r}",
-                    query.describe(),
-                    'Use covers="statistic"',
-                )
+                expected=f"a window of order statistics for covers={self.target!r}",
+                got=query.describe(),
+                remedy='Use covers="statistic"',
             )
         assert n_records is not None  # n is public
         if is_rounded:
             raise InvalidParameter(
-                explain(
-                    f"no round_to with covers={self.target!r}, which needs a continuous density",
-                    "round_to",
-                    'Use covers="statistic", which holds for all data',
-                )
+                expected=f"no round_to with covers={self.target!r}, which needs a continuous "
+                "density",
+                got="round_to",
+                remedy='Use covers="statistic", which holds for all data',
             )
         low, high = query.drops(n_records)
         if low == high == 0 and self.sd_bound is not None:
             raise InvalidParameter(
-                explain(
-                    "sd_bound where values are left out, whose part in the mean it bounds",
-                    f"the {query.describe()}, which leaves none out",
-                    "Leave sd_bound out",
-                )
+                expected="sd_bound where values are left out, whose part in the mean it bounds",
+                got=f"the {query.describe()}, which leaves none out",
+                remedy="Leave sd_bound out",
             )
         if (low == 0) != (high == 0) or query.truncate != "inputs":
             raise InvalidParameter(
-                explain(
-                    f"values left out on both sides, inputs clamped, for covers={self.target!r}",
-                    query.describe(),
-                    'Use covers="statistic"',
-                )
+                expected="values left out on both sides, inputs clamped, for "
+                f"covers={self.target!r}",
+                got=query.describe(),
+                remedy='Use covers="statistic"',
             )
         if self.target == "mean" and not isinstance(query, Mean | TrimmedMean | WindowMean):
             raise InvalidParameter(
-                explain('a mean for covers="mean"', query.describe(), 'Use covers="population"')
+                expected='a mean for covers="mean"',
+                got=query.describe(),
+                remedy='Use covers="population"',
             )
 
     def sampling(self, query: Statistic, n_records: int | None) -> float:
@@ -195,9 +187,9 @@ def read_coverage(
         return Coverage.read(confidence, covers=covers, sd_bound=sd_bound)
     if _read_target(covers) != "statistic" or sd_bound is not None:
         raise InvalidParameter(
-            explain(
-                "a confidence with covers or sd_bound", "confidence=None", "Give confidence=0.95"
-            )
+            expected="a confidence with covers or sd_bound",
+            got="confidence=None",
+            remedy="Give confidence=0.95",
         )
     return None
 
@@ -206,5 +198,7 @@ def _read_target(covers: str) -> Target:
     if covers in get_args(Target):
         return cast("Target", covers)
     raise InvalidParameter(
-        explain('covers "statistic", "population" or "mean"', f"covers={covers!r}", "Choose one")
+        expected='covers "statistic", "population" or "mean"',
+        got=f"covers={covers!r}",
+        remedy="Choose one",
     )

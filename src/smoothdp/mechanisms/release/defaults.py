@@ -27,7 +27,7 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
 from smoothdp.noise import (
     ArsinhNormal,
@@ -82,15 +82,15 @@ class Rule:
             rule = Rule(e, window, least, trimmed, 2.5, most)
         else:
             raise InvalidParameter(
-                explain(
-                    "PureDP, ApproxDP, ZCDP or TruncatedCDP", f"{guarantee!r}", "Use one of these"
-                )
+                expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+                got=f"{guarantee!r}",
+                remedy="Use one of these",
             )
         if rule.epsilon <= 0:
             raise InvalidParameter(
-                explain(
-                    "a guarantee that allows some loss", f"{guarantee!r}", "Raise its parameter"
-                )
+                expected="a guarantee that allows some loss",
+                got=f"{guarantee!r}",
+                remedy="Raise its parameter",
             )
         return rule
 
@@ -149,7 +149,9 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
     rule = Rule.of(guarantee)
     n_records = exact_int(n_records, name="n_records", minimum=1)
     if not 0 <= exact_fraction(least, name="least") <= Fraction(1, 2):
-        raise InvalidParameter(explain("0 <= least <= 1/2", f"least={least}", "Give a share"))
+        raise InvalidParameter(
+            expected="0 <= least <= 1/2", got=f"least={least}", remedy="Give a share"
+        )
     least = float(least)
     wanted = rule.trim * math.log(_BOUNDS_IN_SPREADS * n_records) / rule.epsilon
     return math.floor(min(max(least * n_records, wanted), _MOST_TRIM * n_records))
@@ -175,7 +177,9 @@ def default_smoothing(
     t = min(share * rule.epsilon, _LARGEST_SMOOTHING)
     if not t > 0:
         raise InvalidParameter(
-            explain("a guarantee that some smoothing > 0 can keep", f"{guarantee!r}", "Weaken it")
+            expected="a guarantee that some smoothing > 0 can keep",
+            got=f"{guarantee!r}",
+            remedy="Weaken it",
         )
     return Fraction(f"{t:.3g}")
 

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.lazy.laws import LazyLaplace, LazyNormal
@@ -99,11 +99,9 @@ class ErrorBars:
         rest = rest_of(self.guarantee, max(self.cost, Fraction(0)))
         if not honest or not calibration.guarantee.implies(rest):
             raise InvalidParameter(
-                explain(
-                    "error bars and noise that together keep the guarantee",
-                    f"cost={exact_text(self.cost)}, spread={exact_text(self.spread)}",
-                    "Make them with SmoothNoise.calibrate(..., confidence=)",
-                )
+                expected="error bars and noise that together keep the guarantee",
+                got=f"cost={exact_text(self.cost)}, spread={exact_text(self.spread)}",
+                remedy="Make them with SmoothNoise.calibrate(..., confidence=)",
             )
         made = self.make(
             self.coverage,
@@ -116,11 +114,9 @@ class ErrorBars:
         )
         if not self.factor >= made.factor:
             raise InvalidParameter(
-                explain(
-                    f"factor of at least {made.factor!r}, for the confidence that is stated",
-                    f"factor={self.factor!r}",
-                    "Make the bars with SmoothNoise.calibrate(..., confidence=)",
-                )
+                expected=f"factor of at least {made.factor!r}, for the confidence that is stated",
+                got=f"factor={self.factor!r}",
+                remedy="Make the bars with SmoothNoise.calibrate(..., confidence=)",
             )
 
     def log_sensitivity(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.law import NoiseDistribution
@@ -47,11 +47,9 @@ class OutputGrid:
         if lowest > highest and self.bounds is not None:
             lower, upper = map(exact_text, self.bounds)
             raise InvalidParameter(
-                explain(
-                    "a multiple of the output's step within the bounds",
-                    f"step={exact_text(self.step)}, bounds=({lower}, {upper})",
-                    "Round to smaller steps, widen the bounds, or shift the data towards 0",
-                )
+                expected="a multiple of the output's step within the bounds",
+                got=f"step={exact_text(self.step)}, bounds=({lower}, {upper})",
+                remedy="Round to smaller steps, widen the bounds, or shift the data towards 0",
             )
 
     def limits(self) -> tuple[int, int]:
@@ -78,7 +76,9 @@ def read_step(round_to: Parameter) -> Fraction:
     step = exact_fraction(round_to, name="round_to")
     if step <= 0 or not Fraction(1, 10**300) <= step <= 10**300:
         raise InvalidParameter(
-            explain("round_to between 1e-300 and 1e300", f"round_to={round_to}", "Give 1 for whole")
+            expected="round_to between 1e-300 and 1e300",
+            got=f"round_to={round_to}",
+            remedy="Give 1 for whole",
         )
     return step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.lazy import laws as lazy
 from smoothdp.noise import (
     ArsinhNormal,
@@ -45,6 +45,8 @@ def lazy_law(law: NoiseDistribution) -> lazy.LazyLaw:
     make = _LAZY.get(type(law))
     if make is None:
         known = ", ".join(kind.__name__ for kind in _LAZY)
-        raise InvalidParameter(explain(f"one of {known}", f"{law!r}", "Use one of these laws"))
+        raise InvalidParameter(
+            expected=f"one of {known}", got=f"{law!r}", remedy="Use one of these laws"
+        )
     shape: dict[str, Any] = dict(law.values())
     return make(**shape)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release, library_version
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.lazy.rounded import RoundedDraws
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
@@ -85,12 +85,12 @@ class SmoothNoise:
         self.query.check_size(self.n_records)
         if self.smoothing == 0 and self.query.fixed_sensitivity(self.n_records) is None:
             raise InvalidParameter(
-                explain(
+                expected=(
                     f"smoothing > 0 for the {self.query.describe()}, whose sensitivity depends on "
-                    "the data",
-                    "a calibration with smoothing=0",
-                    "Calibrate the noise with the smoothing of the release",
-                )
+                    "the data"
+                ),
+                got="a calibration with smoothing=0",
+                remedy="Calibrate the noise with the smoothing of the release",
             )
         if self.bars is not None:
             self.bars.check(self.calibration, self.query, self.n_records)
@@ -188,7 +188,9 @@ class SmoothNoise:
         if isinstance(self.query, Query):
             return self.query
         raise InvalidParameter(
-            explain("a mean of order statistics", self.query.describe(), "Use mechanism.query")
+            expected="a mean of order statistics",
+            got=self.query.describe(),
+            remedy="Use mechanism.query",
         )
 
     @property
@@ -252,11 +254,9 @@ class SmoothNoise:
         """Raise InvalidData unless data of this size can be released."""
         if n_records != self.n_records:
             raise InvalidData(
-                explain(
-                    f"{self.n_records} records, as the mechanism was made for",
-                    f"{n_records}",
-                    "Make a mechanism for this number; it is public",
-                )
+                expected=f"{self.n_records} records, as the mechanism was made for",
+                got=f"{n_records}",
+                remedy="Make a mechanism for this number; it is public",
             )
 
     def describe(self) -> str:

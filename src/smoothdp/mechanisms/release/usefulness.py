@@ -6,7 +6,7 @@ import warnings
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import PrivacyWarning, explain
+from smoothdp.errors import Explanation, PrivacyWarning
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.queries import Maximum, Median, Minimum, Quantile
 from smoothdp.queries.statistic import Statistic
@@ -40,12 +40,13 @@ def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | None)
     strength = float(n_records * min(q, 1 - q)) * epsilon
     if strength >= _USEFUL:
         return ""
-    return explain(
+    explanation = Explanation(
         f"n min(q, 1 - q) epsilon of at least {_USEFUL}, for noise far below the bounds",
         f"{strength:.3g} with n={n_records}, q={float(q):g}, epsilon={epsilon:.4g}",
         "Expect noise of the order of the bounds, or take more records, a larger epsilon, or a "
         "quantile nearer to the median",
     )
+    return str(explanation)
 
 
 def warn_if_useless(query: Statistic, guarantee: Guarantee, n_records: int | None) -> None:

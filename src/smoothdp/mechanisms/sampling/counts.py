@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from numbers import Integral, Real
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 
 LARGEST_COUNT = 1 << 50
 """Beyond about 1e15 records, counts would no longer be exact as floats."""
@@ -18,29 +18,29 @@ def read_counts(counts: Iterable[object], *, total: int, what: str = "counts") -
     are whole numbers >= 0 that add up to ``total``.
     """
     if isinstance(counts, str | bytes):
-        raise InvalidData(explain(f"{what} as a sequence of numbers", "a text", "Give a list"))
+        raise InvalidData(
+            expected=f"{what} as a sequence of numbers", got="a text", remedy="Give a list"
+        )
     try:
         entries = list(counts)
     except TypeError:
         raise InvalidData(
-            explain(f"{what} as a sequence", type(counts).__name__, "Give one count per category")
+            expected=f"{what} as a sequence",
+            got=type(counts).__name__,
+            remedy="Give one count per category",
         ) from None
     values = tuple(_read_count(entry, what) for entry in entries)
     if len(values) < 2:
         raise InvalidData(
-            explain(
-                f"{what} of at least two categories (the whole universe, empty ones included)",
-                f"{len(values)}",
-                "Add the categories that nobody is in as zeros",
-            )
+            expected=f"{what} of at least two categories (the whole universe, empty ones included)",
+            got=f"{len(values)}",
+            remedy="Add the categories that nobody is in as zeros",
         )
     if sum(values) != total:
         raise InvalidData(
-            explain(
-                f"{what} that add up to {total}",
-                "another sum",
-                "Mend the counts or n_records",
-            )
+            expected=f"{what} that add up to {total}",
+            got="another sum",
+            remedy="Mend the counts or n_records",
         )
     return values
 
@@ -52,12 +52,12 @@ def _read_count(entry: object, what: str) -> int:
         value = int(float(entry))
     else:
         raise InvalidData(
-            explain(
-                f"{what} as whole numbers",
-                "something else",
-                "Give the number of records in each category",
-            )
+            expected=f"{what} as whole numbers",
+            got="something else",
+            remedy="Give the number of records in each category",
         )
     if value < 0:
-        raise InvalidData(explain(f"{what} of at least 0", "a negative one", "Mend that count"))
+        raise InvalidData(
+            expected=f"{what} of at least 0", got="a negative one", remedy="Mend that count"
+        )
     return value

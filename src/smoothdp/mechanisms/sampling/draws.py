@@ -7,7 +7,7 @@ import warnings
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
+from smoothdp.errors import InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, LogBounds, exp_upper
 from smoothdp.exact.parameters import Parameter, exact_int
@@ -73,22 +73,24 @@ def read_draws(
     n = exact_int(n_records, name="n_records", minimum=2)
     if n >= LARGEST_COUNT:
         raise InvalidParameter(
-            explain("n_records below 2^50", f"n_records={n}", "Measure a smaller database")
+            expected="n_records below 2^50",
+            got=f"n_records={n}",
+            remedy="Measure a smaller database",
         )
     if sampling not in ("without_replacement", "with_replacement"):
         raise InvalidParameter(
-            explain(
-                'sampling "without_replacement" or "with_replacement"',
-                f"sampling={sampling!r}",
-                "Use one of the two",
-            )
+            expected='sampling "without_replacement" or "with_replacement"',
+            got=f"sampling={sampling!r}",
+            remedy="Use one of the two",
         )
     size = read_sample_size(n, n_draws=n_draws, sampling_rate=sampling_rate)
     draws = Draws(n, size, sampling)
     if not draws.replacing:
         if draws.n_draws > n:
             raise InvalidParameter(
-                explain(f"n_draws <= n_records={n}", f"n_draws={draws.n_draws}", "Draw fewer")
+                expected=f"n_draws <= n_records={n}",
+                got=f"n_draws={draws.n_draws}",
+                remedy="Draw fewer",
             )
         if draws.n_draws == n and exact_histogram:
             warnings.warn(

@@ -17,7 +17,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile, read_epsilon
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.release import Release, library_version
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, float_bounds
@@ -136,7 +136,9 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
         """
         if (data is None) == (counts is None):
             raise InvalidData(
-                explain("either data or counts", "both or neither", "Give exactly one of them")
+                expected="either data or counts",
+                got="both or neither",
+                remedy="Give exactly one of them",
             )
         if data is not None:
             counts = count_records(data, universe)
@@ -162,17 +164,17 @@ def count_records(data: Sequence[Hashable], universe: Sequence[Hashable] | None)
     """Return the number of records per category of the universe, or raise InvalidData."""
     if universe is None:
         raise InvalidData(
-            explain(
-                "universe, the list of all categories, beside data",
-                "no universe",
-                "Name every category a record may have, seen or not",
-            )
+            expected="universe, the list of all categories, beside data",
+            got="no universe",
+            remedy="Name every category a record may have, seen or not",
         )
     places = {category: place for place, category in enumerate(universe)}
     tally = Counter(_hashable(data))
     if any(value not in places for value in tally):
         raise InvalidData(
-            explain("records of the universe", "another", "Widen the universe or mend the data")
+            expected="records of the universe",
+            got="another",
+            remedy="Widen the universe or mend the data",
         )
     return tuple(tally.get(category, 0) for category in universe)
 
@@ -182,6 +184,8 @@ def _hashable(data: Sequence[Hashable]) -> list[Hashable]:
     records = list(data)
     if not all(isinstance(record, Hashable) for record in records):
         raise InvalidData(
-            explain("records that are names or numbers", "lists or the like", "Give categories")
+            expected="records that are names or numbers",
+            got="lists or the like",
+            remedy="Give categories",
         )
     return records

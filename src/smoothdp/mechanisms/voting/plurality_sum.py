@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.poisson import log_poisson_pmf
@@ -129,13 +129,15 @@ def _check_reach(n_candidates: int, middle: int, n_steps: int, length: int) -> N
     work = float(laws) * n_steps * rows * (length + _STEP_OVERHEAD)
     if work > MOST_WORK:
         raise OutOfReach(
-            explain(
+            expected=(
                 f"at most {MOST_WORK:.0e} additions for the plurality winner among "
-                f"{n_candidates} candidates",
-                f"{work:.1e}",
+                f"{n_candidates} candidates"
+            ),
+            got=f"{work:.1e}",
+            remedy=(
                 "Merge candidates (two are computed for any number of votes) or draw fewer "
-                "votes; delta is at most worst_case_delta()",
-            )
+                "votes; delta is at most worst_case_delta()"
+            ),
         )
 
 

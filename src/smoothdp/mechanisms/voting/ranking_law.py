@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw
@@ -177,12 +177,13 @@ def _plan(tally: Tally, n_candidates: int, caps: tuple[int, ...], n_draws: int) 
 
 def _out_of_reach(n_draws: int, got: str) -> OutOfReach:
     return OutOfReach(
-        explain(
-            f"at most {MOST_STATES} different partial tallies of a sample of {n_draws} rankings",
-            got,
+        expected=f"at most {MOST_STATES} different partial tallies of a sample of {n_draws} "
+        "rankings",
+        got=got,
+        remedy=(
             "Draw fewer votes, use fewer candidates, or publish the plurality winner, whose "
-            "law is computed for millions of votes",
-        )
+            "law is computed for millions of votes"
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
 IntArray = NDArray[np.int64]
@@ -47,21 +47,19 @@ def read_rule(rule: object, n_candidates: object) -> tuple[Rule, int]:
     """Return a validated rule and number of candidates, or raise InvalidParameter."""
     if rule not in get_args(Rule):
         raise InvalidParameter(
-            explain(
-                'rule "plurality", "borda", "copeland" or "runoff"',
-                f"rule={rule!r}",
-                "Use one of them",
-            )
+            expected='rule "plurality", "borda", "copeland" or "runoff"',
+            got=f"rule={rule!r}",
+            remedy="Use one of them",
         )
     m = exact_int(n_candidates, name="n_candidates", minimum=2)
     if rule != "plurality" and m > MOST_RANKED:
         raise InvalidParameter(
-            explain(
+            expected=(
                 f"n_candidates <= {MOST_RANKED} for rule={rule!r}, whose categories are the "
-                "n_candidates! rankings",
-                f"n_candidates={m}",
-                "Merge candidates, or use plurality",
-            )
+                "n_candidates! rankings"
+            ),
+            got=f"n_candidates={m}",
+            remedy="Merge candidates, or use plurality",
         )
     return rule, m  # type: ignore[return-value]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds
@@ -114,11 +114,9 @@ class SamplingWinner(DrawnRecords, FiniteLawMechanism[int]):
         if len(counts) != wanted:
             what = "candidates" if self.rule == "plurality" else "rankings, in lexicographic order"
             raise InvalidData(
-                explain(
-                    f"counts of {wanted} {what}",
-                    f"{len(counts)}",
-                    "Give one count each, zeros included",
-                )
+                expected=f"counts of {wanted} {what}",
+                got=f"{len(counts)}",
+                remedy="Give one count each, zeros included",
             )
 
     def output_law(self, counts: tuple[int, ...]) -> OutputLaw:

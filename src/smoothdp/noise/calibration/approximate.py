@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.errors import InvalidParameter, OutOfReach, SmoothdpError, explain
+from smoothdp.errors import InvalidParameter, OutOfReach, SmoothdpError
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, log_bounds
 from smoothdp.exact.parameters import LogRatio, float_of
@@ -65,18 +65,16 @@ def _by_hockey_stick(
             claim = ShiftClaim(shift, search.refuted, "certified", _SOURCE, reason)
             return _larger(claim, law, guarantee, smoothing)
     raise OutOfReach(
-        explain(
-            f"a certificate near shift={start:.6g}",
-            f"none for {law!r}",
-            "Use another law, a larger delta, or method='closed_form'",
-        )
+        expected=f"a certificate near shift={start:.6g}",
+        got=f"none for {law!r}",
+        remedy="Use another law, a larger delta, or method='closed_form'",
     )
 
 
 def _refuse(guarantee: ApproxDP) -> None:
     if guarantee.exact_delta == 1:
         raise InvalidParameter(
-            explain("delta < 1", "delta=1, which promises nothing", "Lower delta")
+            expected="delta < 1", got="delta=1, which promises nothing", remedy="Lower delta"
         )
 
 
@@ -86,9 +84,9 @@ def _laplace_mechanism(guarantee: ApproxDP) -> ShiftClaim:
     ends = positive_ends(lambda: ball(guarantee.exact_epsilon) - 2 * ball(rest))
     if ends is None:
         raise OutOfReach(
-            explain(
-                "epsilon or delta that can be told from 0", f"{guarantee!r}", "Raise one of them"
-            )
+            expected="epsilon or delta that can be told from 0",
+            got=f"{guarantee!r}",
+            remedy="Raise one of them",
         )
     return ShiftClaim(*ends, "proved", _LAPLACE, "closed form")
 
@@ -146,7 +144,9 @@ class _Search:
             low, high = high, high * 2
             if high > 1e12:
                 raise OutOfReach(
-                    explain("a shift up to 1e12", f"{self.guarantee!r}", "Lower epsilon or delta")
+                    expected="a shift up to 1e12",
+                    got=f"{self.guarantee!r}",
+                    remedy="Lower epsilon or delta",
                 )
         while low == high or not self._keeps(low):
             high, low = low, low / 2
@@ -163,6 +163,10 @@ class _Search:
         expected = f"a scale of {self.law!r} that keeps {self.guarantee!r}"
         if kept is False:
             got = f"smoothing={shown(t)}, at which the dilation alone breaks it"
-            return InvalidParameter(explain(expected, got, "Lower smoothing, or raise epsilon"))
+            return InvalidParameter(
+                expected=expected, got=got, remedy="Lower smoothing, or raise epsilon"
+            )
         got = f"smoothing={shown(t)}, near its limit"
-        return OutOfReach(explain(expected, got, "Lower smoothing, or raise epsilon or delta"))
+        return OutOfReach(
+            expected=expected, got=got, remedy="Lower smoothing, or raise epsilon or delta"
+        )

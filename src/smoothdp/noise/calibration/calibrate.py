@@ -7,7 +7,7 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.exact.shown import shown
 from smoothdp.exact.work import remembered
@@ -60,29 +60,27 @@ def calibrate(
 def check_target(law: object, guarantee: object, smoothing: object, method: object) -> Fraction:
     """Return t, or raise InvalidParameter where nothing can be calibrated."""
     if not isinstance(law, NoiseDistribution):
-        raise InvalidParameter(explain("a noise law", f"{law!r}", "Give one such as PolyPlace(5)"))
+        raise InvalidParameter(
+            expected="a noise law", got=f"{law!r}", remedy="Give one such as PolyPlace(5)"
+        )
     if method not in _METHODS:
         raise InvalidParameter(
-            explain(
-                'method "exact", "paper" or "closed_form"', f"{method!r}", "Choose one of the three"
-            )
+            expected='method "exact", "paper" or "closed_form"',
+            got=f"{method!r}",
+            remedy="Choose one of the three",
         )
     t = exact_fraction(smoothing, name="smoothing")  # type: ignore[arg-type]
     if not 0 <= t <= _LARGEST_SMOOTHING:
         raise InvalidParameter(
-            explain(
-                f"0 <= smoothing <= {_LARGEST_SMOOTHING}",
-                f"smoothing={shown(t)}",
-                "Give the smoothing of the sensitivity, such as 0.1",
-            )
+            expected=f"0 <= smoothing <= {_LARGEST_SMOOTHING}",
+            got=f"smoothing={shown(t)}",
+            remedy="Give the smoothing of the sensitivity, such as 0.1",
         )
     if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | TruncatedCDP):
         raise InvalidParameter(
-            explain(
-                "PureDP, ApproxDP, ZCDP or TruncatedCDP",
-                f"{guarantee!r}",
-                "Calibrate to one of these; the result's profile() bounds the others",
-            )
+            expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+            got=f"{guarantee!r}",
+            remedy="Calibrate to one of these; the result's profile() bounds the others",
         )
     return t
 

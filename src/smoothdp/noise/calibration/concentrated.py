@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.parameters import float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.noise.calibration.certificate import certify
@@ -82,11 +82,9 @@ def _estimated(law: NoiseDistribution, promise: Promise) -> tuple[float, Binding
     except (ValueError, ArithmeticError):
         # Numbers that floats do not hold.
         raise OutOfReach(
-            explain(
-                "a guarantee and a smoothing within what floats hold",
-                f"rho={shown(promise.rho)}, smoothing={shown(promise.smoothing)} with {law!r}",
-                "Use a less extreme guarantee, smoothing or shape",
-            )
+            expected="a guarantee and a smoothing within what floats hold",
+            got=f"rho={shown(promise.rho)}, smoothing={shown(promise.smoothing)} with {law!r}",
+            remedy="Use a less extreme guarantee, smoothing or shape",
         ) from None
     if found is None:
         raise _hopeless(law, promise, problem)
@@ -104,11 +102,9 @@ def _certified(law: NoiseDistribution, promise: Promise, start: float) -> tuple[
         if certificate.holds:
             return shift, certificate.reason
     raise OutOfReach(
-        explain(
-            f"a certificate near shift={start:.6g}",
-            f"none ({certificate.reason if certificate else 'untried'})",
-            "Use another law, a less extreme parameter, or method='closed_form'",
-        )
+        expected=f"a certificate near shift={start:.6g}",
+        got=f"none ({certificate.reason if certificate else 'untried'})",
+        remedy="Use another law, a less extreme parameter, or method='closed_form'",
     )
 
 
@@ -153,7 +149,7 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
     """Raise where analysis says that no scale will do."""
     if promise.rho <= 0:
         raise InvalidParameter(
-            explain("rho > 0", f"rho={shown(promise.rho)}", "Give a positive rho")
+            expected="rho > 0", got=f"rho={shown(promise.rho)}", remedy="Give a positive rho"
         )
     t = promise.smoothing
     if t == 0:
@@ -161,31 +157,27 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
     limit = largest_order_of_dilation(law, t)
     if isinstance(law, Gaussian | Laplace) and promise.omega is None:
         raise InvalidParameter(
-            explain(
+            expected=(
                 f"a law whose dilations have finite divergences of every order, for zCDP with "
-                f"smoothing={shown(t)}",
-                f"{law!r}, infinite from order {limit:.6g}",
-                "Use ArsinhNormal, or TruncatedCDP with omega below that order",
-            )
+                f"smoothing={shown(t)}"
+            ),
+            got=f"{law!r}, infinite from order {limit:.6g}",
+            remedy="Use ArsinhNormal, or TruncatedCDP with omega below that order",
         )
     if promise.omega is not None and promise.omega >= limit:
         raise InvalidParameter(
-            explain(
-                f"omega < {limit:.6g} for {law!r} with smoothing={shown(t)}",
-                f"omega={float(promise.omega):.6g}",
-                "Lower omega or smoothing, or use ArsinhNormal",
-            )
+            expected=f"omega < {limit:.6g} for {law!r} with smoothing={shown(t)}",
+            got=f"omega={float(promise.omega):.6g}",
+            remedy="Lower omega or smoothing, or use ArsinhNormal",
         )
     sigma = growth(law).sigma
     if promise.omega is None and sigma is not None and t * t >= 2 * promise.rho * sigma**2:
         # D_a of the dilation grows like a t^2 / (2 sigma^2).
         edge = float(sigma) * math.sqrt(2 * float(promise.rho))
         raise InvalidParameter(
-            explain(
-                f"smoothing < sigma sqrt(2 rho) = {edge:.6g} for {law!r}",
-                f"smoothing={shown(t)}",
-                "Lower smoothing, or raise sigma or rho",
-            )
+            expected=f"smoothing < sigma sqrt(2 rho) = {edge:.6g} for {law!r}",
+            got=f"smoothing={shown(t)}",
+            remedy="Lower smoothing, or raise sigma or rho",
         )
 
 
@@ -198,12 +190,10 @@ def _hopeless(
     if refutes(law, promise, Fraction(0), worst):
         got = f"smoothing={shown(promise.smoothing)}, at which the dilation alone breaks it"
         return InvalidParameter(
-            explain(expected, got, "Lower smoothing, or raise rho or the shape")
+            expected=expected, got=got, remedy="Lower smoothing, or raise rho or the shape"
         )
     return OutOfReach(
-        explain(
-            expected,
-            f"smoothing={shown(promise.smoothing)}, near its limit",
-            "Lower smoothing, or use a law with a heavier tail",
-        )
+        expected=expected,
+        got=f"smoothing={shown(promise.smoothing)}, near its limit",
+        remedy="Lower smoothing, or use a law with a heavier tail",
     )

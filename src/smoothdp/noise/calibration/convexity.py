@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from smoothdp.errors import Explanation
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision
 from smoothdp.exact.special import Ball
@@ -68,7 +69,13 @@ def reverse_is_convex(law: NoiseDistribution, shift: Fraction) -> str | None:
             return None
 
 
-@remembered(_MOST_CELLS * 2 * _PER_CELL, kept=1024, message=lambda *_: "Theorem B' undecided")
+def _undecided(sigma: Fraction, product: Fraction) -> Explanation:
+    return Explanation(
+        "Theorem B' to be decided", f"sigma={sigma} and sigma s={product}", "Cover the dilations"
+    )
+
+
+@remembered(_MOST_CELLS * 2 * _PER_CELL, kept=1024, message=_undecided)
 def symmetrised_is_convex(sigma: Fraction, product: Fraction) -> bool:
     """Whether N >= 0 for the arsinh-normal law is verified; ``product`` is sigma s > 0."""
     if product > 2:

@@ -8,7 +8,7 @@ of 1e-12, or 50), for which another shape or a closed form serves as well.
 
 from __future__ import annotations
 
-from smoothdp.errors import explain
+from smoothdp.errors import Explanation
 
 MOST_WORK = 4_500_000
 """Units of `smoothdp.exact.work`: some seconds."""
@@ -17,9 +17,9 @@ MOST_WORK_OF_A_CURVE = MOST_WORK // 4
 """For all orders of one pair of laws, of which a certificate needs three, and a cover more."""
 
 
-def too_much_work(law: object, guarantee: object, smoothing: object) -> str:
+def too_much_work(law: object, guarantee: object, smoothing: object) -> Explanation:
     """Return the refusal of a calibration that came to the limit."""
-    return explain(
+    return Explanation(
         f"a calibration within the work limit of {MOST_WORK:,} units, a few seconds",
         f"more work than that for {law!r}, {guarantee!r} and smoothing={smoothing}",
         "Use another law or shape, a smoothing further from the limit, a less extreme guarantee, "

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.exact.work import apart
@@ -111,7 +111,9 @@ class Calibration:
         scale = exact_fraction(sensitivity, name="sensitivity")
         if scale < 0:
             raise InvalidParameter(
-                explain("sensitivity >= 0", f"sensitivity={sensitivity}", "Give its magnitude")
+                expected="sensitivity >= 0",
+                got=f"sensitivity={sensitivity}",
+                remedy="Give its magnitude",
             )
         return float_bounds(scale / self.exact_shift)[1]
 
@@ -164,4 +166,6 @@ class Calibration:
 
 
 def _false(expected: str, got: str) -> InvalidParameter:
-    return InvalidParameter(explain(expected, got, "Take what calibrate() of the law returns"))
+    return InvalidParameter(
+        expected=expected, got=got, remedy="Take what calibrate() of the law returns"
+    )

@@ -13,7 +13,7 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidParameter, SmoothdpError, explain
+from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.exact.parameters import LogRatio, Parameter, exact_fraction, float_of
 from smoothdp.exact.shown import shown
 from smoothdp.exact.work import remembered
@@ -124,7 +124,9 @@ def optimise_shape(
     t = exact_fraction(smoothing, name="smoothing")
     if len(law.parameters) != 1:
         raise InvalidParameter(
-            explain("a family with one shape", law.__name__, "There is nothing to optimise")
+            expected="a family with one shape",
+            got=law.__name__,
+            remedy="There is nothing to optimise",
         )
 
     def cost(log_shape: float) -> float:
@@ -139,11 +141,9 @@ def optimise_shape(
     found = _least(cost, math.log(low), math.log(high))
     if found is None:
         raise InvalidParameter(
-            explain(
-                f"a law of {law.__name__} that keeps {guarantee!r} with finite variance",
-                f"smoothing={shown(t)}",
-                "Lower smoothing, weaken the guarantee, or use another family",
-            )
+            expected=f"a law of {law.__name__} that keeps {guarantee!r} with finite variance",
+            got=f"smoothing={shown(t)}",
+            remedy="Lower smoothing, weaken the guarantee, or use another family",
         )
     return _member(law, _short(math.exp(found)))
 
@@ -158,7 +158,9 @@ def _estimate(law: NoiseDistribution, guarantee: Guarantee, t: Fraction) -> floa
 
         return float(pure_shift(law, guarantee.exact_epsilon, t).exact_shift)
     raise InvalidParameter(
-        explain("PureDP, ApproxDP, ZCDP or TruncatedCDP", f"{guarantee!r}", "Choose one of these")
+        expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+        got=f"{guarantee!r}",
+        remedy="Choose one of these",
     )
 
 

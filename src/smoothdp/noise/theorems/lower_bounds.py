@@ -11,7 +11,7 @@ from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import PureDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact import special
 from smoothdp.exact.ball_fractions import fraction_ends
 from smoothdp.exact.balls import ball, precision, round_down
@@ -218,12 +218,12 @@ def _rho(guarantee: Guarantee) -> Fraction:
 
 def _unsupported(guarantee: Guarantee) -> InvalidParameter:
     return InvalidParameter(
-        explain(
+        expected=(
             "a guarantee for which a lower bound is proved (PureDP, ZCDP or GaussianDP; for "
-            "the variance TruncatedCDP as well)",
-            f"{guarantee!r}",
-            "Approximate DP allows infinite losses, and bounds no variance",
-        )
+            "the variance TruncatedCDP as well)"
+        ),
+        got=f"{guarantee!r}",
+        remedy="Approximate DP allows infinite losses, and bounds no variance",
     )
 
 
@@ -231,6 +231,6 @@ def _positive(value: Parameter, name: str) -> Fraction:
     number = exact_fraction(value, name=name)
     if number <= 0:
         raise InvalidParameter(
-            explain(f"{name} > 0", f"{name}={shown(number)}", f"Give a positive {name}")
+            expected=f"{name} > 0", got=f"{name}={shown(number)}", remedy=f"Give a positive {name}"
         )
     return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import read_epsilon
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, precision
 from smoothdp.exact.curves import at_most
@@ -128,4 +128,6 @@ def _poly_place(law: PolyPlace, epsilon: Real, t: Fraction) -> ShiftClaim:
 
 
 def _out_of_reach(expected: str, epsilon: Real) -> OutOfReach:
-    return OutOfReach(explain(expected, f"epsilon={shown(epsilon)}", "Give a less extreme epsilon"))
+    return OutOfReach(
+        expected=expected, got=f"epsilon={shown(epsilon)}", remedy="Give a less extreme epsilon"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.shown import shown
 
@@ -10,56 +10,50 @@ from smoothdp.exact.shown import shown
 def not_in_the_papers(law: object, guarantee: object, statement: str) -> InvalidParameter:
     """The papers state nothing about this law and this guarantee."""
     return InvalidParameter(
-        explain(
-            f"a guarantee that the papers prove for this law ({statement})",
-            f"{law!r} and {guarantee!r}",
-            'Use method="exact", or another law',
-        )
+        expected=f"a guarantee that the papers prove for this law ({statement})",
+        got=f"{law!r} and {guarantee!r}",
+        remedy='Use method="exact", or another law',
     )
 
 
 def outside_the_theorem(condition: str, law: object) -> InvalidParameter:
     """The printed theorem is about other shapes."""
     return InvalidParameter(
-        explain(condition, f"{law!r}", 'Use method="closed_form" or "exact", or another shape')
+        expected=condition,
+        got=f"{law!r}",
+        remedy='Use method="closed_form" or "exact", or another shape',
     )
 
 
 def false_as_printed(law: object, statement: str, why: str) -> InvalidParameter:
     """The printed theorem is false, and gives no guarantee."""
     return InvalidParameter(
-        explain(
-            "a theorem that holds as it is printed",
-            f"{law!r}, about which {statement} is false ({why})",
-            'Use method="closed_form", which has it as it should read, or "exact"',
-        )
+        expected="a theorem that holds as it is printed",
+        got=f"{law!r}, about which {statement} is false ({why})",
+        remedy='Use method="closed_form", which has it as it should read, or "exact"',
     )
 
 
 def no_room(condition: str, law: object, smoothing: Real, remedy: str) -> InvalidParameter:
     """The dilation alone spends the whole guarantee."""
     return InvalidParameter(
-        explain(condition, f"smoothing={shown(smoothing)} with {law!r}", remedy)
+        expected=condition, got=f"smoothing={shown(smoothing)} with {law!r}", remedy=remedy
     )
 
 
 def unbounded_loss(law: object, tail: str) -> InvalidParameter:
     """Pure DP with a tail that falls faster than every power."""
     return InvalidParameter(
-        explain(
-            "a law with a power tail, for pure DP under smooth sensitivity",
-            f"{law!r}, whose {tail} tail loses without bound under a dilation, however small",
-            "Use PolyPlace, StudentT or GeneralizedCauchy, or ask for zCDP or approximate DP",
-        )
+        expected="a law with a power tail, for pure DP under smooth sensitivity",
+        got=f"{law!r}, whose {tail} tail loses without bound under a dilation, however small",
+        remedy="Use PolyPlace, StudentT or GeneralizedCauchy, or ask for zCDP or approximate DP",
     )
 
 
 def no_exact_shift(law: object) -> InvalidParameter:
     """Pure DP for a law whose worst loss is not known here."""
     return InvalidParameter(
-        explain(
-            "a law whose exact pure-DP shift is proved",
-            f"{law!r}",
-            "Use PolyPlace, StudentT or GeneralizedCauchy",
-        )
+        expected="a law whose exact pure-DP shift is proved",
+        got=f"{law!r}",
+        remedy="Use PolyPlace, StudentT or GeneralizedCauchy",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_real, sign
 from smoothdp.exact.shown import shown
@@ -30,11 +30,9 @@ def best_degrees(epsilon: Parameter, smoothing: Parameter) -> Fraction:
     ratio = _ratio(epsilon, smoothing)
     if 2 * ratio >= 1:
         raise InvalidParameter(
-            explain(
-                "smoothing < epsilon / 2, where noise of finite variance exists",
-                f"smoothing={smoothing}, epsilon={epsilon}",
-                "Lower the smoothing or raise epsilon",
-            )
+            expected="smoothing < epsilon / 2, where noise of finite variance exists",
+            got=f"smoothing={smoothing}, epsilon={epsilon}",
+            remedy="Lower the smoothing or raise epsilon",
         )
     return (5 + 2 * ratio) / (1 + 4 * ratio)
 
@@ -57,7 +55,9 @@ def best_laplace_log_normal_sigma(epsilon: Parameter, smoothing: Parameter) -> f
     r = float(_ratio(epsilon, smoothing))
     if r == 0:
         raise InvalidParameter(
-            explain("smoothing > 0", f"smoothing={smoothing}", "At 0 the best sigma is 0")
+            expected="smoothing > 0",
+            got=f"smoothing={smoothing}",
+            remedy="At 0 the best sigma is 0",
         )
     return smallest_true(
         lambda sigma: 5 * sigma**2 * (sigma / r - 1) >= 1, low=r, high=max(2 * r, 0.5)
@@ -69,7 +69,7 @@ def _ratio(epsilon: Parameter, smoothing: Parameter) -> Fraction:
     amount = exact_real(epsilon, name="epsilon")
     if sign(amount) <= 0:
         raise InvalidParameter(
-            explain("epsilon > 0", f"epsilon={shown(amount)}", "Give a positive epsilon")
+            expected="epsilon > 0", got=f"epsilon={shown(amount)}", remedy="Give a positive epsilon"
         )
     # No guarantee rests on the ratio, so a float of a logarithm will do.
     return t / (amount if isinstance(amount, Fraction) else Fraction(float(amount)))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.parameters import exact_fraction
 from smoothdp.exact.shown import shown
@@ -66,6 +66,8 @@ def read_smoothing(smoothing: Fraction) -> Fraction:
     t = exact_fraction(smoothing, name="smoothing")
     if t < 0:
         raise InvalidParameter(
-            explain("smoothing >= 0", f"smoothing={shown(t)}", "Give a smoothing, such as 0.1")
+            expected="smoothing >= 0",
+            got=f"smoothing={shown(t)}",
+            remedy="Give a smoothing, such as 0.1",
         )
     return t

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr, ndtri
 
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -114,7 +114,7 @@ def trimmed_variance(law: SymmetricLaw, n_records: int, trim: int) -> float:
     n, m = n_records, trim
     if m < 0 or n <= 2 * m:
         raise InvalidParameter(
-            explain("0 <= trim < n_records / 2", f"trim={m}, n_records={n}", "Trim less")
+            expected="0 <= trim < n_records / 2", got=f"trim={m}, n_records={n}", remedy="Trim less"
         )
     if m == 0:
         return law.variance

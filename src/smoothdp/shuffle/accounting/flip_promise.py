@@ -7,7 +7,7 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import float_bounds
@@ -28,11 +28,9 @@ def check_kind(guarantee: object) -> None:
     """
     if not isinstance(guarantee, KINDS):
         raise InvalidParameter(
-            explain(
-                "PureDP, ApproxDP or GaussianDP",
-                type(guarantee).__name__ if isinstance(guarantee, Guarantee) else repr(guarantee),
-                "Give one of these",
-            )
+            expected="PureDP, ApproxDP or GaussianDP",
+            got=type(guarantee).__name__ if isinstance(guarantee, Guarantee) else repr(guarantee),
+            remedy="Give one of these",
         )
     require_replace_one(guarantee)
 
@@ -87,9 +85,7 @@ def false_promise(profile: FlipProfile, promise: Guarantee) -> InvalidParameter:
     else:
         truth = f"epsilon of at least {profile.epsilon(0)}"
     return InvalidParameter(
-        explain(
-            f"a promise that the exact profile keeps: {truth}",
-            f"{promise!r}",
-            "Promise less, or raise expected_random_users: calibrate() finds it",
-        )
+        expected=f"a promise that the exact profile keeps: {truth}",
+        got=f"{promise!r}",
+        remedy="Promise less, or raise expected_random_users: calibrate() finds it",
     )

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
-from smoothdp.errors import InvalidData, OutOfReach, explain
+from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
 from smoothdp.sources import Source
@@ -48,15 +48,15 @@ class FiniteRandomizer:
             }
             if min(values.values(), default=Fraction(-1)) < 0 or sum(values.values()) != 1:
                 raise InvalidData(
-                    explain(
-                        "probabilities >= 0 that sum to 1",
-                        f"a sum of {sum(values.values())} for {datum!r}",
-                        'Give them exactly, as "1/3"',
-                    )
+                    expected="probabilities >= 0 that sum to 1",
+                    got=f"a sum of {sum(values.values())} for {datum!r}",
+                    remedy='Give them exactly, as "1/3"',
                 )
             exact[datum] = {vector: p for vector, p in values.items() if p}
         if len(exact) < 2:
-            raise InvalidData(explain("the laws of two data or more", f"{len(exact)}", "Add one"))
+            raise InvalidData(
+                expected="the laws of two data or more", got=f"{len(exact)}", remedy="Add one"
+            )
         object.__setattr__(self, "laws", exact)
 
     @property
@@ -109,7 +109,7 @@ class FiniteRandomizer:
         """
         if datum not in self.laws:
             raise InvalidData(
-                explain(f"a datum among {list(self.laws)}", "another", "Mend the data")
+                expected=f"a datum among {list(self.laws)}", got="another", remedy="Mend the data"
             )
         source = SystemRandom() if rng is None else rng
         law = self.laws[datum]
@@ -124,7 +124,9 @@ class FiniteRandomizer:
 
 def _messages(vector: object) -> Messages:
     if not isinstance(vector, tuple):
-        raise InvalidData(explain("a tuple of messages", f"{vector!r}", "Write (message,)"))
+        raise InvalidData(
+            expected="a tuple of messages", got=f"{vector!r}", remedy="Write (message,)"
+        )
     return vector
 
 
@@ -147,7 +149,7 @@ def _powers(law: Law, n: int) -> list[Law]:
 def _convolve(first: Law, second: Law) -> Law:
     if len(first) * len(second) > _MOST_WORK:
         raise OutOfReach(
-            explain("fewer multisets", f"{len(first) * len(second)}", "Take fewer users")
+            expected="fewer multisets", got=f"{len(first) * len(second)}", remedy="Take fewer users"
         )
     result: Law = {}
     for a, p in first.items():

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData, OutOfReach, explain
+from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import exact_int
 from smoothdp.shuffle.histogram.histogram import Histogram
@@ -78,7 +78,9 @@ class PointerChasing:
         """
         values = self._read(permutation)
         if side not in (1, 2):
-            raise InvalidData(explain("side 1 or 2", "another", "Say whose permutation it is"))
+            raise InvalidData(
+                expected="side 1 or 2", got="another", remedy="Say whose permutation it is"
+            )
         left, rank = sorted(values), 0
         for value in values:
             place = left.index(value)
@@ -94,7 +96,9 @@ class PointerChasing:
         """
         if not 0 <= record < self.universe_size:
             raise InvalidData(
-                explain(f"a record in 0..{self.universe_size - 1}", "another number", "Mend it")
+                expected=f"a record in 0..{self.universe_size - 1}",
+                got="another number",
+                remedy="Mend it",
             )
         side, rank = divmod(record, math.factorial(self.length))
         digits = []
@@ -137,7 +141,9 @@ class PointerChasing:
         values = tuple(permutation)
         if sorted(values) != list(range(1, self.length + 1)):
             raise InvalidData(
-                explain(f"a permutation of 1..{self.length}", "another list", "List each once")
+                expected=f"a permutation of 1..{self.length}",
+                got="another list",
+                remedy="List each once",
             )
         return values
 
@@ -170,11 +176,9 @@ class MultiPartyPointerJumping:
         h = exact_int(height, name="height", minimum=1)
         if h > 40 or s ** (h - 1) > 10**6:
             raise OutOfReach(
-                explain(
-                    "at most 1e6 nodes on a level and 40 levels",
-                    f"n_children={s}, height={h}",
-                    "Take a smaller tree",
-                )
+                expected="at most 1e6 nodes on a level and 40 levels",
+                got=f"n_children={s}, height={h}",
+                remedy="Take a smaller tree",
             )
         object.__setattr__(self, "n_children", s)
         object.__setattr__(self, "height", h)
@@ -216,16 +220,16 @@ class MultiPartyPointerJumping:
             InvalidData: no such level, or labels that are not one of 0..s-1 for every node.
         """
         if not 1 <= level <= self.height:
-            raise InvalidData(explain(f"a level in 1..{self.height}", f"{level}", "Mend it"))
+            raise InvalidData(
+                expected=f"a level in 1..{self.height}", got=f"{level}", remedy="Mend it"
+            )
         if len(labels) != self.n_children ** (level - 1) or not all(
             0 <= label < self.n_children for label in labels
         ):
             raise InvalidData(
-                explain(
-                    f"{self.n_children ** (level - 1)} labels in 0..{self.n_children - 1}",
-                    "others",
-                    "Label every node of the level",
-                )
+                expected=f"{self.n_children ** (level - 1)} labels in 0..{self.n_children - 1}",
+                got="others",
+                remedy="Label every node of the level",
             )
         rank = 0
         for label in labels:
@@ -240,7 +244,9 @@ class MultiPartyPointerJumping:
         """
         if not 0 <= record < self.universe_size:
             raise InvalidData(
-                explain(f"a record in 0..{self.universe_size - 1}", "another number", "Mend it")
+                expected=f"a record in 0..{self.universe_size - 1}",
+                got="another number",
+                remedy="Mend it",
             )
         level = next(i for i in range(1, self.height + 1) if record < self.starts[i])
         rank, labels = record - self.starts[level - 1], []

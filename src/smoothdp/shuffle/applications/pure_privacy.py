@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar, Generic, TypeVar
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Real, exact_int
 from smoothdp.shuffle.applications.finite_randomizer import FiniteRandomizer
@@ -44,11 +44,9 @@ class SingleMessageProtocol(Generic[Estimate]):
         exact_int(self.n_users, name="n_users", minimum=1)
         if not self.randomizer.is_single_message:
             raise InvalidParameter(
-                explain(
-                    "one message per user",
-                    "a randomiser that sends another number",
-                    "With several messages the theorem fails (Claims 4.3 and 4.4)",
-                )
+                expected="one message per user",
+                got="a randomiser that sends another number",
+                remedy="With several messages the theorem fails (Claims 4.3 and 4.4)",
             )
 
     def epsilon(self) -> Real | float:
@@ -68,7 +66,9 @@ class SingleMessageProtocol(Generic[Estimate]):
     def _read(self, data: Sequence[Hashable]) -> Sequence[Hashable]:
         if len(data) != self.n_users:
             raise InvalidData(
-                explain(f"the data of {self.n_users} users", f"{len(data)}", "Give one each")
+                expected=f"the data of {self.n_users} users",
+                got=f"{len(data)}",
+                remedy="Give one each",
             )
         return data
 
@@ -104,7 +104,9 @@ class LocalProtocol(Generic[Estimate]):
         source = SystemRandom() if rng is None else rng
         if len(data) != self.n_users:
             raise InvalidData(
-                explain(f"the data of {self.n_users} users", f"{len(data)}", "Give one each")
+                expected=f"the data of {self.n_users} users",
+                got=f"{len(data)}",
+                remedy="Give one each",
             )
         sent = [self.randomizer.randomize(datum, rng=source)[0] for datum in data]
         return self.analyzer(sent)
@@ -134,7 +136,7 @@ def to_local_protocol(
     """
     if not isinstance(protocol, SingleMessageProtocol):
         raise InvalidParameter(
-            explain("a SingleMessageProtocol", f"{type(protocol).__name__}", "Build one")
+            expected="a SingleMessageProtocol", got=f"{type(protocol).__name__}", remedy="Build one"
         )
 
     def analyze(messages: Sequence[Hashable]) -> Estimate:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.cells import cell_deviance
@@ -64,11 +64,9 @@ def identify_support(
     """
     if not isinstance(protocol, Histogram):
         raise InvalidParameter(
-            explain(
-                "a Histogram, whose empty bins are exactly 0",
-                f"{type(protocol).__name__}",
-                "Build one with Histogram.calibrate",
-            )
+            expected="a Histogram, whose empty bins are exactly 0",
+            got=f"{type(protocol).__name__}",
+            remedy="Build one with Histogram.calibrate",
         )
     released = protocol.release(data, counts=counts, rng=rng)
     return Release(
@@ -104,7 +102,9 @@ def support_success(n_users: int, *, support_size: int, omission_probability: Pa
     gamma = read_omission(omission_probability)
     if n > _MOST_SAMPLES:
         raise OutOfReach(
-            explain(f"n_users up to {_MOST_SAMPLES}", f"n_users={n}", "Success is nearly certain")
+            expected=f"n_users up to {_MOST_SAMPLES}",
+            got=f"n_users={n}",
+            remedy="Success is nearly certain",
         )
     if size > n:
         return Success(0.0, 0.0)
@@ -148,7 +148,9 @@ def samples_needed(
     """
     target = exact_fraction(success, name="success")
     if not 0 < target < 1:
-        raise InvalidParameter(explain("0 < success < 1", f"success={success}", "Mend it"))
+        raise InvalidParameter(
+            expected="0 < success < 1", got=f"success={success}", remedy="Mend it"
+        )
     size = exact_int(support_size, name="support_size", minimum=1)
     least = Histogram.smallest_n_users(guarantee=guarantee, method=method)
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.errors import InvalidParameter, explain
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.logspace import LogBounds
@@ -39,12 +39,12 @@ def read_goal(guarantee: Guarantee, method: str) -> ApproxDP:
     check_method(method)
     if not isinstance(guarantee, ApproxDP) or not 0 < guarantee.exact_delta < 1:
         raise InvalidParameter(
-            explain(
-                "ApproxDP(epsilon, delta=) with 0 < delta < 1",
-                f"{guarantee!r}",
+            expected="ApproxDP(epsilon, delta=) with 0 < delta < 1",
+            got=f"{guarantee!r}",
+            remedy=(
                 "With a positive probability nothing hides a user here, so no pure, Gaussian or "
-                "concentrated guarantee holds: give a delta",
-            )
+                "concentrated guarantee holds: give a delta"
+            ),
         )
     require_replace_one(guarantee)
     return guarantee
@@ -67,12 +67,12 @@ def smallest_omission(
     if gamma is None:
         needed = smallest_users(log_delta, goal, share=share, method=method)
         raise InvalidParameter(
-            explain(
-                f"n_users of at least {needed} for this guarantee",
-                f"n_users={n_users}",
+            expected=f"n_users of at least {needed} for this guarantee",
+            got=f"n_users={n_users}",
+            remedy=(
                 "Add users, or raise epsilon or delta"
-                + (', or use method="exact"' if method == "paper" else ""),
-            )
+                + (', or use method="exact"' if method == "paper" else "")
+            ),
         )
     return gamma
 
@@ -99,11 +99,9 @@ def read_promise(promise: Guarantee | None, profile: PrivacyProfile) -> ApproxDP
     goal = read_goal(promise, "exact")
     if not is_kept(goal, profile):
         raise InvalidParameter(
-            explain(
-                f"a promise with delta of at least {profile.delta(goal.exact_epsilon)} there",
-                f"{goal!r}",
-                "Raise the omission probability: calibrate() finds it",
-            )
+            expected=f"a promise with delta of at least {profile.delta(goal.exact_epsilon)} there",
+            got=f"{goal!r}",
+            remedy="Raise the omission probability: calibrate() finds it",
         )
     return goal
 
@@ -143,11 +141,9 @@ def _check_paper_epsilon(goal: ApproxDP, share: int) -> None:
         inside = sign(epsilon) > 0 and bool(ball(epsilon) <= share)
     if not inside:
         raise InvalidParameter(
-            explain(
-                f"0 < epsilon <= {share}, as paper 3 assumes",
-                f"epsilon={goal.epsilon}",
-                'Use method="exact", which takes any epsilon > 0',
-            )
+            expected=f"0 < epsilon <= {share}, as paper 3 assumes",
+            got=f"epsilon={goal.epsilon}",
+            remedy='Use method="exact", which takes any epsilon > 0',
         )
 
 
@@ -173,11 +169,9 @@ def smallest_users(log_delta: LogDelta, goal: ApproxDP, *, share: int, method: M
     while not holds(top):
         if top >= most:
             raise InvalidParameter(
-                explain(
-                    f"a guarantee that {most} users can meet",
-                    f"epsilon={goal.epsilon}, delta={goal.delta}",
-                    "Raise epsilon or delta",
-                )
+                expected=f"a guarantee that {most} users can meet",
+                got=f"epsilon={goal.epsilon}, delta={goal.delta}",
+                remedy="Raise epsilon or delta",
             )
         top = min(most, 4 * top)
     return least_integer(holds, max(1, top // 4), top) if top > 1 else 1

@@ -13,7 +13,7 @@ import numpy as np
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, Real, exact_int, float_bounds
 from smoothdp.exact.samplers import bernoulli, binomial
@@ -231,11 +231,13 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
             count = -1
         if count < 0:
             raise InvalidData(
-                explain("the true count as a whole number >= 0", "another value", "Mend it")
+                expected="the true count as a whole number >= 0",
+                got="another value",
+                remedy="Mend it",
             )
         if count > self.n_users:
             raise InvalidData(
-                explain(f"a count of at most n_users={self.n_users}", "more", "Mend it")
+                expected=f"a count of at most n_users={self.n_users}", got="more", remedy="Mend it"
             )
         return count
 
@@ -255,7 +257,9 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
     def _read_bit(datum: object) -> int:
         if isinstance(datum, bool | np.bool_) or datum in (0, 1):
             return int(datum)
-        raise InvalidData(explain("a bit, 0 or 1", "another value", "Code the answer as 0 or 1"))
+        raise InvalidData(
+            expected="a bit, 0 or 1", got="another value", remedy="Code the answer as 0 or 1"
+        )
 
 
 def _log_delta(n: int, gamma: Fraction, epsilon: Real) -> Any:

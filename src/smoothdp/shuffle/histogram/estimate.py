@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, OutOfReach, explain
+from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.sources import Source
 
 FloatArray = NDArray[np.float64]
@@ -70,11 +70,9 @@ class HistogramEstimate:
         """
         if self.n_bins > LARGEST_ARRAY:
             raise OutOfReach(
-                explain(
-                    f"at most {LARGEST_ARRAY} bins in an array",
-                    f"n_bins={self.n_bins}",
-                    "Use counts, which lists only bins that are not empty",
-                )
+                expected=f"at most {LARGEST_ARRAY} bins in an array",
+                got=f"n_bins={self.n_bins}",
+                remedy="Use counts, which lists only bins that are not empty",
             )
         array = np.zeros(self.n_bins)
         if self.counts:
@@ -87,10 +85,8 @@ def require_bin(bin_index: object, n_bins: int) -> int:
     whole = isinstance(bin_index, int | np.integer) and not isinstance(bin_index, bool)
     if not whole or not 0 <= int(bin_index) < n_bins:  # type: ignore[call-overload]
         raise InvalidData(
-            explain(
-                f"a value in 0..{n_bins - 1}",
-                "another value",
-                "Number the domain from 0, and map or drop other values before they are sent",
-            )
+            expected=f"a value in 0..{n_bins - 1}",
+            got="another value",
+            remedy="Number the domain from 0, and map or drop other values before they are sent",
         )
     return int(bin_index)  # type: ignore[call-overload, no-any-return]

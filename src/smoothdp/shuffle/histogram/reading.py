@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidData, explain
+from smoothdp.errors import InvalidData
 from smoothdp.shuffle.histogram.estimate import require_bin
 
 Tally = dict[int, int]
@@ -25,16 +25,16 @@ def tally_data(data: Iterable[object], *, n_users: int, n_bins: int) -> Tally:
     """
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InvalidData(
-            explain("one value per user", f"{type(data).__name__}", "Give a list or an array")
+            expected="one value per user",
+            got=f"{type(data).__name__}",
+            remedy="Give a list or an array",
         )
     if isinstance(data, np.ndarray):
         if data.ndim != 1 or data.dtype.kind not in "iu":
             raise InvalidData(
-                explain(
-                    "a one-dimensional array of whole numbers",
-                    f"{data.ndim} dimensions of {data.dtype}",
-                    "Number the domain from 0",
-                )
+                expected="a one-dimensional array of whole numbers",
+                got=f"{data.ndim} dimensions of {data.dtype}",
+                remedy="Number the domain from 0",
             )
         bins, counts = np.unique(data, return_counts=True)
         tally = dict(zip(bins.tolist(), counts.tolist(), strict=True))
@@ -67,25 +67,25 @@ def tally_counts(counts: object, *, n_users: int, n_bins: int) -> Tally:
         listed = counts.tolist() if isinstance(counts, np.ndarray) else list(counts)
         if len(listed) != n_bins:
             raise InvalidData(
-                explain(
-                    f"one count for each of the {n_bins} bins",
-                    f"{len(listed)}",
-                    "Give empty bins as 0, or a mapping from bin to count",
-                )
+                expected=f"one count for each of the {n_bins} bins",
+                got=f"{len(listed)}",
+                remedy="Give empty bins as 0, or a mapping from bin to count",
             )
         items = list(enumerate(listed))
     else:
         raise InvalidData(
-            explain(
-                "counts as a sequence or a mapping", type(counts).__name__, "Give one count per bin"
-            )
+            expected="counts as a sequence or a mapping",
+            got=type(counts).__name__,
+            remedy="Give one count per bin",
         )
     tally: Tally = {}
     for value, count in items:
         place = require_bin(value, n_bins)
         whole = isinstance(count, Integral) or (isinstance(count, float) and count.is_integer())
         if not whole or isinstance(count, bool) or count < 0:
-            raise InvalidData(explain("counts as whole numbers >= 0", "another", "Mend it"))
+            raise InvalidData(
+                expected="counts as whole numbers >= 0", got="another", remedy="Mend it"
+            )
         if count:
             tally[place] = int(count)
     _require_total(sum(tally.values()), n_users, is_sum=True)
@@ -94,7 +94,7 @@ def tally_counts(counts: object, *, n_users: int, n_bins: int) -> Tally:
 
 def _tally_array(counts: NDArray[np.integer[Any]], n_users: int) -> Tally:
     if (counts < 0).any():
-        raise InvalidData(explain("counts >= 0", "a negative one", "Mend the counts"))
+        raise InvalidData(expected="counts >= 0", got="a negative one", remedy="Mend the counts")
     places = np.flatnonzero(counts)
     _require_total(int(counts.sum(dtype=np.int64)), n_users, is_sum=True)
     return dict(zip(places.tolist(), counts[places].tolist(), strict=True))
@@ -103,9 +103,7 @@ def _tally_array(counts: NDArray[np.integer[Any]], n_users: int) -> Tally:
 def _require_total(total: int, n_users: int, *, is_sum: bool = False) -> None:
     if total != n_users:
         raise InvalidData(
-            explain(
-                f"the data of n_users={n_users} users",
-                "another sum" if is_sum else f"{total}",
-                "Build the protocol for the number of users there are",
-            )
+            expected=f"the data of n_users={n_users} users",
+            got="another sum" if is_sum else f"{total}",
+            remedy="Build the protocol for the number of users there are",
         )

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import InvalidParameter, OutOfReach, explain
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.exchange_sum import LARGEST_TRIALS
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
@@ -25,7 +25,7 @@ def read_zero_preserving_users(n_users: object) -> int:
     n = read_users(n_users)
     if n > LARGEST_TRIALS:
         raise InvalidParameter(
-            explain(f"n_users up to {LARGEST_TRIALS}", f"n_users={n}", "Split the users")
+            expected=f"n_users up to {LARGEST_TRIALS}", got=f"n_users={n}", remedy="Split the users"
         )
     return n
 
@@ -35,11 +35,9 @@ def read_omission(value: Parameter, *, name: str = "omission_probability") -> Fr
     gamma = exact_fraction(value, name=name)
     if not 0 < gamma <= Fraction(1, 2):
         raise InvalidParameter(
-            explain(
-                f"0 < {name} <= 1/2",
-                f"{name}={exact_text(gamma)}",
-                "It is 1 - p of paper 3; calibrate() finds it for a guarantee",
-            )
+            expected=f"0 < {name} <= 1/2",
+            got=f"{name}={exact_text(gamma)}",
+            remedy="It is 1 - p of paper 3; calibrate() finds it for a guarantee",
         )
     return gamma
 
@@ -52,12 +50,12 @@ def read_tolerated(tolerated: object, n_users: int, gamma: Fraction) -> int:
     count = exact_int(tolerated, name="tolerated", minimum=0)
     if count > n_users * gamma:
         raise InvalidParameter(
-            explain(
-                f"tolerated of at most n gamma = {float(n_users * gamma):.6g}",
-                f"tolerated={count}",
+            expected=f"tolerated of at most n gamma = {float(n_users * gamma):.6g}",
+            got=f"tolerated={count}",
+            remedy=(
                 "Count those who sent nothing as absent (n_answered=), or use "
-                "LowCommunicationHistogram, which they hardly touch",
-            )
+                "LowCommunicationHistogram, which they hardly touch"
+            ),
         )
     return count
 
@@ -93,11 +91,9 @@ def require_explicit(n_bins: int, what: str) -> None:
     """Raise OutOfReach if something would be formed for each of too many bins."""
     if n_bins > LARGEST_EXPLICIT:
         raise OutOfReach(
-            explain(
-                f"at most {LARGEST_EXPLICIT} bins for {what}",
-                f"n_bins={n_bins}",
-                "Use release or simulate: their result costs nothing for empty bins",
-            )
+            expected=f"at most {LARGEST_EXPLICIT} bins for {what}",
+            got=f"n_bins={n_bins}",
+            remedy="Use release or simulate: their result costs nothing for empty bins",
         )
 
 

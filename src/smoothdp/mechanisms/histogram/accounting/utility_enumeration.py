@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.errors import OutOfReach, explain
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.binomial import log_binomial_pmf
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.logwindow import LogWindow
@@ -91,11 +91,10 @@ def _outputs_of_total(most: list[int], total: int) -> IntArray:
 def _refuse_beyond(n_outputs: int) -> None:
     if n_outputs > MOST_OUTPUTS:
         raise OutOfReach(
-            explain(
-                f"at most {MOST_OUTPUTS} outputs for the utility with three or more categories",
-                f"about {number_up(Fraction(n_outputs), 3)}",
-                "Use two categories, or the bound (1 + (m - 1)(1 - threshold)) delta(x)",
-            )
+            expected=f"at most {MOST_OUTPUTS} outputs for the utility with three or more "
+            "categories",
+            got=f"about {number_up(Fraction(n_outputs), 3)}",
+            remedy="Use two categories, or the bound (1 + (m - 1)(1 - threshold)) delta(x)",
         )
 
 
