@@ -15,9 +15,9 @@ import numpy as np
 import smoothdp as sd
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
+from smoothdp.composition.composed_profile import epsilon_root
 from smoothdp.composition.laws.law import GaussianLaw, LossLaws, known
 from smoothdp.composition.laws.product import Product
-from smoothdp.composition.root import epsilon_root
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.binomial import log_binomial_pmf

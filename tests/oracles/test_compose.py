@@ -39,8 +39,8 @@ from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import FunctionProfile
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.grid_pair import grid_pair
-from smoothdp.composition.laws.infinite import log_any_infinite
 from smoothdp.composition.laws.law import GaussianLaw, LossLaw
+from smoothdp.composition.laws.product import log_any_infinite
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
 from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
 from smoothdp.exact.logspace import LogBounds

@@ -13,9 +13,15 @@ from flint import acb, arb
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.law import GaussianLaw, LossLaw
 from smoothdp.composition.laws.product import Product
-from smoothdp.composition.routes.contour import Contour, Plan, truncation
+from smoothdp.composition.routes.contour import (
+    Contour,
+    Plan,
+    kernel_error,
+    lower_kernel,
+    truncation,
+    upper_kernel,
+)
 from smoothdp.composition.routes.inversion import Inversion
-from smoothdp.composition.routes.kernels import kernel_error, lower_kernel, upper_kernel
 from smoothdp.exact.balls import precision
 from smoothdp.exact.contour_balls import (
     BallTransform,

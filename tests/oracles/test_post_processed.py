@@ -20,8 +20,7 @@ from smoothdp import (
     SamplingHistogram,
     SeededRandom,
 )
-from smoothdp.mechanisms.histogram.grouping import Grouping
-from smoothdp.mechanisms.histogram.post_processed import HistogramFunction, PostProcessed
+from smoothdp.mechanisms.histogram.post_processed import Grouping, HistogramFunction, PostProcessed
 from smoothdp.mechanisms.histogram.sample_law import SampledHistogram
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw
 from smoothdp.testing import frequency_test, oracles

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
+from smoothdp.composition.composed_profile import epsilon_root
 from smoothdp.composition.laws.atoms import AtomsLaw
-from smoothdp.composition.laws.infinite import log_any_infinite
 from smoothdp.composition.laws.law import GaussianLaw, Slack
-from smoothdp.composition.laws.product import Product
-from smoothdp.composition.root import epsilon_root
+from smoothdp.composition.laws.product import Product, log_any_infinite
 from smoothdp.composition.routes.contour import Contour, Plan, truncation
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.composition.routes.large_losses import LargeLosses

@@ -14,8 +14,8 @@ import pytest
 from smoothdp.exact.entropy import Entropy, SeededRandom, SystemRandom
 from smoothdp.exact.words import random_words, uniform_order
 from smoothdp.shuffle.boolean_sum import BooleanSum
+from smoothdp.shuffle.protocol import UniformShuffler
 from smoothdp.shuffle.real_sum import RealSum
-from smoothdp.shuffle.shuffler import UniformShuffler
 from smoothdp.testing import frequency_test
 from tests.oracles.bit_sums import binomial_law, convolve, total_law
 

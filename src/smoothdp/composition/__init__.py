@@ -1,8 +1,7 @@
 """Composition: one certified accountant for everything released.
 
-A file is one notion: the laws of privacy losses (`laws`, `atoms_law`, `laplace_law`,
-`subsampled_law`), how items become laws (`items`, `symmetrise`, `grid_pair`), and how laws are
-composed (`product`, `contour`, `inversion`, `grouping`, `solver`).
+`laws/` says how items become laws of privacy losses, `routes/` how laws are composed, each route
+with stated rounding; `attacks` says what an attacker reaches.
 """
 
 from smoothdp.composition.compose import compose

@@ -22,7 +22,7 @@ from smoothdp.mechanisms.histogram.sample_law import (
 )
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.mechanisms.sampling.finite_law import FiniteLawMechanism, OutputLaw, both_ways
-from smoothdp.mechanisms.sampling.measured import Measured
+from smoothdp.mechanisms.sampling.sampled import Measured
 from smoothdp.sources import Source
 
 Listed: TypeAlias = SampledHistogram | FiniteLawMechanism[Any]

@@ -17,8 +17,7 @@ from smoothdp.papers.shuffled_histograms.table_1 import HistogramTable
 from smoothdp.papers.smoothed_dp.figure_1 import ElectionFigure
 from smoothdp.papers.smoothed_dp.figure_2 import SmoothedElectionFigure
 from smoothdp.papers.smoothed_dp.figure_2_right import GradientFigure
-from smoothdp.papers.smoothed_dp.figure_3 import SettingsFigure
-from smoothdp.papers.smoothed_dp.figure_4 import ModelsFigure
+from smoothdp.papers.smoothed_dp.figure_4 import ModelsFigure, SettingsFigure
 from smoothdp.papers.smoothed_dp.figure_5 import GradientSettingsFigure
 from smoothdp.papers.smoothed_dp.tables import ComparisonTable, NotionsTable, ThreatsTable
 from smoothdp.papers.table import PaperTable

@@ -20,9 +20,8 @@ from smoothdp.shuffle.histogram.estimate import HistogramEstimate
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
-from smoothdp.shuffle.protocol import ShuffleProtocol
+from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
 from smoothdp.shuffle.real_sum import RealSum
-from smoothdp.shuffle.shuffler import UniformShuffler
 
 __all__ = [
     "BooleanSum",

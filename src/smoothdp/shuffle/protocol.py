@@ -9,9 +9,12 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
@@ -20,10 +23,35 @@ from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.words import uniform_order
 from smoothdp.shuffle.answering import Answering
 from smoothdp.shuffle.messages import ReadMessages
-from smoothdp.shuffle.shuffler import UniformShuffler
 from smoothdp.sources import Source
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class UniformShuffler:
+    """Put messages in a uniformly random order, exactly, with the system's randomness.
+
+    >>> sorted(UniformShuffler().shuffle([3, 1, 2]))
+    [1, 2, 3]
+    """
+
+    source: ClassVar[Source] = Source("chen-long", "Section 1, the shuffled model")
+
+    def shuffle(self, messages: Sequence[Item], *, rng: Entropy | None = None) -> list[Item]:
+        """Return the messages in a uniform order, as a list."""
+        order = uniform_order(len(messages), SystemRandom() if rng is None else rng)
+        return [messages[place] for place in order.tolist()]
+
+    def shuffle_array(
+        self, messages: NDArray[np.int64], *, rng: Entropy | None = None
+    ) -> NDArray[np.int64]:
+        """Return an array of messages in a uniform order."""
+        return messages[uniform_order(messages.size, SystemRandom() if rng is None else rng)]
+
 
 Datum = TypeVar("Datum")
 Estimate = TypeVar("Estimate")

@@ -24,21 +24,21 @@ _PAIR = ("tests/rounding/test_laws.py", "tests/oracles/test_pair.py")
 
 MUTANTS = (
     Mutant(
-        "composition/laws/infinite.py",
+        "composition/laws/product.py",
         "return log_sum + slip if direction > 0 else log_sum - slip - math.exp(log_sum)",
         "return log_sum - slip if direction > 0 else log_sum - slip - math.exp(log_sum)",
         "the chance of an infinite loss rounded down",
         _COMPOSE,
     ),
     Mutant(
-        "composition/laws/infinite.py",
+        "composition/laws/product.py",
         "return log_sum + slip if direction > 0 else log_sum - slip - math.exp(log_sum)",
         "return log_sum + slip if direction > 0 else log_sum - slip",
         "a sum of chances as a lower bound of their union",
         _COMPOSE,
     ),
     Mutant(
-        "composition/laws/infinite.py",
+        "composition/laws/product.py",
         "total *= 1 + direction * 32 * LIBM_ERROR",
         "total *= 1 - direction * 1e-12",
         "large chances of an infinite loss rounded inwards",
@@ -66,7 +66,7 @@ MUTANTS = (
         _COMPOSE,
     ),
     Mutant(
-        "composition/root.py",
+        "composition/composed_profile.py",
         "return high if side > 0 else low\n            step",
         "return low if side > 0 else high\n            step",
         "the unsafe end of the bracket of epsilon",

@@ -62,7 +62,7 @@ MUTANTS = (
         _CONTOUR,
     ),
     Mutant(
-        "composition/routes/kernels.py",
+        "composition/routes/contour.py",
         "return 2.0**-47 * (1 + reach)",
         "return 0.0 * (1 + reach)",
         "kernels of smoothing said to be exact",

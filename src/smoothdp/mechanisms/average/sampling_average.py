@@ -19,13 +19,11 @@ from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.mechanisms.average.law import check_work
-from smoothdp.mechanisms.average.samples import SampleSums
-from smoothdp.mechanisms.average.search import worst_neighbour
+from smoothdp.mechanisms.average.search import SampleSums, worst_neighbour
 from smoothdp.mechanisms.average.sequences import SequenceSums
 from smoothdp.mechanisms.average.subsets import SubsetSums
 from smoothdp.mechanisms.average.value_grid import ValueGrid, read_grid
-from smoothdp.mechanisms.sampling.drawn import DrawnRecords
-from smoothdp.mechanisms.sampling.draws import Sampling, read_draws
+from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.mechanisms.sampling.finite_law import FiniteLawMechanism, OutputLaw
 from smoothdp.sources import Source
 

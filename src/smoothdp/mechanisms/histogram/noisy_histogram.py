@@ -15,8 +15,7 @@ from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.geometric_sampler import two_sided_geometric
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.mechanisms.histogram.noisy_law import noisy_law
-from smoothdp.mechanisms.sampling.drawn import DrawnRecords
-from smoothdp.mechanisms.sampling.draws import Sampling, read_draws
+from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.mechanisms.sampling.finite_law import FiniteLawMechanism, OutputLaw
 from smoothdp.sources import Source
 

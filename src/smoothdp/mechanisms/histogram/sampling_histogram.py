@@ -25,8 +25,7 @@ from smoothdp.mechanisms.histogram.accounting.utility import (
 )
 from smoothdp.mechanisms.histogram.accounting.utility_enumeration import enumerated_utility
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, finite_ratio
-from smoothdp.mechanisms.sampling.drawn import DrawnRecords
-from smoothdp.mechanisms.sampling.draws import Sampling, read_draws
+from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.sources import Source
 
 

@@ -18,7 +18,7 @@ from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.mechanisms.sampling.measured import Measured
+from smoothdp.mechanisms.sampling.sampled import Measured
 from smoothdp.sources import Source
 
 StrataCounts: TypeAlias = Mapping[str, Iterable[object]] | Sequence[Iterable[object]]

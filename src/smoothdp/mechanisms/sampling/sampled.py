@@ -6,7 +6,7 @@ The shared part: profile at given counts, ordinary DP beside it, and the frame o
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
@@ -22,8 +22,30 @@ from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, float_bounds
 from smoothdp.mechanisms.sampling.counts import read_counts
-from smoothdp.mechanisms.sampling.measured import Measured
 from smoothdp.sources import Source
+
+Counts_contra = TypeVar("Counts_contra", contravariant=True)
+
+
+class Measured(ABC, Generic[Counts_contra]):
+    """A mechanism whose delta depends on the database; shorthand for questions about it."""
+
+    @abstractmethod
+    def at(self, counts: Counts_contra) -> PrivacyProfile:
+        """Return the privacy profile delta_epsilon(x) at a database with these counts."""
+
+    def delta(self, counts: Counts_contra, *, epsilon: Parameter) -> float:
+        """Return delta_epsilon(x), never below the truth (see `at`)."""
+        return self.at(counts).delta(epsilon)
+
+    def delta_bounds(self, counts: Counts_contra, *, epsilon: Parameter) -> tuple[float, float]:
+        """Return floats (lower, upper) around delta_epsilon(x) (see `at`)."""
+        return self.at(counts).delta_bounds(epsilon)
+
+    def log_delta(self, counts: Counts_contra, *, epsilon: Parameter) -> float:
+        """Return ln delta_epsilon(x), never below the truth (see `at`)."""
+        return self.at(counts).log_delta(epsilon)
+
 
 Value = TypeVar("Value")
 

@@ -18,8 +18,7 @@ from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.mechanisms.sampling.drawn import DrawnRecords
-from smoothdp.mechanisms.sampling.draws import Sampling, read_draws
+from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.mechanisms.sampling.finite_law import (
     FiniteLawMechanism,
     FiniteLawProfile,

@@ -12,7 +12,7 @@ from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Real, exact_int
 from smoothdp.shuffle.applications.finite_randomizer import FiniteRandomizer
-from smoothdp.shuffle.shuffler import UniformShuffler
+from smoothdp.shuffle.protocol import UniformShuffler
 from smoothdp.sources import Source
 
 Estimate = TypeVar("Estimate")

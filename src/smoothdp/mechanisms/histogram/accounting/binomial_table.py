@@ -12,13 +12,13 @@ from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.pmf_points import log_binomial_points
-from smoothdp.mechanisms.histogram.accounting.chernoff import chernoff_exponent
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import multinomial_line_divergence
 from smoothdp.mechanisms.histogram.accounting.line_table import (
     FloatArray,
     IntArray,
     LineTable,
     Start,
+    chernoff_exponent,
 )
 
 

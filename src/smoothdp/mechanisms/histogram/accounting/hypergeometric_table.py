@@ -21,13 +21,13 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.logwindow import LogWindow
 from smoothdp.exact.parameters import LogRatio, Real, float_of
 from smoothdp.exact.pmf_points import log_hypergeometric_points
-from smoothdp.mechanisms.histogram.accounting.chernoff import chernoff_exponent
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import hypergeometric_line_divergence
 from smoothdp.mechanisms.histogram.accounting.line_table import (
     FloatArray,
     IntArray,
     LineTable,
     Start,
+    chernoff_exponent,
 )
 
 _BITS = 160
