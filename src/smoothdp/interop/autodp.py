@@ -10,10 +10,10 @@ from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.interop.extras import binary_up, guarantee_of, library, profile_of
 from smoothdp.privacy.concentrated import ZCDP
 from smoothdp.privacy.conversions import gaussian_to_zcdp
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import read_delta
 from smoothdp.privacy.standard import ApproxDP, PureDP
 
 

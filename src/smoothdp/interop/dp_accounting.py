@@ -17,8 +17,9 @@ from smoothdp.interop.extras import library, profile_of
 from smoothdp.privacy.atoms import Atoms, log_of
 from smoothdp.privacy.composition.laws import LossBracket, LossLaws
 from smoothdp.privacy.composition.symmetrise import directed_law, symmetrised
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile, read_delta
+from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
 from smoothdp.sources import Source
 
 FloatArray = NDArray[np.float64]

@@ -9,8 +9,8 @@ from fractions import Fraction
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.balls import ball, precision, round_down, round_up
 from smoothdp.exact.curves import at_most
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, exact_text
-from smoothdp.privacy.guarantee import float_up
 
 # Longer sums are rounded up, rationals to so many bits.
 _LONGEST = 20_000

@@ -19,8 +19,9 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, float_bounds
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.measured import Measured
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
+from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.release import Release, library_version
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.sources import Source

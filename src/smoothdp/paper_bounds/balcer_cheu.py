@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int, sign
-from smoothdp.privacy.profile import read_delta, read_epsilon
+from smoothdp.privacy.domains import read_delta, read_epsilon
 
 __all__ = [
     "balcer_cheu_error",

@@ -18,7 +18,7 @@ from smoothdp.exact.logspace import exp_upper
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.paper_bounds.shuffle_setting import Setting, read_open_delta, read_setting
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.domains import read_epsilon
 
 _EXACT_UP_TO = 300
 

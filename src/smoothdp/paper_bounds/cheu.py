@@ -14,7 +14,7 @@ from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.parameters import LogRatio, Parameter, exact_int
 from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.domains import read_epsilon
 
 _BITS = 128
 

@@ -28,7 +28,7 @@ from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
 from smoothdp.exact.points import binomial_point
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.domains import read_epsilon
 
 _NATS = 50.0
 

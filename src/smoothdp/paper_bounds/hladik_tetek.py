@@ -15,7 +15,7 @@ from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.exact.special import sqrt
 from smoothdp.noise.theorems import printed_deviations
 from smoothdp.paper_bounds.noise_setting import read_above, read_magnitude, upper_float
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.domains import read_epsilon
 
 
 def hladik_tetek_theorem_8(epsilon: Parameter, *, smoothing: Parameter) -> float:

@@ -8,7 +8,7 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import Parameter
 from smoothdp.paper_bounds.liu_setting import read_sample
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.domains import read_epsilon
 
 _BITS = 256
 # Beyond this, e^(noise_epsilon/4) is not formed.

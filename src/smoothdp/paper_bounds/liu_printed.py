@@ -18,8 +18,8 @@ from smoothdp.paper_bounds.liu_setting import (
     read_over_model,
     read_sample,
 )
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
 
 _BITS = 256
 

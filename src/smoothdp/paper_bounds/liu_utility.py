@@ -7,7 +7,7 @@ from typing import Any
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.paper_bounds.liu_setting import read_capped_epsilon
-from smoothdp.privacy.profile import read_delta
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.utility_bounds import utility_of_two as liu_lemma_2
 from smoothdp.privacy.utility_bounds import utility_of_two as liu_lemma_10
 from smoothdp.privacy.utility_bounds import utility_upper as liu_corollary_3

@@ -10,11 +10,12 @@ from typing import ClassVar
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.curves import log_distance_bound, log_gaussian_excess, log_order_bound
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
-from smoothdp.privacy.guarantee import Guarantee, float_up
+from smoothdp.privacy.domains import read_amount
+from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import read_amount
 from smoothdp.sources import Source
 from smoothdp.text import number_down, number_up
 

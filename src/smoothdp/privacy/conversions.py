@@ -13,10 +13,10 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
 from smoothdp.privacy.concentrated import ZCDP, rho_of_pure
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, require_same
-from smoothdp.privacy.profile import read_delta
 from smoothdp.privacy.smoothed import SmoothedDP
 from smoothdp.privacy.standard import ApproxDP, PureDP
 

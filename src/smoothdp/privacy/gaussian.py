@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.exact.curves import log_gaussian_excess
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.privacy.guarantee import Guarantee, float_up
+from smoothdp.privacy.domains import read_amount
+from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import read_amount
 from smoothdp.sources import Source
 from smoothdp.text import number_up
 

@@ -14,9 +14,10 @@ from smoothdp.exact.balls import real_bounds
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
 from smoothdp.privacy.atoms import Atoms
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.privacy.first import UNSAID, First, Unsaid, other_first, read_first
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
+from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.tradeoff import TradeoffFunction
 
 FloatArray = NDArray[np.float64]

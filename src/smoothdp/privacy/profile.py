@@ -6,24 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.exact.parameters import Parameter, Real, exact_real
+from smoothdp.privacy.domains import read_delta, read_epsilon
 from smoothdp.privacy.neighbours import Neighbours
-
-if TYPE_CHECKING:
-    from smoothdp.privacy.tradeoff import TradeoffFunction
-
+from smoothdp.privacy.profile_curve import curve_of_profile
+from smoothdp.privacy.tradeoff import TradeoffFunction
 
 LARGEST_SEARCHED = 1e15
 """No epsilon is looked for beyond this one."""
-# So that products of a few parameters are still floats.
-_LARGEST = 10**300
 
 
 class PrivacyProfile(ABC):
@@ -87,8 +81,6 @@ class PrivacyProfile(ABC):
         lines 1 - delta(e) - e^e alpha and their mirror images, at 200 epsilons from 0 to
         where delta is 0, or 1e-15 if it never is (Dong, Roth, Su 2022, Proposition 2.12).
         """
-        from smoothdp.privacy.profile_curve import curve_of_profile
-
         return curve_of_profile(self)
 
 
@@ -105,37 +97,3 @@ class FunctionProfile(PrivacyProfile):
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return self.bounds(epsilon)
-
-
-def read_epsilon(epsilon: Parameter) -> Real:
-    """Return an exact epsilon in [0, 1e300], or raise InvalidParameter."""
-    value = exact_real(epsilon, name="epsilon")
-    if sign(value) < 0:
-        raise InvalidParameter(
-            explain("epsilon >= 0", f"epsilon={epsilon}", "Give a non-negative epsilon")
-        )
-    if isinstance(value, Fraction) and value > _LARGEST:
-        raise _too_large("epsilon", epsilon)
-    return value
-
-
-def read_amount(amount: Parameter, *, name: str) -> Fraction:
-    """Return an exact rho or mu in [0, 1e300], or raise InvalidParameter."""
-    value = exact_fraction(amount, name=name)
-    if value < 0:
-        raise InvalidParameter(explain(f"{name} >= 0", f"{name}={amount}", f"Give {name} >= 0"))
-    if value > _LARGEST:
-        raise _too_large(name, amount)
-    return value
-
-
-def _too_large(name: str, value: object) -> InvalidParameter:
-    return InvalidParameter(explain(f"{name} <= 1e300", f"{name}={value}", f"Lower {name}"))
-
-
-def read_delta(delta: Parameter) -> Fraction:
-    """Return an exact delta in [0, 1], or raise InvalidParameter."""
-    value = exact_fraction(delta, name="delta")
-    if not 0 <= value <= 1:
-        raise InvalidParameter(explain("0 <= delta <= 1", f"delta={delta}", "Give a probability"))
-    return value

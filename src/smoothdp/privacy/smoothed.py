@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter
+from smoothdp.privacy.domains import read_delta, read_epsilon
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.privacy.standard import EpsilonDelta
 from smoothdp.privacy.strength import factor_text
 from smoothdp.sources import Source

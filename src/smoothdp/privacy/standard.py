@@ -8,11 +8,13 @@ from typing import ClassVar
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.curves import log_two_point_excess
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.privacy.guarantee import Guarantee, float_up
+from smoothdp.privacy.domains import read_delta, read_epsilon
+from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_delta, read_epsilon
+from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.strength import factor_text
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up

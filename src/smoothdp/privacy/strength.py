@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from smoothdp.exact.balls import exp_bounds
 from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.privacy.profile import read_delta
+from smoothdp.privacy.domains import read_delta
 from smoothdp.text import number_up, ratio_up
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def factor_text(epsilon: Real) -> str:
     >>> factor_text(Fraction(1)), factor_text(Fraction(100)), factor_text(Fraction(10**6))
     ('e^1 (2.719)', 'e^100 (2.689e+43)', 'e^1000000')
     """
-    from smoothdp.privacy.guarantee import float_up
+    from smoothdp.exact.float_up import float_up
 
     exponent = float_up(epsilon)
     text = number_up(exponent)

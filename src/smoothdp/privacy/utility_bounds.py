@@ -13,7 +13,7 @@ from typing import NamedTuple
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.logspace import LIBM_ERROR
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.privacy.profile import read_delta, read_epsilon
+from smoothdp.privacy.domains import read_delta, read_epsilon
 
 
 class UtilityRange(NamedTuple):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.histogram.utility import odds
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.domains import read_epsilon
 
 _THRESHOLD_STEP = 10**15
 

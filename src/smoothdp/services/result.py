@@ -9,7 +9,7 @@ from typing import Any
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.float_estimates import scaled_estimate
-from smoothdp.privacy.guarantee import float_up
+from smoothdp.exact.float_up import float_up
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
 from smoothdp.services.task import Task

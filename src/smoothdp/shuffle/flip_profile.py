@@ -12,8 +12,9 @@ from smoothdp.exact.curves import at_most
 from smoothdp.exact.flipped_bits import log_flip_delta
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_real
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_delta
+from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.privacy.tradeoff import TradeoffFunction
 from smoothdp.shuffle.flip_curve import flip_tradeoff

@@ -18,8 +18,8 @@ from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
 from smoothdp.exact.samplers import binomial
 from smoothdp.exact.words import WORD_BITS
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import read_delta
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.flip_curve import type_two_errors
 from smoothdp.shuffle.flip_error import deviation

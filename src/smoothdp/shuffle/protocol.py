@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning, explain
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import PrivacyProfile, read_delta
+from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.release import Release, library_version
 from smoothdp.privacy.tradeoff import TradeoffFunction
 from smoothdp.shuffle.answering import Answering

@@ -10,8 +10,8 @@ from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import Parameter, Real, exact_int
 from smoothdp.mechanisms.draws import Sampling
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.privacy.domains import read_delta, read_epsilon
 from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 
 _MOST_DRAWS = 64

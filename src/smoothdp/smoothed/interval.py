@@ -23,8 +23,8 @@ from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampled import SampledMechanism
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
 from smoothdp.smoothed.proposal import Proposal, propose
 
 FloatArray = NDArray[np.float64]

@@ -15,8 +15,8 @@ from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
 from smoothdp.privacy.smoothed import SmoothedDP
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.delta_line import DeltaLine

@@ -10,8 +10,8 @@ from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.stratified import StratifiedHistogram
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.privacy.model import DataModel
-from smoothdp.privacy.profile import read_epsilon
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 
 

@@ -17,8 +17,9 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.sampled import SampledMechanism
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
+from smoothdp.privacy.profile import PrivacyProfile
 
 _FAR = 2**1010
 

@@ -13,8 +13,9 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.noise.calibration.delta_cover import covered, log_delta_at_ends, log_delta_bounds
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import PrivacyProfile, read_delta
+from smoothdp.privacy.profile import PrivacyProfile
 
 _TOLERANCE = 0.01
 _FIRST_STEP = 1e-5

@@ -28,7 +28,7 @@ from smoothdp.noise.theorems.refusals import no_exact_shift, no_room, unbounded_
 from smoothdp.noise.theorems.scores import generalized_cauchy_score
 from smoothdp.noise.theorems.statement import read_smoothing
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
-from smoothdp.privacy.profile import read_epsilon
+from smoothdp.privacy.domains import read_epsilon
 from smoothdp.sources import Source
 
 _BITS = 256

@@ -13,9 +13,10 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.privacy.composition.accountant import Accountant
 from smoothdp.privacy.composition.root import epsilon_root
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.neighbours import Neighbours
-from smoothdp.privacy.profile import LARGEST_SEARCHED, PrivacyProfile, read_delta
+from smoothdp.privacy.profile import LARGEST_SEARCHED, PrivacyProfile
 from smoothdp.sources import Source
 
 _MOST_CACHED = 4096

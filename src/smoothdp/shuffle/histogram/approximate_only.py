@@ -7,8 +7,8 @@ from typing import Self
 
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.parameters import Parameter
+from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.profile import read_delta
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.calibration import is_kept
