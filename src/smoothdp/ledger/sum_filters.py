@@ -13,7 +13,8 @@ from smoothdp.exact.curves import normal_cdf_at_least
 from smoothdp.exact.parameters import Real, exact_fraction
 from smoothdp.ledger.amount import ZERO, Amount, square_root
 from smoothdp.ledger.filters import Amounts, Filter
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure
+from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
+from smoothdp.privacy.excess import rho_of_pure
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.smoothed import SmoothedDP

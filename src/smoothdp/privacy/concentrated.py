@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.curves import log_distance_bound, log_gaussian_excess, log_order_bound
 from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
@@ -16,6 +15,7 @@ from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.privacy.domains import read_amount
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.terms import RhoTerms
 from smoothdp.sources import Source
 from smoothdp.text import number_down, number_up
 
@@ -44,6 +44,7 @@ class ZCDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("bun-steinke-zcdp", "Definition 1.1")
+    parameter_names: ClassVar[tuple[str, ...]] = ("rho",)
     exact_rho: Fraction
 
     def __init__(
@@ -60,8 +61,21 @@ class ZCDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return _concentrated_bounds(self.exact_rho, None, epsilon)
 
-    def parameters(self) -> dict[str, Real]:
-        return {"rho": self.exact_rho}
+    def terms(self) -> RhoTerms:
+        return RhoTerms(self.exact_rho)
+
+    def pure_epsilon(self) -> Real | None:
+        return None if self.exact_rho else Fraction(0)
+
+    def concentrated_rho(self) -> Fraction:
+        return self.exact_rho
+
+    def follows_from(self, other: Guarantee) -> bool:
+        rho = other.concentrated_rho()
+        return rho is not None and rho <= self.exact_rho
+
+    def _for_group(self, k: int) -> ZCDP:
+        return self.changed(rho=k * k * self.exact_rho)
 
     def words(self) -> str:
         return (
@@ -91,7 +105,9 @@ class TruncatedCDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 32")
+    parameter_names: ClassVar[tuple[str, ...]] = ("rho", "omega")
     rounded_down: ClassVar[frozenset[str]] = frozenset({"omega"})
+    no_group: ClassVar[str] = "Orders shrink at each step: convert it to an approximate claim first"
     exact_rho: Fraction
     exact_omega: Fraction
 
@@ -122,8 +138,15 @@ class TruncatedCDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return _concentrated_bounds(self.exact_rho, self.exact_omega, epsilon)
 
-    def parameters(self) -> dict[str, Real]:
-        return {"rho": self.exact_rho, "omega": self.exact_omega}
+    def terms(self) -> RhoTerms:
+        return RhoTerms(self.exact_rho, self.exact_omega)
+
+    def pure_epsilon(self) -> Real | None:
+        return None if self.exact_rho else Fraction(0)
+
+    def follows_from(self, other: Guarantee) -> bool:
+        rho = other.rho_below(self.exact_omega)
+        return rho is not None and rho <= self.exact_rho
 
     def words(self) -> str:
         return (
@@ -158,11 +181,3 @@ def _best_order(rho: float, epsilon: float) -> Fraction:
         slope = 2 * excess * rho + rho - epsilon - math.log1p(1 / excess)
         low, high = (middle, high) if slope < 0 else (low, middle)
     return 1 + Fraction(math.exp(low))
-
-
-def rho_of_pure(epsilon: Real) -> Fraction:
-    """Return epsilon^2 / 2, exactly for a rational epsilon and rounded up otherwise."""
-    if isinstance(epsilon, Fraction):
-        return epsilon * epsilon / 2
-    upper = Fraction(log_bounds(epsilon.ratio).upper)
-    return upper * upper / 2

@@ -13,6 +13,7 @@ from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.privacy.domains import read_amount
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
+from smoothdp.privacy.terms import MuTerms
 from smoothdp.sources import Source
 from smoothdp.text import number_up
 
@@ -36,6 +37,7 @@ class GaussianDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("dong-roth-su", "Definition 2.6")
+    parameter_names: ClassVar[tuple[str, ...]] = ("mu",)
     exact_mu: Fraction
 
     def __init__(
@@ -54,8 +56,27 @@ class GaussianDP(Guarantee):
             return LOG_ZERO
         return log_gaussian_excess(self.exact_mu, epsilon)
 
-    def parameters(self) -> dict[str, Real]:
-        return {"mu": self.exact_mu}
+    def terms(self) -> MuTerms:
+        return MuTerms(self.exact_mu)
+
+    def pure_epsilon(self) -> Real | None:
+        return None if self.exact_mu else Fraction(0)
+
+    def concentrated_rho(self) -> Fraction:
+        """Return mu^2 / 2: the Renyi divergence of N(0, 1) and N(mu, 1) is a mu^2 / 2."""
+        return self.exact_mu**2 / 2
+
+    def gaussian_mu(self) -> Fraction:
+        return self.exact_mu
+
+    def is_gaussian(self, mu: Fraction) -> bool:
+        return self.exact_mu <= mu
+
+    def follows_from(self, other: Guarantee) -> bool:
+        return other.is_gaussian(self.exact_mu)
+
+    def _for_group(self, k: int) -> GaussianDP:
+        return self.changed(mu=k * self.exact_mu)
 
     def words(self) -> str:
         return (

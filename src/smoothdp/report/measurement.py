@@ -15,7 +15,7 @@ from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_text
 from smoothdp.mechanisms.histogram.utility import odds
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.privacy.strength import factor_text
+from smoothdp.privacy.guarantee import factor_text
 from smoothdp.privacy.utility_bounds import utility_upper
 from smoothdp.report.thresholds import resolve_threshold
 from smoothdp.text import lesser, log10_up, number_down, number_up, table, upper_text

@@ -13,10 +13,10 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Real
 from smoothdp.privacy.conversions import post_processing
+from smoothdp.privacy.guarantee import factor_text, weaknesses
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.push import RecordFunction
 from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.privacy.strength import factor_text, weaknesses
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up
 

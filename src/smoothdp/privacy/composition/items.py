@@ -14,7 +14,8 @@ from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.guarantee_laws import guarantee_laws
 from smoothdp.privacy.composition.laws import HasLossLaws, LossBracket, LossLaws, known
 from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure
+from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
+from smoothdp.privacy.excess import rho_of_pure
 from smoothdp.privacy.first import First
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
