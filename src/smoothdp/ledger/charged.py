@@ -17,8 +17,7 @@ from smoothdp.privacy.composition.laws import HasLossLaws
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import require_same
 from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.privacy.standard import EpsilonDelta, PureDP
+from smoothdp.privacy.terms import AverageTerms, EpsilonTerms
 from smoothdp.privacy.tradeoff import TradeoffFunction
 
 _LONGEST_TEXT = 2000
@@ -83,7 +82,7 @@ def _refute(mechanism: object, promised: Guarantee) -> None:
     """
     maker = getattr(mechanism, "profile", None)
     is_ours = type(mechanism).__module__.partition(".")[0] == __name__.partition(".")[0]
-    if is_ours or isinstance(promised, SmoothedDP):
+    if is_ours or promised.is_average:
         return
     profile, said = maker() if callable(maker) else maker, promised.profile()
     if isinstance(profile, Guarantee):
@@ -91,7 +90,7 @@ def _refute(mechanism: object, promised: Guarantee) -> None:
     if not isinstance(profile, PrivacyProfile):
         return
     require_same(profile.neighbours, promised.neighbours)
-    own = getattr(promised, "exact_epsilon", None)
+    own = promised.parameters().get("epsilon")
     for epsilon in (*_LOOKED_AT, *([] if own is None else [own])):
         if profile.log_delta_bounds(epsilon).lower > said.log_delta_bounds(epsilon).upper:
             raise IncompatibleClaims(
@@ -126,32 +125,34 @@ def _proved(mechanism: object, promised: Guarantee | None, claim: Guarantee) -> 
         if promised == claim or promised.implies(claim):
             return True
     # The profile of a mechanism with a smoothed guarantee may be an expectation.
-    if isinstance(promised, SmoothedDP) or not isinstance(claim, PureDP | EpsilonDelta):
+    terms = claim.terms()
+    if promised is not None and promised.is_average:
+        return False
+    if not isinstance(terms, EpsilonTerms | AverageTerms):
         return False
     if promised is not None and not callable(getattr(mechanism, "profile", None)):
         return False
     items = read_items([mechanism])
-    model = claim.model if isinstance(claim, SmoothedDP) else None
+    model = terms.model if isinstance(terms, AverageTerms) else None
     for item, _ in items:
         require_same(item.neighbours, claim.neighbours)
-        if not all(part.model == model for part in _smoothed_parts(item)):
+        if any(part.model != model for part in _smoothed_parts(item)):
             return False
     profile = mechanism if isinstance(mechanism, PrivacyProfile) else items[0][0].profile
-    upper = profile.log_delta_bounds(claim.exact_epsilon).upper
-    delta = Fraction(0) if isinstance(claim, PureDP) else claim.exact_delta
-    return upper == -math.inf if delta == 0 else upper <= log_bounds(delta).lower
+    upper = profile.log_delta_bounds(terms.epsilon).upper
+    return upper == -math.inf if terms.delta == 0 else upper <= log_bounds(terms.delta).lower
 
 
-def _smoothed_parts(item: Item) -> list[SmoothedDP]:
-    """Return the smoothed claims inside an item; refuse a bare profile.
+def _smoothed_parts(item: Item) -> list[AverageTerms]:
+    """Return the claims on average inside an item; refuse a bare profile.
 
     It may be the profile at one database, which promises nothing.
     """
     given = item.given
     if isinstance(given, ComposedProfile):
         return [part for inner, _ in given.accountant.items for part in _smoothed_parts(inner)]
-    if isinstance(given, SmoothedDP):
-        return [given]
+    if item.average is not None:
+        return [item.average]
     is_bare = isinstance(given, PrivacyProfile) and not isinstance(given, HasLossLaws)
     # A curve does not know what it is of: one database, or a claim on average.
     if is_bare or isinstance(given, TradeoffFunction):

@@ -23,21 +23,21 @@ def totals_of(claims: Iterable[Guarantee], neighbours: Neighbours) -> list[Guara
     [ZCDP(rho=3, neighbours='replace_one')]
     """
     counts = Counter(claims)
-    found = []
-    for notion in (
-        PureDP(0, neighbours=neighbours),
-        ApproxDP(0, delta=0, neighbours=neighbours),
-        ZCDP(0, neighbours=neighbours),
-        GaussianDP(0, neighbours=neighbours),
-    ):
-        kept = filter_of(notion)
-        total = kept.nothing()
-        for claim, count in counts.items():
-            costs = kept.costs(claim)
-            if costs is None:
-                break
-            total = kept.total(total, {n: cost.times(count) for n, cost in costs.items()})
-        else:
-            found.append(kept.spent(total))
-    pure = any(isinstance(claim, PureDP) for claim in found)
-    return [claim for claim in found if not (pure and isinstance(claim, ApproxDP))]
+    pure = _total(PureDP(0, neighbours=neighbours), counts)
+    # What is pure in all needs not be said with delta = 0 once more.
+    ordinary = pure or _total(ApproxDP(0, delta=0, neighbours=neighbours), counts)
+    concentrated = _total(ZCDP(0, neighbours=neighbours), counts)
+    gaussian = _total(GaussianDP(0, neighbours=neighbours), counts)
+    return [claim for claim in (ordinary, concentrated, gaussian) if claim is not None]
+
+
+def _total(notion: Guarantee, counts: Counter[Guarantee]) -> Guarantee | None:
+    """Return the sum in the notion of a claim, None if some claim has no cost in it."""
+    kept = filter_of(notion)
+    total = kept.nothing()
+    for claim, count in counts.items():
+        costs = kept.costs(claim)
+        if costs is None:
+            return None
+        total = kept.total(total, {name: cost.times(count) for name, cost in costs.items()})
+    return kept.spent(total)

@@ -26,7 +26,6 @@ from smoothdp.privacy.composition.items import Item
 from smoothdp.privacy.composition.laws import LossLaws, Slack
 from smoothdp.privacy.composition.solver import Solver
 from smoothdp.privacy.composition.symmetrise import directed_law, symmetrised
-from smoothdp.privacy.smoothed import SmoothedDP
 
 Counted = tuple[Item, int]
 
@@ -77,7 +76,7 @@ def opened(items: Iterable[Counted], *, aligned: bool) -> list[Counted]:
             found.append((item, count))
             continue
         inner = item.profile.accountant
-        smoothed = any(isinstance(part.given, SmoothedDP) for part, _ in inner.items)
+        smoothed = any(part.average is not None for part, _ in inner.items)
         if inner.two_ways and not aligned and not smoothed:
             found.append((WholeItem(item.given, item.profile), count))
             continue

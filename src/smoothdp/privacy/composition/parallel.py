@@ -15,7 +15,6 @@ from smoothdp.privacy.composition.items import Item, read_items
 from smoothdp.privacy.group_profile import group_profile
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.smoothed import SmoothedDP
 
 Split = Literal["by_position", "by_value"]
 
@@ -113,7 +112,7 @@ def _opposite(first: Item, second: Item) -> PrivacyProfile:
 def _parts(items: Iterable[Any]) -> Sequence[Item]:
     read = read_items(items)
     for item, count in read:
-        if count != 1 or isinstance(item.given, SmoothedDP):
+        if count != 1 or item.average is not None:
             raise InvalidParameter(
                 explain(
                     "one ordinary claim per part", f"{item.given!r} x {count}", "Compose it first"
