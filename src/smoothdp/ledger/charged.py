@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import LogRatio, exact_text
 from smoothdp.privacy.composition.composed_profile import ComposedProfile
 from smoothdp.privacy.composition.items import Item, read_items
@@ -139,8 +137,7 @@ def _proved(mechanism: object, promised: Guarantee | None, claim: Guarantee) -> 
         if any(part.model != model for part in _smoothed_parts(item)):
             return False
     profile = mechanism if isinstance(mechanism, PrivacyProfile) else items[0][0].profile
-    upper = profile.log_delta_bounds(terms.epsilon).upper
-    return upper == -math.inf if terms.delta == 0 else upper <= log_bounds(terms.delta).lower
+    return profile.keeps(terms.epsilon, terms.delta)
 
 
 def _smoothed_parts(item: Item) -> list[AverageTerms]:

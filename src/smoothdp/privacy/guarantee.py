@@ -19,14 +19,13 @@ A claim is called weak (a convention, no theorem) if
 from __future__ import annotations
 
 import json
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from smoothdp.errors import IncompatibleClaims, explain
-from smoothdp.exact.balls import exp_bounds, log_bounds
+from smoothdp.exact.balls import exp_bounds
 from smoothdp.exact.curves import at_most, normal_cdf_at_least
 from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LogBounds
@@ -146,10 +145,7 @@ class Guarantee(ABC):
         That is enough for the whole of an approximate claim: (epsilon, delta) at one point
         implies its profile everywhere. For a claim on average it is the profile on average.
         """
-        if delta == 1:
-            return True
-        upper = self.log_delta_bounds(epsilon).upper
-        return upper == -math.inf if delta == 0 else upper <= log_bounds(delta).lower
+        return delta == 1 or self.profile().keeps(epsilon, delta)
 
     def implies(self, other: Guarantee) -> bool:
         """Return True if every mechanism that meets this claim is proved to meet the other.

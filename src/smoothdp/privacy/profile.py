@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import smallest_true
@@ -73,6 +74,14 @@ class PrivacyProfile(ABC):
         if below == math.inf:
             return LARGEST_SEARCHED, above
         return (below if below == 0.0 else math.nextafter(below, 0.0)), above
+
+    def keeps(self, epsilon: Real, delta: Fraction) -> bool:
+        """Return whether delta(epsilon) <= delta is certain, for exact epsilon and delta.
+
+        One point is enough for (epsilon, delta)-DP, whose whole profile follows from it.
+        """
+        upper = self.log_delta_bounds(epsilon).upper
+        return upper == -math.inf if delta == 0 else upper <= log_bounds(delta).lower
 
     def tradeoff(self) -> TradeoffFunction:
         """Return a trade-off function that never overstates the type II error.
