@@ -12,8 +12,7 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real, exact_int, float_of
 from smoothdp.interop.extras import binary_up, guarantee_of, library
 from smoothdp.privacy.concentrated import ZCDP
-from smoothdp.privacy.conversions import gaussian_to_zcdp, group_privacy
-from smoothdp.privacy.gaussian import GaussianDP
+from smoothdp.privacy.conversions import group_privacy
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
@@ -97,11 +96,6 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
 
 def _measure(dp: Any, guarantee: Guarantee) -> tuple[Any, Callable[..., Any]]:
     """Return the measure of OpenDP for a claim, and the map from a claim to its distance."""
-    if isinstance(guarantee, PureDP):
-        return (
-            dp.max_divergence(),
-            lambda g, free=False: 0.0 if free else binary_up(g.exact_epsilon),
-        )
     if isinstance(guarantee, ApproxDP):
         return (
             dp.fixed_smoothed_max_divergence(),
@@ -111,10 +105,15 @@ def _measure(dp: Any, guarantee: Guarantee) -> tuple[Any, Callable[..., Any]]:
                 else (binary_up(g.exact_epsilon), min(1.0, binary_up(g.exact_delta)))
             ),
         )
-    if isinstance(guarantee, ZCDP | GaussianDP):
+    if isinstance(guarantee, PureDP):
+        return (
+            dp.max_divergence(),
+            lambda g, free=False: 0.0 if free else binary_up(g.pure_epsilon()),
+        )
+    if guarantee.concentrated_rho() is not None:
         return (
             dp.zero_concentrated_divergence(),
-            lambda g, free=False: 0.0 if free else binary_up(_rho(g)),
+            lambda g, free=False: 0.0 if free else binary_up(g.concentrated_rho()),
         )
     raise IncompatibleClaims(
         explain(
@@ -123,12 +122,6 @@ def _measure(dp: Any, guarantee: Guarantee) -> tuple[Any, Callable[..., Any]]:
             "Claim ApproxDP at one epsilon instead",
         )
     )
-
-
-def _rho(guarantee: Guarantee) -> Fraction:
-    found = gaussian_to_zcdp(guarantee) if isinstance(guarantee, GaussianDP) else guarantee
-    assert isinstance(found, ZCDP)
-    return found.exact_rho
 
 
 def from_opendp(

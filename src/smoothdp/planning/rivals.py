@@ -31,8 +31,8 @@ from smoothdp.planning.candidates import plain
 from smoothdp.planning.clamped_error import Samples, clamped_error
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import IntArray, order_statistics
-from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.terms import RhoTerms
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 NO_DATA = "the middle of the bounds, without data"
@@ -72,7 +72,7 @@ def rivals(
         query: the statistic of the plan, its window resolved. error: of its windows.
     """
     low, high = bounds = float(query.bounds[0]), float(query.bounds[1])
-    is_concentrated = isinstance(guarantee, ZCDP | TruncatedCDP)
+    is_concentrated = isinstance(guarantee.terms(), RhoTerms)
     law: NoiseDistribution = Gaussian() if is_concentrated else Laplace()
     kind = "Gaussian" if is_concentrated else "Laplace"
     e, middle, found = Rule.of(guarantee).epsilon, (low + high) / 2, []

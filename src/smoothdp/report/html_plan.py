@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smoothdp.errors import SmoothdpError
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.parameters import exact_text
 from smoothdp.mechanisms import SmoothNoise
 from smoothdp.mechanisms.smooth.statistic_words import value_words
@@ -12,7 +13,8 @@ from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.words import plan_covers, target_words
 from smoothdp.plots import plot_densities, plot_tails
-from smoothdp.privacy import ApproxDP, Guarantee, PureDP
+from smoothdp.privacy import Guarantee
+from smoothdp.privacy.terms import EpsilonTerms
 from smoothdp.report.chord_profile import ChordProfile
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
@@ -100,8 +102,9 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
 
 def reach_of(guarantee: Guarantee) -> float:
     """Return the largest epsilon worth drawing for a claim."""
-    if isinstance(guarantee, PureDP | ApproxDP):
-        return max(1.25 * guarantee.epsilon, 0.05)
+    terms = guarantee.terms()
+    if isinstance(terms, EpsilonTerms):
+        return max(1.25 * float_up(terms.epsilon), 0.05)
     return max(1.1 * guarantee.profile().epsilon("1e-9"), 0.05)
 
 
@@ -148,7 +151,8 @@ def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
 def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
     """Return the exact profile of the noise at a few epsilons, and where the picture ends."""
     claim, reach = calibration.guarantee, reach_of(calibration.guarantee)
-    last = claim.epsilon if isinstance(claim, PureDP | ApproxDP) else reach
+    terms = claim.terms()
+    last = float_up(terms.epsilon) if isinstance(terms, EpsilonTerms) else reach
     exact, bound = calibration.profile(), claim.profile()
 
     def log_delta(epsilon: float) -> float:

@@ -16,9 +16,9 @@ from smoothdp.exact.balls import exp_bounds, log_bounds
 from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.flipped_bits import log_flip_delta
 from smoothdp.exact.parameters import Real, float_of
-from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP, PureDP
+from smoothdp.privacy.standard import ApproxDP
+from smoothdp.privacy.terms import EpsilonTerms, MuTerms
 from smoothdp.shuffle.flip_mu import exact_mu, mu_at
 from smoothdp.shuffle.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
@@ -43,28 +43,28 @@ def calibrated_random_users(
     and no guarantee.
     """
     check_method(method)
+    terms = None
     if isinstance(guarantee, Guarantee):
         require_replace_one(guarantee)
+        terms = guarantee.terms()
     if method == "paper":
         return _by_the_paper(n_users, n_bits, guarantee)
-    if isinstance(guarantee, GaussianDP):
-        share = _gaussian_share(n_users, n_bits, guarantee.exact_mu, certified)
-    elif isinstance(guarantee, PureDP):
-        share = _pure_share(n_bits, guarantee.exact_epsilon)
-    elif isinstance(guarantee, ApproxDP):
-        epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
-        share = _pure_share(n_bits, epsilon)
-        if delta > 0:
-            limit = certified_limit(delta)
-            share = min(share, _approximate_share(n_users, n_bits, epsilon, limit, certified))
-    else:
-        raise InvalidParameter(
-            explain(
-                "PureDP, ApproxDP or GaussianDP",
-                type(guarantee).__name__,
-                "Calibrate for one of these",
+    match terms:
+        case MuTerms(mu):
+            share = _gaussian_share(n_users, n_bits, mu, certified)
+        case EpsilonTerms(epsilon, delta):
+            share = _pure_share(n_bits, epsilon)
+            if delta > 0:
+                limit = certified_limit(delta)
+                share = min(share, _approximate_share(n_users, n_bits, epsilon, limit, certified))
+        case _:
+            raise InvalidParameter(
+                explain(
+                    "PureDP, ApproxDP or GaussianDP",
+                    type(guarantee).__name__,
+                    "Calibrate for one of these",
+                )
             )
-        )
     users = _rounded_up(share * n_users)
     if users >= n_users:
         users = share * n_users

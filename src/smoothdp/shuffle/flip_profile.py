@@ -15,7 +15,7 @@ from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_real
 from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
-from smoothdp.privacy.standard import ApproxDP
+from smoothdp.privacy.terms import EpsilonTerms
 from smoothdp.privacy.tradeoff import TradeoffFunction
 from smoothdp.shuffle.flip_curve import flip_tradeoff
 from smoothdp.shuffle.worst_case import MOST_PARTS, Value, worst_case
@@ -47,7 +47,7 @@ class FlipProfile(PrivacyProfile):
     n_bits: int
     n_others: int
     copies: int = 1
-    met: ApproxDP | None = field(default=None, repr=False, compare=False)
+    met: EpsilonTerms | None = field(default=None, repr=False, compare=False)
     _known: dict[Real, LogBounds] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -83,8 +83,8 @@ class FlipProfile(PrivacyProfile):
             # Proved 0, and then so it is for all data.
             return LOG_ZERO
         limit = math.inf
-        if self.met is not None and at_most(self.met.exact_epsilon, epsilon):
-            limit = certified_limit(self.met.exact_delta)
+        if self.met is not None and at_most(self.met.epsilon, epsilon):
+            limit = certified_limit(self.met.delta)
             if self.tolerance > 0.0 and limit <= here.lower + _CLOSE:
                 return LogBounds(here.lower, limit)
         bounds = worst_case(
@@ -112,8 +112,8 @@ class FlipProfile(PrivacyProfile):
         slack = 1e-11 if self.tolerance == 0.0 else _TOLERANCE / 2
         lower, upper = self._epsilon_at(0, goal)
         known = math.inf
-        if self.met is not None and self.met.exact_delta <= target:
-            known = real_bounds(self.met.exact_epsilon).upper
+        if self.met is not None and self.met.delta <= target:
+            known = real_bounds(self.met.epsilon).upper
             if self.tolerance > 0.0 and known <= lower * (1 + _CLOSE):
                 return lower, known
         candidate = upper * (1 + slack)

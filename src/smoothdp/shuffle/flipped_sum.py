@@ -21,6 +21,7 @@ from smoothdp.exact.words import WORD_BITS
 from smoothdp.privacy.domains import read_delta
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP
+from smoothdp.privacy.terms import EpsilonTerms
 from smoothdp.shuffle.flip_curve import type_two_errors
 from smoothdp.shuffle.flip_error import deviation
 from smoothdp.shuffle.flip_mu import exact_mu
@@ -51,7 +52,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     expected_random_users: Fraction
     n_bits: int
     promise: Guarantee | None
-    _met: ApproxDP | None = field(default=None, init=False, repr=False, compare=False)
+    _met: EpsilonTerms | None = field(default=None, init=False, repr=False, compare=False)
 
     def _set(
         self, n_users: int, expected_random_users: Parameter, n_bits: int, promise: Guarantee | None
@@ -86,8 +87,9 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     def _calibrated_for(self, guarantee: Guarantee) -> None:
         """Keep a guarantee that was proved for this lambda: the profile starts from it."""
         object.__setattr__(self, "promise", guarantee)
-        if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
-            object.__setattr__(self, "_met", guarantee)
+        terms = guarantee.terms()
+        if isinstance(terms, EpsilonTerms) and terms.delta > 0:
+            object.__setattr__(self, "_met", terms)
 
     # ---- the law --------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import exact_text, float_of
 from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP, PureDP
+from smoothdp.privacy.terms import EpsilonTerms
 
 _DEAREST = 0.2
 _USEFUL = 300
@@ -35,7 +35,7 @@ def bars_budget(
     """
     e = Rule.of(guarantee).epsilon
     ratio = float_of(smoothing) / e
-    if isinstance(guarantee, PureDP | ApproxDP):
+    if isinstance(guarantee.terms(), EpsilonTerms):
         if ratio > _DEAREST:
             raise _too_dear(e, smoothing, n_records)
         cost = _short(0.9 * math.sqrt(ratio) * e)

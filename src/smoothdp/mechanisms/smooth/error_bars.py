@@ -28,7 +28,7 @@ from smoothdp.mechanisms.smooth.draws import log_sensitivity_draws
 from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import Calibration
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.standard import ApproxDP, PureDP
+from smoothdp.privacy.terms import EpsilonTerms
 from smoothdp.queries.private_summary import PrivateSummary
 from smoothdp.queries.statistic import Statistic
 from smoothdp.sources import Source
@@ -182,18 +182,15 @@ def rest_of(guarantee: Guarantee, cost: Fraction) -> Guarantee:
     """Return what is left of a guarantee; the two compose to no more than it."""
     if cost == 0:
         return guarantee
-    parameters = guarantee.parameters()
     name = "epsilon" if _is_pure(guarantee) else "rho"
-    whole = parameters.pop(name)
+    whole = guarantee.parameters()[name]
     if not isinstance(whole, Fraction):
         whole = Fraction(log_bounds(whole.ratio).lower)
-    return type(guarantee)(  # type: ignore[call-arg]
-        whole - cost, **parameters, neighbours=guarantee.neighbours
-    )
+    return guarantee.changed(**{name: whole - cost})
 
 
 def _is_pure(guarantee: Guarantee) -> bool:
-    return isinstance(guarantee, PureDP | ApproxDP)
+    return isinstance(guarantee.terms(), EpsilonTerms)
 
 
 def scale_noise(guarantee: Guarantee) -> ScaleNoise:
