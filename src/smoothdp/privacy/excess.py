@@ -11,8 +11,8 @@ from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.curves import normal_cdf_at_least
 from smoothdp.exact.parameters import Real
 
-# A pure claim beyond this is no Gaussian claim worth having.
-_LARGEST_MU = 20.0
+# Beyond it no pure claim is told from none at the precision of `normal_cdf_at_least`.
+_LARGEST_MU = 64.0
 
 
 def rho_of_pure(epsilon: Real) -> Fraction:
@@ -28,8 +28,8 @@ def mu_of_pure(epsilon: Real) -> Fraction | None:
     """Return the least mu with Phi(mu / 2) >= e^epsilon / (1 + e^epsilon), rounded up.
 
     Randomised response of that epsilon is then no easier to attack than N(0, 1) against
-    N(mu, 1): both corners of its trade-off curve lie on or above that of mu. None beyond
-    mu = 20.
+    N(mu, 1): both corners of its trade-off curve lie on or above that of mu. None where no mu
+    is certain: for epsilons above 176.
 
     >>> mu_of_pure(Fraction(0))
     Fraction(0, 1)

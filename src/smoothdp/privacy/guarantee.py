@@ -127,7 +127,7 @@ class Guarantee(ABC):
         return self.concentrated_rho()
 
     def gaussian_mu(self) -> Fraction | None:
-        """Return a mu of Gaussian DP that follows, rounded up; None if none up to 20 is known."""
+        """Return a mu of Gaussian DP that follows, rounded up; None if none is known."""
         pure = self.pure_epsilon()
         return None if pure is None else mu_of_pure(pure)
 
