@@ -64,8 +64,8 @@ def takers() -> dict[str, Callable[..., Any]]:
                 parameters = inspect.signature(call).parameters.values()
             except (TypeError, ValueError):
                 continue
-            # `implies` asks about a claim and states none.
-            if not name.endswith(".implies") and any(map(is_claim, parameters)):
+            # `implies` and `follows_from` ask about a claim and state none.
+            if not name.endswith((".implies", ".follows_from")) and any(map(is_claim, parameters)):
                 found[name] = call
     # Its claim is in words: epsilon, delta and noise as text.
     return found | {"Task": Task, "plan_from_json": sd.plan_from_json}

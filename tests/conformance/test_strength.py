@@ -10,7 +10,7 @@ from statistics import NormalDist
 import pytest
 
 import smoothdp as sd
-from smoothdp.claims.guarantees.strength import WEAK_GUESS, factor_text, guess_upper, weaknesses
+from smoothdp.claims.guarantees.guarantee import WEAK_GUESS, factor_text, guess_upper, weaknesses
 from smoothdp.smoothed.properties import smoothed_to_distributional
 
 MODEL = sd.DataModel([("1/3", "2/3")])

@@ -1,4 +1,4 @@
-"""docs/architecture.md says what stands: every room in one line, on its floor; every file it names."""
+"""docs/architecture.md says what stands: each room in one line, each file that it names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ PACKAGE = ROOT / "src/smoothdp"
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (\d+) \| `([\w/.]+)` \| (.+) \|$", PAGE, flags=re.MULTILINE)
 SHELVES = sorted(
-    path
-    for path in PACKAGE.rglob("__init__.py")
-    if len(path.relative_to(PACKAGE).parts) > 2
+    path for path in PACKAGE.rglob("__init__.py") if len(path.relative_to(PACKAGE).parts) > 2
 )
 
 
@@ -33,9 +31,7 @@ def test_the_floors_are_those_that_are_checked() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     (layers,) = (c["layers"] for c in contracts["contracts"] if c["type"] == "layers")
     floor_of = {
-        name.strip("() "): floor
-        for floor, line in enumerate(layers)
-        for name in line.split("|")
+        name.strip("() "): floor for floor, line in enumerate(layers) for name in line.split("|")
     }
     order = [floor_of[name.removesuffix("/").removesuffix(".py")] for _, name, _ in ROWS]
     assert order == sorted(order)

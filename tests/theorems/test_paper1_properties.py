@@ -17,7 +17,6 @@ import pytest
 
 from smoothdp import ApproxDP, DataModel, SamplingHistogram, SmoothedDP, smoothed_delta
 from smoothdp import paper_bounds as pb
-from smoothdp.claims.model.push import push
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.smoothed.properties import (
     compose_smoothed,
@@ -435,7 +434,7 @@ def test_proposition_6_pre_processing_record_by_record() -> None:
         whole = delta_of(after, 3, growth)
         for x in databases(n, 3):
             assert whole(x) <= delta(tuple(images[value] for value in x))
-        features = push(DataModel(THREE), list(images), n_atoms=2)
+        features = DataModel(THREE).push(list(images), n_atoms=2)
         bound = smoothed(n, features.vertices, delta)
         assert smoothed(n, THREE, whole) <= bound
         claim = smoothed_pre_processing(
@@ -478,22 +477,26 @@ def test_proposition_6_is_false_for_functions_of_the_database() -> None:
 )
 def test_push_refuses_what_is_not_record_wise(function: object) -> None:
     with pytest.raises(InvalidParameter, match=r"record function|function of one record"):
-        push(DataModel(THREE), function)  # type: ignore[arg-type]
+        DataModel(THREE).push(function)  # type: ignore[arg-type]
 
 
 def test_push_of_functions_mappings_and_lists() -> None:
     model = DataModel(THREE)
     expected = ((F(1, 2), F(1, 2)), (F(4, 5), F(1, 5)))
-    assert push(model, [0, 0, 1]).vertices == expected
-    assert push(model, {0: 0, 1: 0, 2: 1}).vertices == expected
-    assert push(model, lambda value: value // 2).vertices == expected
-    assert push(model, [0, 0, 1], n_atoms=3).vertices[0] == (F(1, 2), F(1, 2), F(0))
+    assert model.push([0, 0, 1]).vertices == expected
+    assert model.push({0: 0, 1: 0, 2: 1}).vertices == expected
+    assert model.push(lambda value: value // 2).vertices == expected
+    assert model.push([0, 0, 1], n_atoms=3).vertices[0] == (F(1, 2), F(1, 2), F(0))
     with pytest.raises(InvalidParameter, match="n_atoms"):
-        push(model, [0, 0, 2], n_atoms=2)
+        model.push([0, 0, 2], n_atoms=2)
     with pytest.raises(InvalidParameter, match="at least 2"):
-        push(model, [0, 0, 0])
+        model.push([0, 0, 0])
     with pytest.raises(InvalidParameter, match="DataModel"):
-        push(THREE, [0, 0, 1])  # type: ignore[arg-type]
+        smoothed_pre_processing(
+            SmoothedDP(1, delta="1e-6", model=model),
+            [0, 0, 1],
+            model=THREE,  # type: ignore[arg-type]
+        )
 
 
 def test_proposition_7_inner_distributions_change_nothing() -> None:

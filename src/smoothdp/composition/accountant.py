@@ -10,10 +10,9 @@ from typing import Literal
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
-from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.composition.items import Item, is_concentrated
+from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
+from smoothdp.composition.items import Item
 from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
 from smoothdp.composition.laws.product import Product
@@ -85,14 +84,14 @@ class Accountant:
         """The one profile that says it all, if nothing has to be composed."""
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             item = self.parts[0][0]
-            return None if isinstance(item.given, SmoothedDP) else item.profile
+            return item.profile if item.average is None else None
         return None
 
     @property
     def route(self) -> str:
         """The name of the method, in a few words."""
         if self.single is not None:
-            return "rho adds" if is_concentrated(self.parts[0][0]) else "one item"
+            return "rho adds" if isinstance(self.parts[0][0].terms, RhoTerms) else "one item"
         routes = {side.upper.route for side in self.sides(0)}
         name = " and ".join(sorted(routes))
         return f"{name} over a grid pair" if self.has_grid else name
@@ -184,9 +183,9 @@ class Accountant:
                 n_points=int(min(max(n_points, 400.0), 4000.0)),
                 progress=self.progress,
             )
-            if isinstance(item.given, ZCDP | TruncatedCDP):
+            if isinstance(item.terms, RhoTerms):
                 # The Gaussian mechanism with the same rho meets the claim.
-                found = LossBracket(found.upper, GaussianLaw(2 * item.given.exact_rho))
+                found = LossBracket(found.upper, GaussianLaw(2 * item.terms.rho))
             self._grids[key] = found
         return self._grids[key]
 
@@ -217,12 +216,12 @@ def _merge_concentrated(items: Sequence[tuple[Item, int]]) -> list[tuple[Item, i
     merged: dict[tuple[int, bool], tuple[Item, int]] = {}
     rho, order, about = Fraction(0), None, None
     for item, count in items:
-        given = item.given
-        if isinstance(given, ZCDP | TruncatedCDP):
-            rho += count * given.exact_rho
-            about = given.neighbours
-            if isinstance(given, TruncatedCDP):
-                order = given.exact_omega if order is None else min(order, given.exact_omega)
+        terms = item.terms
+        if isinstance(terms, RhoTerms):
+            rho += count * terms.rho
+            about = item.neighbours
+            if terms.omega is not None:
+                order = terms.omega if order is None else min(order, terms.omega)
         else:
             first, before = merged.get(item.key, (item, 0))
             merged[item.key] = first, before + count
@@ -239,7 +238,7 @@ def _merge_concentrated(items: Sequence[tuple[Item, int]]) -> list[tuple[Item, i
 
 def _total_rho(items: Sequence[tuple[Item, int]]) -> Fraction | None:
     """Return the sum of rho, if some claim is in zCDP and all have one."""
-    if not any(isinstance(item.given, ZCDP) for item, _ in items):
+    if not any(isinstance(item.terms, RhoTerms) for item, _ in items):
         return None
     total = Fraction(0)
     for item, count in items:
@@ -253,10 +252,12 @@ def _total_epsilon(parts: Sequence[tuple[Item, int]]) -> Fraction | None:
     """Return the sum of the epsilons, if all items are pure or approximate with rational ones."""
     total = Fraction(0)
     for item, count in parts:
-        epsilon = getattr(item.given, "exact_epsilon", None)
-        if not isinstance(item.given, Guarantee) or not isinstance(epsilon, Fraction):
+        terms = item.terms
+        if not isinstance(terms, EpsilonTerms | AverageTerms):
             return None
-        total += count * epsilon
+        if not isinstance(terms.epsilon, Fraction):
+            return None
+        total += count * terms.epsilon
     return total
 
 
@@ -268,11 +269,7 @@ def _log_smoothed_delta(
     At a fixed database each claim has some delta_j(x); together they lose
     1 - prod (1 - delta_j(x)) <= sum delta_j(x), whose expectation is at most s.
     """
-    deltas = [
-        count * item.given.exact_delta
-        for item, count in items
-        if isinstance(item.given, SmoothedDP)
-    ]
+    deltas = [count * item.average.delta for item, count in items if item.average is not None]
     if not deltas:
         return None
     share = min(Fraction(1), sum(deltas, Fraction(0)))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.claims.curves.profile import LARGEST_SEARCHED, PrivacyProfile, read_delta
+from smoothdp.claims.curves.profile import LARGEST_SEARCHED, PrivacyProfile
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant

@@ -13,13 +13,11 @@ from smoothdp.claims.curves.first import First
 from smoothdp.claims.curves.pair import Pair, PairProfile
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
-from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP, rho_of_pure
-from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
-from smoothdp.claims.guarantees.standard import ApproxDP, ClaimedProfile, PureDP
+from smoothdp.claims.guarantees.standard import ClaimedProfile
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours, require_same
+from smoothdp.claims.terms import AverageTerms, Terms
 from smoothdp.composition.laws.guarantees import guarantee_laws
 from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaws, known
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
@@ -51,10 +49,8 @@ class Item:
     def laws(self) -> LossLaws | None:
         """The laws of its loss; None if only the profile is known."""
         given = self.given
-        if isinstance(given, PureDP | ApproxDP | GaussianDP):
+        if isinstance(given, Guarantee):
             return guarantee_laws(given)
-        if isinstance(given, SmoothedDP):
-            return guarantee_laws(PureDP(given.exact_epsilon))
         if isinstance(given, HasLossLaws):
             return given.loss_laws()
         if isinstance(given, Pair):
@@ -78,14 +74,17 @@ class Item:
     @property
     def rho(self) -> Fraction | None:
         """The rho of zero-concentrated DP that it meets, if there is a finite one."""
-        given = self.given
-        if isinstance(given, PureDP):
-            return rho_of_pure(given.exact_epsilon)
-        if isinstance(given, GaussianDP):
-            return given.exact_mu**2 / 2
-        if isinstance(given, ZCDP):
-            return given.exact_rho
-        return None
+        return self.given.concentrated_rho() if isinstance(self.given, Guarantee) else None
+
+    @property
+    def terms(self) -> Terms | None:
+        """The notion in which it adds up, if it is a claim in one."""
+        return self.given.terms() if isinstance(self.given, Guarantee) else None
+
+    @property
+    def average(self) -> AverageTerms | None:
+        """What it promises on average over a model, if it is such a claim."""
+        return self.terms if isinstance(self.terms, AverageTerms) else None
 
 
 def pair_laws(atoms: Atoms, neighbours: Neighbours, first: First | None) -> LossLaws:
@@ -154,26 +153,18 @@ def _profile_of(given: object, place: int) -> PrivacyProfile:
 
 def common_model(items: list[tuple[Item, int]]) -> DataModel | None:
     """Return the model of the smoothed claims, None without any; refuse two models."""
-    claims = [item.given for item, _ in items if isinstance(item.given, SmoothedDP)]
-    if not claims:
-        return None
-    for claim in claims[1:]:
-        if set(claim.model.hull().vertices) != set(claims[0].model.hull().vertices):
+    models = [item.average.model for item, _ in items if item.average is not None]
+    for model in models[1:]:
+        if not model.same_hull(models[0]):
             raise IncompatibleClaims(
                 expected="smoothed claims over the same model",
                 got=(
-                    f"models of {claims[0].model.n_vertices} and {claim.model.n_vertices} "
+                    f"models of {models[0].n_vertices} and {model.n_vertices} "
                     "different distributions"
                 ),
                 remedy="Measure both mechanisms over one model, such as first.model | second.model",
             )
-    model: DataModel = claims[0].model
-    return model
-
-
-def is_concentrated(item: Item) -> bool:
-    """Return whether the item is a claim in Renyi divergences, which adds up as such."""
-    return isinstance(item.given, ZCDP | TruncatedCDP)
+    return models[0] if models else None
 
 
 def _no_list(got: object) -> InvalidParameter:

@@ -20,7 +20,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item
 from smoothdp.composition.laws.atoms import AtomsLaw
@@ -77,7 +76,7 @@ def opened(items: Iterable[Counted], *, aligned: bool) -> list[Counted]:
             found.append((item, count))
             continue
         inner = item.profile.accountant
-        smoothed = any(isinstance(part.given, SmoothedDP) for part, _ in inner.items)
+        smoothed = any(part.average is not None for part, _ in inner.items)
         if inner.two_ways and not aligned and not smoothed:
             found.append((WholeItem(item.given, item.profile), count))
             continue

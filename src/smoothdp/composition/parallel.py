@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from smoothdp.claims.curves.group_profile import group_profile
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
 from smoothdp.composition.composed_profile import ComposedProfile
@@ -113,7 +112,7 @@ def _opposite(first: Item, second: Item) -> PrivacyProfile:
 def _parts(items: Iterable[Any]) -> Sequence[Item]:
     read = read_items(items)
     for item, count in read:
-        if count != 1 or isinstance(item.given, SmoothedDP):
+        if count != 1 or item.average is not None:
             raise InvalidParameter(
                 expected="one ordinary claim per part",
                 got=f"{item.given!r} x {count}",

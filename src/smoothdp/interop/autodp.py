@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from smoothdp.claims.curves.profile import read_delta
-from smoothdp.claims.guarantees.concentrated import ZCDP
-from smoothdp.claims.guarantees.conversions import gaussian_to_zcdp
-from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.interop.extras import binary_up, guarantee_of, library, profile_of
@@ -40,17 +38,19 @@ def to_autodp(item: object, *, name: str = "smoothdp") -> Any:
     mechanism.name = name
     mechanism.params = {}
     claim = guarantee_of(item)
-    if isinstance(claim, PureDP):
-        mechanism.propagate_updates(binary_up(claim.exact_epsilon), "pureDP")
-    elif isinstance(claim, ApproxDP):
-        pair = binary_up(claim.exact_epsilon), binary_up(claim.exact_delta)
-        mechanism.propagate_updates(pair, "approxDP")
-    elif isinstance(claim, ZCDP | GaussianDP):
-        found = gaussian_to_zcdp(claim) if isinstance(claim, GaussianDP) else claim
-        rho = binary_up(found.exact_rho)
+    terms = None if claim is None else claim.terms()
+    if isinstance(terms, EpsilonTerms):
+        epsilon, delta = binary_up(terms.epsilon), binary_up(terms.delta)
+        if delta == 0:
+            mechanism.propagate_updates(epsilon, "pureDP")
+        else:
+            mechanism.propagate_updates((epsilon, delta), "approxDP")
+        return mechanism
+    exact_rho = None if claim is None else claim.concentrated_rho()
+    if exact_rho is not None:
+        rho = binary_up(exact_rho)
         mechanism.propagate_updates(lambda order: order * rho, "RDP")
-    if not isinstance(claim, PureDP | ApproxDP):
-        mechanism.approxDP = lambda delta: profile.epsilon(exact_fraction(delta, name="delta"))
+    mechanism.approxDP = lambda delta: profile.epsilon(exact_fraction(delta, name="delta"))
     return mechanism
 
 

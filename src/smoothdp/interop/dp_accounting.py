@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.claims.curves.atoms import Atoms, log_of
-from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile, read_delta
+from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.composition.laws.law import LossBracket, LossLaws
 from smoothdp.composition.laws.symmetrise import directed_law, symmetrised

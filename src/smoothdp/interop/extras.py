@@ -8,7 +8,6 @@ from typing import Any
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import LogRatio, Real, float_bounds
@@ -29,14 +28,17 @@ def guarantee_of(item: object) -> Guarantee | None:
     found = item if isinstance(item, Guarantee) else getattr(item, "guarantee", None)
     if callable(found) and not isinstance(item, type):
         found = found()
-    if isinstance(found, SmoothedDP):
+    if not isinstance(found, Guarantee):
+        return None
+    if found.is_average:
         raise _smoothed()
-    return found if isinstance(found, Guarantee) else None
+    return found
 
 
 def profile_of(item: object) -> PrivacyProfile:
     """Return the profile of a guarantee, a mechanism, a composition, or a profile."""
-    if isinstance(item, SmoothedDP) or getattr(item, "model", None) is not None:
+    is_average = isinstance(item, Guarantee) and item.is_average
+    if is_average or getattr(item, "model", None) is not None:
         raise _smoothed()
     if isinstance(item, PrivacyProfile):
         return item

@@ -9,8 +9,7 @@ from typing import Any
 
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP
-from smoothdp.claims.guarantees.conversions import gaussian_to_zcdp, group_privacy
-from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.guarantees.conversions import group_privacy
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
@@ -97,11 +96,6 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
 
 def _measure(dp: Any, guarantee: Guarantee) -> tuple[Any, Callable[..., Any]]:
     """Return the measure of OpenDP for a claim, and the map from a claim to its distance."""
-    if isinstance(guarantee, PureDP):
-        return (
-            dp.max_divergence(),
-            lambda g, free=False: 0.0 if free else binary_up(g.exact_epsilon),
-        )
     if isinstance(guarantee, ApproxDP):
         return (
             dp.fixed_smoothed_max_divergence(),
@@ -111,22 +105,21 @@ def _measure(dp: Any, guarantee: Guarantee) -> tuple[Any, Callable[..., Any]]:
                 else (binary_up(g.exact_epsilon), min(1.0, binary_up(g.exact_delta)))
             ),
         )
-    if isinstance(guarantee, ZCDP | GaussianDP):
+    if isinstance(guarantee, PureDP):
+        return (
+            dp.max_divergence(),
+            lambda g, free=False: 0.0 if free else binary_up(g.pure_epsilon()),
+        )
+    if guarantee.concentrated_rho() is not None:
         return (
             dp.zero_concentrated_divergence(),
-            lambda g, free=False: 0.0 if free else binary_up(_rho(g)),
+            lambda g, free=False: 0.0 if free else binary_up(g.concentrated_rho()),
         )
     raise IncompatibleClaims(
         expected="a pure, approximate, zero-concentrated or Gaussian claim",
         got=f"{guarantee!r}",
         remedy="Claim ApproxDP at one epsilon instead",
     )
-
-
-def _rho(guarantee: Guarantee) -> Fraction:
-    found = gaussian_to_zcdp(guarantee) if isinstance(guarantee, GaussianDP) else guarantee
-    assert isinstance(found, ZCDP)
-    return found.exact_rho
 
 
 def from_opendp(

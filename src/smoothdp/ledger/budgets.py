@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from typing import Any
 
 from smoothdp.claims.guarantees.codec import guarantee_from_json
-from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
-from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
 from smoothdp.ledger.amount import Amount
@@ -51,7 +47,7 @@ def filter_of(
             got=f"budget={budget!r}",
             remedy="A whole curve cannot be kept when releases are chosen after seeing others",
         )
-    if isinstance(budget, SmoothedDP) is adaptive:
+    if budget.is_average is adaptive:
         raise _about_adaptive(budget)
     if method == "concentrated":
         return _concentrated(budget, conversion_delta)
@@ -61,18 +57,23 @@ def filter_of(
             got=f"conversion_delta={conversion_delta} with {method!r}",
             remedy="Leave it out",
         )
-    if isinstance(budget, ZCDP | TruncatedCDP):
-        return RhoFilter(budget, {"rho": Amount(budget.exact_rho)})
-    if isinstance(budget, GaussianDP):
-        return MuFilter(budget, {"mu squared": Amount(budget.exact_mu**2)})
-    assert isinstance(budget, PureDP | ApproxDP | SmoothedDP)
-    delta = Fraction(0) if isinstance(budget, PureDP) else budget.exact_delta
-    limits = {"epsilon": Amount.of(budget.exact_epsilon), "delta": Amount(delta)}
-    return BasicFilter(budget, limits)
+    match budget.terms():
+        case RhoTerms(rho):
+            return RhoFilter(budget, {"rho": Amount(rho)})
+        case MuTerms(mu):
+            return MuFilter(budget, {"mu squared": Amount(mu**2)})
+        case EpsilonTerms(epsilon, delta) | AverageTerms(epsilon, delta):
+            limits = {"epsilon": Amount.of(epsilon), "delta": Amount(delta)}
+            return BasicFilter(budget, limits)
+    raise InvalidParameter(
+        expected="a budget in epsilon and delta, in rho or in mu, which add up",
+        got=f"budget={budget!r}",
+        remedy="Give a claim of one of these kinds that follows from it",
+    )
 
 
 def _about_adaptive(budget: Guarantee) -> Exception:
-    if isinstance(budget, SmoothedDP):
+    if budget.is_average:
         return IncompatibleClaims(
             expected=(
                 "adaptive=False with a budget of smoothed DP, which does not hold for mechanisms "
@@ -89,23 +90,24 @@ def _about_adaptive(budget: Guarantee) -> Exception:
 
 
 def _concentrated(budget: Guarantee, conversion_delta: Parameter | None) -> Filter:
-    if not isinstance(budget, ApproxDP) or budget.exact_delta == 0:
+    terms = budget.terms()
+    if not isinstance(terms, EpsilonTerms) or terms.delta == 0:
         raise InvalidParameter(
             expected="a budget in epsilon and delta > 0 for the method concentrated",
             got=f"{budget!r}",
             remedy="Give such a budget, or leave the method out",
         )
-    conversion = budget.exact_delta / 2
+    conversion = terms.delta / 2
     if conversion_delta is not None:
         conversion = exact_fraction(conversion_delta, name="conversion_delta")
-    if not 0 < conversion <= budget.exact_delta:
+    if not 0 < conversion <= terms.delta:
         raise InvalidParameter(
-            expected=f"0 < conversion_delta <= {exact_text(budget.exact_delta)}",
+            expected=f"0 < conversion_delta <= {exact_text(terms.delta)}",
             got=f"conversion_delta={conversion_delta}",
             remedy="Give a part of the budget's delta",
         )
-    rho = rho_within(budget.exact_epsilon, conversion)
-    limits = {"rho": Amount(rho), "delta": Amount(budget.exact_delta - conversion)}
+    rho = rho_within(terms.epsilon, conversion)
+    limits = {"rho": Amount(rho), "delta": Amount(terms.delta - conversion)}
     return ConcentratedFilter(budget, limits, conversion)
 
 
@@ -124,7 +126,7 @@ def filter_to_text(kept: Filter) -> str:
 def filter_from_text(text: str) -> Filter:
     """Return the filter that `filter_to_text` wrote; its limits are those in the text."""
     fields = json.loads(text)
-    budget: Any = guarantee_from_json(json.dumps(fields["budget"]))
+    budget = guarantee_from_json(json.dumps(fields["budget"]))
     limits = {name: Amount.parse(limit) for name, limit in fields["limits"].items()}
     kind = fields["filter"]
     if kind == ConcentratedFilter.__name__:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -11,14 +10,12 @@ from fractions import Fraction
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
-from smoothdp.claims.guarantees.standard import EpsilonDelta, PureDP
 from smoothdp.claims.neighbours import require_same
+from smoothdp.claims.terms import AverageTerms, EpsilonTerms
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
 from smoothdp.composition.laws.law import HasLossLaws
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.parameters import LogRatio, exact_text
 
 _LONGEST_TEXT = 2000
@@ -81,7 +78,7 @@ def _refute(mechanism: object, promised: Guarantee) -> None:
     """
     maker = getattr(mechanism, "profile", None)
     is_ours = type(mechanism).__module__.partition(".")[0] == __name__.partition(".")[0]
-    if is_ours or isinstance(promised, SmoothedDP):
+    if is_ours or promised.is_average:
         return
     profile, said = maker() if callable(maker) else maker, promised.profile()
     if isinstance(profile, Guarantee):
@@ -89,7 +86,7 @@ def _refute(mechanism: object, promised: Guarantee) -> None:
     if not isinstance(profile, PrivacyProfile):
         return
     require_same(profile.neighbours, promised.neighbours)
-    own = getattr(promised, "exact_epsilon", None)
+    own = promised.parameters().get("epsilon")
     for epsilon in (*_LOOKED_AT, *([] if own is None else [own])):
         if profile.log_delta_bounds(epsilon).lower > said.log_delta_bounds(epsilon).upper:
             raise IncompatibleClaims(
@@ -122,32 +119,33 @@ def _proved(mechanism: object, promised: Guarantee | None, claim: Guarantee) -> 
         if promised == claim or promised.implies(claim):
             return True
     # The profile of a mechanism with a smoothed guarantee may be an expectation.
-    if isinstance(promised, SmoothedDP) or not isinstance(claim, PureDP | EpsilonDelta):
+    terms = claim.terms()
+    if promised is not None and promised.is_average:
+        return False
+    if not isinstance(terms, EpsilonTerms | AverageTerms):
         return False
     if promised is not None and not callable(getattr(mechanism, "profile", None)):
         return False
     items = read_items([mechanism])
-    model = claim.model if isinstance(claim, SmoothedDP) else None
+    model = terms.model if isinstance(terms, AverageTerms) else None
     for item, _ in items:
         require_same(item.neighbours, claim.neighbours)
-        if not all(part.model == model for part in _smoothed_parts(item)):
+        if any(part.model != model for part in _smoothed_parts(item)):
             return False
     profile = mechanism if isinstance(mechanism, PrivacyProfile) else items[0][0].profile
-    upper = profile.log_delta_bounds(claim.exact_epsilon).upper
-    delta = Fraction(0) if isinstance(claim, PureDP) else claim.exact_delta
-    return upper == -math.inf if delta == 0 else upper <= log_bounds(delta).lower
+    return profile.keeps(terms.epsilon, terms.delta)
 
 
-def _smoothed_parts(item: Item) -> list[SmoothedDP]:
-    """Return the smoothed claims inside an item; refuse a bare profile.
+def _smoothed_parts(item: Item) -> list[AverageTerms]:
+    """Return the claims on average inside an item; refuse a bare profile.
 
     It may be the profile at one database, which promises nothing.
     """
     given = item.given
     if isinstance(given, ComposedProfile):
         return [part for inner, _ in given.accountant.items for part in _smoothed_parts(inner)]
-    if isinstance(given, SmoothedDP):
-        return [given]
+    if item.average is not None:
+        return [item.average]
     is_bare = isinstance(given, PrivacyProfile) and not isinstance(given, HasLossLaws)
     # A curve does not know what it is of: one database, or a claim on average.
     if is_bare or isinstance(given, TradeoffFunction):

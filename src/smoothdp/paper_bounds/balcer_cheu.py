@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from smoothdp.claims.curves.profile import read_delta, read_epsilon
+from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int, sign

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from typing import Literal
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.binomial_shift import log_shift_delta
 from smoothdp.exact.bisection import least_integer, smallest_true

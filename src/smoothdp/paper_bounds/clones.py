@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball, enclose, log_bounds, precision
 from smoothdp.exact.bisection import narrowed

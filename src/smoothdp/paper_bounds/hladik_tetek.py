@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import ball
 from smoothdp.exact.curves import at_most

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int

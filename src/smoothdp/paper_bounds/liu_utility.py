@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smoothdp.claims.curves.profile import read_delta
+from smoothdp.claims.domains import read_delta
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.paper_bounds.liu_setting import read_capped_epsilon

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from smoothdp.claims.curves.profile import read_delta, read_epsilon
+from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace import LIBM_ERROR
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from smoothdp.claims.guarantees.concentrated import TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.release.coverage import Coverage
@@ -230,15 +229,15 @@ def _made(
 
 def _rates(price: Price, assumption: Assumption) -> list[float]:
     """Return the smoothings to try."""
-    guarantee, e = price.guarantee, Rule.of(price.guarantee).epsilon
+    terms, e = price.guarantee.terms(), Rule.of(price.guarantee).epsilon
     most = _MOST_CONCENTRATED
-    if isinstance(guarantee, PureDP | ApproxDP):
+    if isinstance(terms, EpsilonTerms):
         most = _MOST_UNKNOWN if assumption.is_default else _MOST
-    cap = Rule.of(guarantee).most
+    cap = Rule.of(price.guarantee).most
     most = min(most, cap) if assumption.is_default else most
     # Error bars pay for t a second time: smaller ones are tried, larger ones are refused anyway.
     least = _LEAST if price.confidence is None else _LEAST_FOR_BARS
-    if isinstance(guarantee, TruncatedCDP):
+    if isinstance(terms, RhoTerms) and terms.omega is not None:
         # Beyond twice the cap of the rule noise costs several times as much, or none serves.
         least, most = min(least, cap / 5), min(most, 2 * cap)
     ratio = (most / least) ** (1 / (_RATES - 1))

@@ -24,8 +24,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import RhoTerms
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.noise import Gaussian, Laplace, NoiseDistribution
 from smoothdp.planning.assumption import Assumption, FloatArray
@@ -72,7 +72,7 @@ def rivals(
         query: the statistic of the plan, its window resolved. error: of its windows.
     """
     low, high = bounds = float(query.bounds[0]), float(query.bounds[1])
-    is_concentrated = isinstance(guarantee, ZCDP | TruncatedCDP)
+    is_concentrated = isinstance(guarantee.terms(), RhoTerms)
     law: NoiseDistribution = Gaussian() if is_concentrated else Laplace()
     kind = "Gaussian" if is_concentrated else "Laplace"
     e, middle, found = Rule.of(guarantee).epsilon, (low + high) / 2, []

@@ -8,9 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
@@ -67,7 +66,10 @@ class Collection:
 
     def __post_init__(self) -> None:
         stated = self.release.guarantee
-        if not isinstance(stated, ApproxDP) or not _keeps(self.profile, stated):
+        terms = stated.terms()
+        if not isinstance(terms, EpsilonTerms) or not self.profile.keeps(
+            terms.epsilon, terms.delta
+        ):
             raise InvalidParameter(
                 expected="a release whose guarantee the profile keeps",
                 got=f"{stated!r}",
@@ -150,8 +152,3 @@ class Collection:
             title=self.release.mechanism,
         )
         return save(axes, path)
-
-
-def _keeps(profile: PrivacyProfile, stated: ApproxDP) -> bool:
-    upper = profile.log_delta_bounds(stated.exact_epsilon).upper
-    return upper <= (log_bounds(stated.exact_delta).lower if stated.exact_delta else -math.inf)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from smoothdp.claims import ApproxDP, Guarantee, PureDP
+from smoothdp.claims import Guarantee
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import SmoothdpError
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.parameters import exact_text
 from smoothdp.mechanisms import SmoothNoise
 from smoothdp.mechanisms.release.statistic_words import value_words
@@ -100,8 +102,9 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
 
 def reach_of(guarantee: Guarantee) -> float:
     """Return the largest epsilon worth drawing for a claim."""
-    if isinstance(guarantee, PureDP | ApproxDP):
-        return max(1.25 * guarantee.epsilon, 0.05)
+    terms = guarantee.terms()
+    if isinstance(terms, EpsilonTerms):
+        return max(1.25 * float_up(terms.epsilon), 0.05)
     return max(1.1 * guarantee.profile().epsilon("1e-9"), 0.05)
 
 
@@ -148,7 +151,8 @@ def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
 def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
     """Return the exact profile of the noise at a few epsilons, and where the picture ends."""
     claim, reach = calibration.guarantee, reach_of(calibration.guarantee)
-    last = claim.epsilon if isinstance(claim, PureDP | ApproxDP) else reach
+    terms = claim.terms()
+    last = float_up(terms.epsilon) if isinstance(terms, EpsilonTerms) else reach
     exact, bound = calibration.profile(), claim.profile()
 
     def log_delta(epsilon: float) -> float:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from smoothdp.claims import ApproxDP, Guarantee, PureDP, guarantee_from_json
+from smoothdp.claims import Guarantee, guarantee_from_json
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
@@ -123,7 +124,7 @@ def _comparison(claim: Guarantee) -> Section:
         header=("as ordinary (epsilon, delta)-DP", "at most"),
         caption="What the guarantee says as ordinary differential privacy, rounded up.",
     )
-    if isinstance(claim, PureDP | ApproxDP):
+    if isinstance(claim.terms(), EpsilonTerms):
         part.text("The guarantee is ordinary differential privacy: it holds for every data set.")
     return part.text(
         "Scales by the papers' theorems, and by exact calibration, are compared by "

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from smoothdp.claims.guarantees.strength import factor_text
+from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_text

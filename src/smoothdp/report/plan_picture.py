@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from smoothdp.claims import ZCDP, ApproxDP, Guarantee, PureDP, TruncatedCDP
-from smoothdp.exact.parameters import float_of
+from smoothdp.claims import Guarantee
 from smoothdp.planning import ErrorPoint, Plan, errors_by_epsilon, errors_by_size
 from smoothdp.plots.canvas import save
 from smoothdp.plots.panels import Panel, plot_panels
@@ -38,7 +37,7 @@ def draw_plan(plan: Plan, path: str | Path, *, assuming: object = None) -> Path:
         n_records=plan.n_records,
         assuming=assuming,
     )
-    name = "epsilon" if isinstance(guarantee, PureDP | ApproxDP) else "sqrt(2 rho)"
+    name = "epsilon" if "epsilon" in guarantee.parameters() else "sqrt(2 rho)"
     panels = [
         _panel(by_size, f"{guarantee!r}", "records"),
         _panel(by_epsilon, f"n = {plan.n_records}", name),
@@ -66,11 +65,6 @@ def _panel(points: list[ErrorPoint], title: str, x_label: str) -> Panel:
 
 def _at(guarantee: Guarantee, epsilon: str) -> Guarantee:
     """Return the guarantee of the same kind with another epsilon, or rho = epsilon^2 / 2."""
-    rho = PureDP(epsilon).exact_epsilon
-    if isinstance(guarantee, ApproxDP):
-        return ApproxDP(epsilon, delta=guarantee.exact_delta)
-    if isinstance(guarantee, ZCDP):
-        return ZCDP(float_of(rho) ** 2 / 2)
-    if isinstance(guarantee, TruncatedCDP):
-        return TruncatedCDP(float_of(rho) ** 2 / 2, omega=guarantee.exact_omega)
-    return PureDP(epsilon)
+    if "epsilon" in guarantee.parameters():
+        return guarantee.changed(epsilon=epsilon)
+    return guarantee.changed(rho=float(epsilon) ** 2 / 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.histogram.accounting.utility import odds

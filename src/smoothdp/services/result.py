@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.claims.guarantees.guarantee import float_up
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.float_estimates import scaled_estimate
+from smoothdp.exact.float_up import float_up
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
 from smoothdp.services.task import Task
 from smoothdp.shuffle import Histogram

@@ -11,9 +11,9 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import exp_bounds, log_bounds
 from smoothdp.exact.bisection import least_integer, smallest_true
@@ -43,26 +43,26 @@ def calibrated_random_users(
     and no guarantee.
     """
     check_method(method)
+    terms = None
     if isinstance(guarantee, Guarantee):
         require_replace_one(guarantee)
+        terms = guarantee.terms()
     if method == "paper":
         return _by_the_paper(n_users, n_bits, guarantee)
-    if isinstance(guarantee, GaussianDP):
-        share = _gaussian_share(n_users, n_bits, guarantee.exact_mu, certified)
-    elif isinstance(guarantee, PureDP):
-        share = _pure_share(n_bits, guarantee.exact_epsilon)
-    elif isinstance(guarantee, ApproxDP):
-        epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
-        share = _pure_share(n_bits, epsilon)
-        if delta > 0:
-            limit = certified_limit(delta)
-            share = min(share, _approximate_share(n_users, n_bits, epsilon, limit, certified))
-    else:
-        raise InvalidParameter(
-            expected="PureDP, ApproxDP or GaussianDP",
-            got=type(guarantee).__name__,
-            remedy="Calibrate for one of these",
-        )
+    match terms:
+        case MuTerms(mu):
+            share = _gaussian_share(n_users, n_bits, mu, certified)
+        case EpsilonTerms(epsilon, delta):
+            share = _pure_share(n_bits, epsilon)
+            if delta > 0:
+                limit = certified_limit(delta)
+                share = min(share, _approximate_share(n_users, n_bits, epsilon, limit, certified))
+        case _:
+            raise InvalidParameter(
+                expected="PureDP, ApproxDP or GaussianDP",
+                got=type(guarantee).__name__,
+                remedy="Calibrate for one of these",
+            )
     users = _rounded_up(share * n_users)
     if users >= n_users:
         users = share * n_users

@@ -12,9 +12,10 @@ from typing import ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smoothdp.claims.curves.profile import read_delta
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.entropy import Entropy
@@ -51,7 +52,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     expected_random_users: Fraction
     n_bits: int
     promise: Guarantee | None
-    _met: ApproxDP | None = field(default=None, init=False, repr=False, compare=False)
+    _met: EpsilonTerms | None = field(default=None, init=False, repr=False, compare=False)
 
     def _set(
         self, n_users: int, expected_random_users: Parameter, n_bits: int, promise: Guarantee | None
@@ -84,8 +85,9 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     def _calibrated_for(self, guarantee: Guarantee) -> None:
         """Keep a guarantee that was proved for this lambda: the profile starts from it."""
         object.__setattr__(self, "promise", guarantee)
-        if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
-            object.__setattr__(self, "_met", guarantee)
+        terms = guarantee.terms()
+        if isinstance(terms, EpsilonTerms) and terms.delta > 0:
+            object.__setattr__(self, "_met", terms)
 
     # ---- the law --------------------------------------------------------------------
 

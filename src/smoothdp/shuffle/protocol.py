@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
+from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom

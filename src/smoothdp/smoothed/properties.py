@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.conversions import post_processing
+from smoothdp.claims.guarantees.guarantee import factor_text, weaknesses
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
-from smoothdp.claims.guarantees.strength import factor_text, weaknesses
 from smoothdp.claims.model.model import DataModel
-from smoothdp.claims.model.push import RecordFunction, push
+from smoothdp.claims.model.push import RecordFunction
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Real
@@ -59,7 +59,7 @@ def compose_smoothed(first: SmoothedDP, second: SmoothedDP) -> SmoothedDP:
     >>> both.exact_epsilon, both.exact_delta == Fraction(3, 10**6)
     (Fraction(3, 2), True)
     """
-    if set(_read(first).model.hull().vertices) != set(_read(second).model.hull().vertices):
+    if not _read(first).model.same_hull(_read(second).model):
         raise IncompatibleClaims(
             expected="two claims over the same model",
             got=f"{first.model.n_vertices} and {second.model.n_vertices} different distributions",
@@ -81,7 +81,7 @@ def smoothed_pre_processing(
 ) -> SmoothedDP:
     """Return the claim for the mechanism after f over a model, from its claim over f(model).
 
-    Paper 1, Proposition 6, for functions f of one record (see `smoothdp.claims.model.push.push`):
+    Paper 1, Proposition 6, for functions f of one record (see `DataModel.push`):
     if x and x' differ in one record, so do f(x) and f(x').
 
     Raises:
@@ -89,12 +89,12 @@ def smoothed_pre_processing(
         IncompatibleClaims: a claim that does not cover the pushed model.
 
     >>> records = DataModel([("0.2", "0.3", "0.5")])
-    >>> features = push(records, [0, 1, 1])
+    >>> features = records.push([0, 1, 1])
     >>> claim = SmoothedDP(1, delta="1e-6", model=features)
     >>> smoothed_pre_processing(claim, [0, 1, 1], model=records).model == records
     True
     """
-    features = push(model, record_function, n_atoms=n_atoms)
+    features = _read_model(model).push(record_function, n_atoms=n_atoms)
     _require_covered(_read(claim).model, features)
     return SmoothedDP(claim.exact_epsilon, delta=claim.exact_delta, model=model)
 
@@ -185,6 +185,16 @@ def _read(claim: object) -> SmoothedDP:
     return claim
 
 
+def _read_model(model: object) -> DataModel:
+    if not isinstance(model, DataModel):
+        raise InvalidParameter(
+            expected="model as a DataModel",
+            got=f"{model!r}",
+            remedy="Build one with DataModel(vertices)",
+        )
+    return model
+
+
 def _sum_up(first: Real, second: Real) -> Real:
     """Return the sum, exactly if both are of one kind, else rounded up."""
     if isinstance(first, LogRatio) and isinstance(second, LogRatio):
@@ -199,13 +209,7 @@ def _sum_up(first: Real, second: Real) -> Real:
 
 def _require_covered(wide: DataModel, narrow: DataModel) -> None:
     """Raise unless every distribution of ``narrow`` is a mixture of those of ``wide``."""
-    if not isinstance(narrow, DataModel):
-        raise InvalidParameter(
-            expected="model as a DataModel",
-            got=f"{narrow!r}",
-            remedy="Build one with DataModel(vertices)",
-        )
-    inside = all(wide.contains(vertex) for vertex in narrow.vertices)
+    inside = all(wide.contains(vertex) for vertex in _read_model(narrow).vertices)
     if not inside:
         raise IncompatibleClaims(
             expected="a model whose distributions are mixtures of the claim's vertices",

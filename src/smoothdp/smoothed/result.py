@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, PrivacyWarning

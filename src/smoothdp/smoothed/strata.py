@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.log_sums import log_total_upper

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.first import UNSAID, First, Unsaid, other_first, read_first
-from smoothdp.claims.curves.profile import PrivacyProfile, read_epsilon
+from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter
 from smoothdp.exact.arrays import float_array

@@ -7,23 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from smoothdp.claims.curves.profile_curve import curve_of_profile
+from smoothdp.claims.curves.tradeoff import TradeoffFunction
+from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, sign
-
-if TYPE_CHECKING:
-    from smoothdp.claims.curves.tradeoff import TradeoffFunction
-
+from smoothdp.exact.parameters import Parameter, Real, exact_real
 
 LARGEST_SEARCHED = 1e15
 """No epsilon is looked for beyond this one."""
-# So that products of a few parameters are still floats.
-_LARGEST = 10**300
 
 
 class PrivacyProfile(ABC):
@@ -80,6 +75,14 @@ class PrivacyProfile(ABC):
             return LARGEST_SEARCHED, above
         return (below if below == 0.0 else math.nextafter(below, 0.0)), above
 
+    def keeps(self, epsilon: Real, delta: Fraction) -> bool:
+        """Return whether delta(epsilon) <= delta is certain, for exact epsilon and delta.
+
+        One point is enough for (epsilon, delta)-DP, whose whole profile follows from it.
+        """
+        upper = self.log_delta_bounds(epsilon).upper
+        return upper == -math.inf if delta == 0 else upper <= log_bounds(delta).lower
+
     def tradeoff(self) -> TradeoffFunction:
         """Return a trade-off function that never overstates the type II error.
 
@@ -87,8 +90,6 @@ class PrivacyProfile(ABC):
         lines 1 - delta(e) - e^e alpha and their mirror images, at 200 epsilons from 0 to
         where delta is 0, or 1e-15 if it never is (Dong, Roth, Su 2022, Proposition 2.12).
         """
-        from smoothdp.claims.curves.profile_curve import curve_of_profile
-
         return curve_of_profile(self)
 
 
@@ -105,43 +106,3 @@ class FunctionProfile(PrivacyProfile):
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return self.bounds(epsilon)
-
-
-def read_epsilon(epsilon: Parameter) -> Real:
-    """Return an exact epsilon in [0, 1e300], or raise InvalidParameter."""
-    value = exact_real(epsilon, name="epsilon")
-    if sign(value) < 0:
-        raise InvalidParameter(
-            expected="epsilon >= 0", got=f"epsilon={epsilon}", remedy="Give a non-negative epsilon"
-        )
-    if isinstance(value, Fraction) and value > _LARGEST:
-        raise _too_large("epsilon", epsilon)
-    return value
-
-
-def read_amount(amount: Parameter, *, name: str) -> Fraction:
-    """Return an exact rho or mu in [0, 1e300], or raise InvalidParameter."""
-    value = exact_fraction(amount, name=name)
-    if value < 0:
-        raise InvalidParameter(
-            expected=f"{name} >= 0", got=f"{name}={amount}", remedy=f"Give {name} >= 0"
-        )
-    if value > _LARGEST:
-        raise _too_large(name, amount)
-    return value
-
-
-def _too_large(name: str, value: object) -> InvalidParameter:
-    return InvalidParameter(
-        expected=f"{name} <= 1e300", got=f"{name}={value}", remedy=f"Lower {name}"
-    )
-
-
-def read_delta(delta: Parameter) -> Fraction:
-    """Return an exact delta in [0, 1], or raise InvalidParameter."""
-    value = exact_fraction(delta, name="delta")
-    if not 0 <= value <= 1:
-        raise InvalidParameter(
-            expected="0 <= delta <= 1", got=f"delta={delta}", remedy="Give a probability"
-        )
-    return value

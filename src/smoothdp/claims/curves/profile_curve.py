@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from smoothdp.claims.curves.atoms import Atoms, log_of
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.exact.parameters import Parameter
 
 # e^700 is still a float.
 _LARGEST_EPSILON = 700.0
@@ -25,7 +23,23 @@ Line = tuple[float, float]
 """Slope, and height at alpha = 0."""
 
 
-def curve_of_profile(profile: PrivacyProfile, *, n_lines: int = 200) -> TradeoffFunction:
+class ReadsBothWays(Protocol):
+    """What a curve is drawn from: delta of epsilon and epsilon of delta, never understated."""
+
+    def delta(self, epsilon: Parameter, /) -> float:
+        """Return delta(epsilon)."""
+        ...
+
+    def log_delta(self, epsilon: Parameter, /) -> float:
+        """Return ln delta(epsilon)."""
+        ...
+
+    def epsilon(self, delta: Parameter, /) -> float:
+        """Return the epsilon that belongs to a delta; inf if none does."""
+        ...
+
+
+def curve_of_profile(profile: ReadsBothWays, *, n_lines: int = 200) -> TradeoffFunction:
     """Return the curve above which every mechanism with this profile lies.
 
     power(alpha) <= delta(e) + e^e alpha for every e >= 0, and the same with (alpha, power)

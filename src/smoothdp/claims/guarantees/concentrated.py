@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.claims.curves.profile import read_amount
-from smoothdp.claims.guarantees.guarantee import Guarantee, float_up
+from smoothdp.claims.domains import read_amount
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.claims.terms import RhoTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.curves import log_distance_bound, log_gaussian_excess, log_order_bound
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.sources import Source
@@ -43,6 +44,7 @@ class ZCDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("bun-steinke-zcdp", "Definition 1.1")
+    parameter_names: ClassVar[tuple[str, ...]] = ("rho",)
     exact_rho: Fraction
 
     def __init__(
@@ -59,8 +61,21 @@ class ZCDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return _concentrated_bounds(self.exact_rho, None, epsilon)
 
-    def parameters(self) -> dict[str, Real]:
-        return {"rho": self.exact_rho}
+    def terms(self) -> RhoTerms:
+        return RhoTerms(self.exact_rho)
+
+    def pure_epsilon(self) -> Real | None:
+        return None if self.exact_rho else Fraction(0)
+
+    def concentrated_rho(self) -> Fraction:
+        return self.exact_rho
+
+    def follows_from(self, other: Guarantee) -> bool:
+        rho = other.concentrated_rho()
+        return rho is not None and rho <= self.exact_rho
+
+    def _for_group(self, k: int) -> ZCDP:
+        return self.changed(rho=k * k * self.exact_rho)
 
     def words(self) -> str:
         return (
@@ -90,7 +105,9 @@ class TruncatedCDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 32")
+    parameter_names: ClassVar[tuple[str, ...]] = ("rho", "omega")
     rounded_down: ClassVar[frozenset[str]] = frozenset({"omega"})
+    no_group: ClassVar[str] = "Orders shrink at each step: convert it to an approximate claim first"
     exact_rho: Fraction
     exact_omega: Fraction
 
@@ -121,8 +138,15 @@ class TruncatedCDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return _concentrated_bounds(self.exact_rho, self.exact_omega, epsilon)
 
-    def parameters(self) -> dict[str, Real]:
-        return {"rho": self.exact_rho, "omega": self.exact_omega}
+    def terms(self) -> RhoTerms:
+        return RhoTerms(self.exact_rho, self.exact_omega)
+
+    def pure_epsilon(self) -> Real | None:
+        return None if self.exact_rho else Fraction(0)
+
+    def follows_from(self, other: Guarantee) -> bool:
+        rho = other.rho_below(self.exact_omega)
+        return rho is not None and rho <= self.exact_rho
 
     def words(self) -> str:
         return (
@@ -157,11 +181,3 @@ def _best_order(rho: float, epsilon: float) -> Fraction:
         slope = 2 * excess * rho + rho - epsilon - math.log1p(1 / excess)
         low, high = (middle, high) if slope < 0 else (low, middle)
     return 1 + Fraction(math.exp(low))
-
-
-def rho_of_pure(epsilon: Real) -> Fraction:
-    """Return epsilon^2 / 2, exactly for a rational epsilon and rounded up otherwise."""
-    if isinstance(epsilon, Fraction):
-        return epsilon * epsilon / 2
-    upper = Fraction(log_bounds(epsilon.ratio).upper)
-    return upper * upper / 2

@@ -9,19 +9,16 @@ import math
 from fractions import Fraction
 from typing import Literal
 
-from smoothdp.claims.curves.profile import read_delta
-from smoothdp.claims.guarantees.concentrated import ZCDP, rho_of_pure
+from smoothdp.claims.domains import read_delta
+from smoothdp.claims.excess import rho_of_pure
+from smoothdp.claims.guarantees.concentrated import ZCDP
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
-
-# Beyond this much, a delta bound says nothing, and floats may overflow.
-_VACUOUS = 2
+from smoothdp.exact.parameters import LogRatio, Parameter
 
 
 def pure_to_zcdp(guarantee: PureDP) -> ZCDP:
@@ -125,7 +122,7 @@ def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
     >>> gaussian_to_zcdp(GaussianDP(2)).rho
     2.0
     """
-    return ZCDP(guarantee.exact_mu**2 / 2, neighbours=guarantee.neighbours)
+    return ZCDP(guarantee.concentrated_rho(), neighbours=guarantee.neighbours)
 
 
 def pure_to_approx(guarantee: PureDP) -> ApproxDP:
@@ -151,31 +148,7 @@ def group_privacy(guarantee: Guarantee, *, n_records: int) -> Guarantee:
     >>> group_privacy(GaussianDP(1), n_records=3)
     GaussianDP(mu=3, neighbours='replace_one')
     """
-    k = exact_int(n_records, name="n_records", minimum=1)
-    about = guarantee.neighbours
-    if k == 1:
-        return guarantee
-    if isinstance(guarantee, PureDP):
-        return PureDP(_times(guarantee.exact_epsilon, k), neighbours=about)
-    if isinstance(guarantee, ZCDP):
-        return ZCDP(k * k * guarantee.exact_rho, neighbours=about)
-    if isinstance(guarantee, GaussianDP):
-        return GaussianDP(k * guarantee.exact_mu, neighbours=about)
-    if isinstance(guarantee, ApproxDP):
-        return ApproxDP(
-            _times(guarantee.exact_epsilon, k), delta=_group_delta(guarantee, k), neighbours=about
-        )
-    reason = (
-        "Smoothed DP is about databases that the model makes likely, and their neighbours need "
-        "not be: make the claim about whole persons from the start"
-        if isinstance(guarantee, SmoothedDP)
-        else "Orders shrink at each step: convert it to an approximate claim first"
-    )
-    raise IncompatibleClaims(
-        expected="a pure, approximate, zero-concentrated or Gaussian claim for group privacy",
-        got=type(guarantee).__name__,
-        remedy=reason,
-    )
+    return guarantee.for_group(n_records)
 
 
 def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
@@ -192,24 +165,4 @@ def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
             got=guarantee.neighbours.value,
             remedy="Use it as it is",
         )
-    double = group_privacy(guarantee, n_records=2)
-    arguments = dict(double.parameters())
-    first = next(iter(arguments))
-    return type(double)(arguments.pop(first), **arguments)  # type: ignore[call-arg]
-
-
-def _times(epsilon: Real, k: int) -> Real:
-    return LogRatio(epsilon.ratio**k) if isinstance(epsilon, LogRatio) else k * epsilon
-
-
-def _group_delta(guarantee: ApproxDP, k: int) -> Fraction:
-    """Return delta (1 + e^epsilon + ... + e^((k-1) epsilon)), rounded up, at most 1."""
-    epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
-    if delta == 0 or epsilon == 0:
-        return min(Fraction(1), k * delta)
-    with precision(128):
-        one = ball(epsilon)
-        factor = (k * one).expm1() / one.expm1()
-        if not factor < _VACUOUS / ball(delta):
-            return Fraction(1)
-        return min(Fraction(1), delta * Fraction(round_up(factor)))
+    return guarantee.for_group(2).changed(neighbours=Neighbours.REPLACE_ONE)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.claims.curves.profile import read_amount
-from smoothdp.claims.guarantees.guarantee import Guarantee, float_up
+from smoothdp.claims.domains import read_amount
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.claims.terms import MuTerms
 from smoothdp.exact.curves import log_gaussian_excess
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.sources import Source
@@ -35,6 +37,7 @@ class GaussianDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("dong-roth-su", "Definition 2.6")
+    parameter_names: ClassVar[tuple[str, ...]] = ("mu",)
     exact_mu: Fraction
 
     def __init__(
@@ -53,8 +56,27 @@ class GaussianDP(Guarantee):
             return LOG_ZERO
         return log_gaussian_excess(self.exact_mu, epsilon)
 
-    def parameters(self) -> dict[str, Real]:
-        return {"mu": self.exact_mu}
+    def terms(self) -> MuTerms:
+        return MuTerms(self.exact_mu)
+
+    def pure_epsilon(self) -> Real | None:
+        return None if self.exact_mu else Fraction(0)
+
+    def concentrated_rho(self) -> Fraction:
+        """Return mu^2 / 2: the Renyi divergence of N(0, 1) and N(mu, 1) is a mu^2 / 2."""
+        return self.exact_mu**2 / 2
+
+    def gaussian_mu(self) -> Fraction:
+        return self.exact_mu
+
+    def is_gaussian(self, mu: Fraction) -> bool:
+        return self.exact_mu <= mu
+
+    def follows_from(self, other: Guarantee) -> bool:
+        return other.is_gaussian(self.exact_mu)
+
+    def _for_group(self, k: int) -> GaussianDP:
+        return self.changed(mu=k * self.exact_mu)
 
     def words(self) -> str:
         return (

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
-from smoothdp.claims.curves.profile import read_delta, read_epsilon
+from smoothdp.claims.domains import read_delta, read_epsilon
+from smoothdp.claims.guarantees.guarantee import Guarantee, factor_text
 from smoothdp.claims.guarantees.standard import EpsilonDelta
-from smoothdp.claims.guarantees.strength import factor_text
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.claims.terms import AverageTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import Parameter
 from smoothdp.sources import Source
@@ -45,6 +47,10 @@ class SmoothedDP(EpsilonDelta):
 
     source: ClassVar[Source] = Source("liu-wang-xia", "Definition 3")
     is_average: ClassVar[bool] = True
+    no_group: ClassVar[str] = (
+        "Smoothed DP is about databases that the model makes likely, and their neighbours need "
+        "not be: make the claim about whole persons from the start"
+    )
     model: DataModel
 
     def __init__(
@@ -72,6 +78,33 @@ class SmoothedDP(EpsilonDelta):
         object.__setattr__(self, "exact_delta", read_delta(delta))
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "neighbours", relation)
+
+    def terms(self) -> AverageTerms:
+        return AverageTerms(self.exact_epsilon, self.exact_delta, self.model)
+
+    def follows_from(self, other: Guarantee) -> bool:
+        """Ordinary DP holds at every database, so on average over every model."""
+        if self.exact_delta == 1:
+            return True
+        if isinstance(other, SmoothedDP) and not other.model.same_hull(self.model):
+            return False
+        return other.delta_at_most(self.exact_epsilon, self.exact_delta)
+
+    def arguments(self) -> dict[str, Any]:
+        return {**super().arguments(), "model": self.model}
+
+    def json_fields(self) -> dict[str, Any]:
+        fields = super().json_fields()
+        about = fields.pop("neighbours")
+        return {**fields, "model": json.loads(self.model.to_json()), "neighbours": about}
+
+    @classmethod
+    def json_names(cls) -> tuple[str, ...]:
+        return (*cls.parameter_names, "model", "neighbours")
+
+    @classmethod
+    def from_json_fields(cls, fields: dict[str, Any]) -> Self:
+        return super().from_json_fields({**fields, "model": DataModel(fields["model"])})
 
     def words(self) -> str:
         return (

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.claims.curves.profile import PrivacyProfile, read_delta, read_epsilon
-from smoothdp.claims.guarantees.guarantee import Guarantee, float_up
-from smoothdp.claims.guarantees.strength import factor_text
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.domains import read_delta, read_epsilon
+from smoothdp.claims.guarantees.guarantee import Guarantee, factor_text, times
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import log_two_point_excess
+from smoothdp.claims.terms import EpsilonTerms
+from smoothdp.exact.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.curves import at_most, log_two_point_excess
+from smoothdp.exact.float_up import float_up
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up
+
+# Beyond this much, a delta bound says nothing, and floats may overflow.
+_VACUOUS = 2
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -39,6 +44,7 @@ class PureDP(Guarantee):
     """
 
     source: ClassVar[Source] = Source("dwork-roth", "Definition 2.4")
+    parameter_names: ClassVar[tuple[str, ...]] = ("epsilon",)
     exact_epsilon: Real
 
     def __init__(
@@ -55,8 +61,18 @@ class PureDP(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_two_point_excess(self.exact_epsilon, epsilon, Fraction(0))
 
-    def parameters(self) -> dict[str, Real]:
-        return {"epsilon": self.exact_epsilon}
+    def terms(self) -> EpsilonTerms:
+        return EpsilonTerms(self.exact_epsilon, Fraction(0))
+
+    def pure_epsilon(self) -> Real:
+        return self.exact_epsilon
+
+    def follows_from(self, other: Guarantee) -> bool:
+        pure = other.pure_epsilon()
+        return pure is not None and at_most(pure, self.exact_epsilon)
+
+    def _for_group(self, k: int) -> PureDP:
+        return self.changed(epsilon=times(self.exact_epsilon, k))
 
     def words(self) -> str:
         return (
@@ -69,6 +85,7 @@ class PureDP(Guarantee):
 class EpsilonDelta(Guarantee):
     """What claims with an epsilon and a delta share: floats, profile, parameters."""
 
+    parameter_names: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     exact_epsilon: Real
     exact_delta: Fraction
 
@@ -94,8 +111,11 @@ class EpsilonDelta(Guarantee):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_two_point_excess(self.exact_epsilon, epsilon, self.exact_delta)
 
-    def parameters(self) -> dict[str, Real]:
-        return {"epsilon": self.exact_epsilon, "delta": self.exact_delta}
+    def delta_at_most(self, epsilon: Real, delta: Fraction) -> bool:
+        # Decided exactly where logarithms would only touch.
+        if self.exact_delta > delta:
+            return False
+        return at_most(self.exact_epsilon, epsilon) or super().delta_at_most(epsilon, delta)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -130,12 +150,41 @@ class ApproxDP(EpsilonDelta):
         object.__setattr__(self, "exact_delta", read_delta(delta))
         object.__setattr__(self, "neighbours", read_neighbours(neighbours))
 
+    def terms(self) -> EpsilonTerms:
+        return EpsilonTerms(self.exact_epsilon, self.exact_delta)
+
+    def pure_epsilon(self) -> Real | None:
+        return None if self.exact_delta else self.exact_epsilon
+
+    def follows_from(self, other: Guarantee) -> bool:
+        # (epsilon, 1) says nothing, and so follows from a claim on average too.
+        if self.exact_delta == 1:
+            return True
+        return not other.is_average and other.delta_at_most(self.exact_epsilon, self.exact_delta)
+
+    def _for_group(self, k: int) -> ApproxDP:
+        """Return (k epsilon, delta (1 + e^epsilon + ... + e^((k-1) epsilon))), rounded up."""
+        epsilon, delta = self.exact_epsilon, self.exact_delta
+        return self.changed(epsilon=times(epsilon, k), delta=_group_delta(epsilon, delta, k))
+
     def words(self) -> str:
         return (
             "changes the probability of any set of outputs by at most a factor "
             f"{factor_text(self.exact_epsilon)} plus {ratio_up(self.exact_delta)}, the share of "
             "cases in which nothing is promised."
         )
+
+
+def _group_delta(epsilon: Real, delta: Fraction, k: int) -> Fraction:
+    """Return delta (e^(k epsilon) - 1) / (e^epsilon - 1), rounded up, at most 1."""
+    if delta == 0 or epsilon == 0:
+        return min(Fraction(1), k * delta)
+    with precision(128):
+        one = ball(epsilon)
+        factor = (k * one).expm1() / one.expm1()
+        if not factor < _VACUOUS / ball(delta):
+            return Fraction(1)
+        return min(Fraction(1), delta * Fraction(round_up(factor)))
 
 
 @dataclass(frozen=True, slots=True)

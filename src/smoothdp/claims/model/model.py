@@ -6,17 +6,15 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from smoothdp.claims.model.hull import hull_vertices, is_mixture
 from smoothdp.claims.model.neighbourhood import within_divergence, within_total_variation
+from smoothdp.claims.model.push import RecordFunction, pushed_vertices
 from smoothdp.claims.model.quantized import quantized_laplace, quantized_normal
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.sources import Source
-
-if TYPE_CHECKING:
-    from smoothdp.claims.model.push import RecordFunction
 
 _TOLERANCE = Fraction(1, 10**12)
 
@@ -165,20 +163,39 @@ class DataModel:
         return DataModel(q for vertex in self.vertices for q in near(vertex, radius))
 
     def push(self, record_function: RecordFunction, *, n_atoms: int | None = None) -> DataModel:
-        """Return the model of f(record), for a function of one record.
+        """Return the model of f(X) for X from this model: f(pi) for every vertex pi.
+
+        Smoothed DP of M over f(Pi) is smoothed DP of M after f over Pi, if f acts on each record
+        by itself (Proposition 6 of paper 1, which leaves that out: f(x) = (x1, ..., x1) copies
+        one record n times, and is refused here by its type). f must be fixed without the data.
+
+        Source: Liu, Wang, Xia, Proposition 6, corrected.
 
         Args:
-            record_function: for each atom 0, 1, ... the atom that it becomes: a function, a
-                mapping or a list. Functions of a whole database are refused: they may spread
-                one record over many (Proposition 6 of paper 1 fails for them).
-            n_atoms: how many atoms the result has; default the largest image + 1.
+            record_function: for each atom 0, ..., n_atoms - 1 the atom that it becomes: a
+                function, a mapping or a list.
+            n_atoms: how many atoms the result is over, >= 2; default the largest image + 1. An
+                atom that no record becomes has probability 0, which makes smoothed delta that of
+                ordinary DP: name none.
+
+        Raises:
+            InvalidParameter: not a function of one atom: it has another number of values, or
+                one that is not an atom number.
 
         >>> DataModel([("0.2", "0.3", "0.5")]).push([0, 1, 1]) == DataModel([("0.2", "0.8")])
         True
         """
-        from smoothdp.claims.model.push import push
+        return DataModel(pushed_vertices(self.vertices, record_function, n_atoms=n_atoms))
 
-        return push(self, record_function, n_atoms=n_atoms)
+    def same_hull(self, other: DataModel) -> bool:
+        """Whether both models allow the same distributions (Proposition 7 of paper 1).
+
+        >>> DataModel([("0.2", "0.8")]).same_hull(DataModel([("0.2", "0.8"), ("0.2", "0.8")]))
+        True
+        """
+        if self == other:
+            return True
+        return set(self.hull().vertices) == set(other.hull().vertices)
 
     @classmethod
     def quantized_normal(

@@ -1,4 +1,4 @@
-"""Pre-processing: the model of the features, from the model of the records."""
+"""Pre-processing: the distributions of the features, from those of the records."""
 
 from __future__ import annotations
 
@@ -6,45 +6,36 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral
 
-from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_int
 
+Vertices = Sequence[Sequence[Fraction]]
 RecordFunction = Callable[[int], int] | Mapping[int, int] | Sequence[int]
 """A function of one record: atom number to atom number, as a function, mapping or list."""
 
 
-def push(
-    model: DataModel, record_function: RecordFunction, *, n_atoms: int | None = None
-) -> DataModel:
-    """Return the model of f(X) for X from the model: f(pi) for every vertex pi.
-
-    Smoothed DP of M over f(Pi) is smoothed DP of M after f over Pi, if f acts on each record
-    by itself (Proposition 6 of paper 1, which leaves that out: f(x) = (x1, ..., x1) copies
-    one record n times, and is refused here by its type). f must be fixed without the data.
-
-    Source: Liu, Wang, Xia, Proposition 6, corrected.
+def pushed_vertices(
+    vertices: Vertices, record_function: RecordFunction, *, n_atoms: int | None = None
+) -> list[list[Fraction]]:
+    """Return the distributions of f(X) for X from each vertex (see `DataModel.push`).
 
     Args:
-        record_function: for each atom 0, ..., model.n_atoms - 1 the atom it becomes.
+        vertices: distributions over one universe, exactly.
+        record_function: for each atom 0, 1, ... the atom it becomes.
         n_atoms: how many atoms the result is over, >= 2; without it, up to the largest that
-            occurs. An atom that no record becomes has probability 0, which makes smoothed
-            delta that of ordinary DP: name none.
+            occurs.
 
     Raises:
         InvalidParameter: not a function of one atom: it has another number of values, or
             one that is not an atom number.
 
-    >>> push(DataModel([("0.2", "0.3", "0.5")]), [0, 1, 1]).vertices
-    ((Fraction(1, 5), Fraction(4, 5)),)
+    >>> pushed_vertices([(Fraction("0.2"), Fraction("0.3"), Fraction("0.5"))], [0, 1, 1])
+    [[Fraction(1, 5), Fraction(4, 5)]]
     """
-    if not isinstance(model, DataModel):
-        raise InvalidParameter(
-            expected="model as a DataModel",
-            got=f"{model!r}",
-            remedy="Build one with DataModel(vertices)",
-        )
-    images = [_read_atom(value, atom) for atom, value in enumerate(_values(record_function, model))]
+    images = [
+        _read_atom(value, atom)
+        for atom, value in enumerate(_values(record_function, len(vertices[0])))
+    ]
     size = max(images) + 1 if n_atoms is None else exact_int(n_atoms, name="n_atoms", minimum=2)
     if not max(images) < size or size < 2:
         raise InvalidParameter(
@@ -52,31 +43,33 @@ def push(
             got=f"n_atoms={size}",
             remedy="Raise n_atoms",
         )
-    vertices = []
-    for vertex in model.vertices:
-        pushed = [Fraction(0)] * size
+    moved = []
+    for vertex in vertices:
+        masses = [Fraction(0)] * size
         for image, probability in zip(images, vertex, strict=True):
-            pushed[image] += probability
-        vertices.append(pushed)
-    return DataModel(vertices)
+            masses[image] += probability
+        moved.append(masses)
+    return moved
 
 
-def _values(record_function: RecordFunction, model: DataModel) -> list[object]:
+def _values(record_function: RecordFunction, n_atoms: int) -> list[object]:
     """Return the image of every atom, or refuse what is not a function of one atom."""
-    atoms = range(model.n_atoms)
+    atoms = range(n_atoms)
     if isinstance(record_function, Mapping):
         if set(record_function) != set(atoms):
-            raise _not_record_wise(f"a mapping of {sorted(map(str, record_function))}", model)
+            raise _not_record_wise(f"a mapping of {sorted(map(str, record_function))}", n_atoms)
         return [record_function[atom] for atom in atoms]
     if callable(record_function):
         try:
             return [record_function(atom) for atom in atoms]
         except (TypeError, IndexError, KeyError, AttributeError) as error:
-            raise _not_record_wise(f"a function that fails on one atom ({error})", model) from None
+            raise _not_record_wise(
+                f"a function that fails on one atom ({error})", n_atoms
+            ) from None
     if isinstance(record_function, str) or not isinstance(record_function, Sequence):
-        raise _not_record_wise(repr(record_function), model)
-    if len(record_function) != model.n_atoms:
-        raise _not_record_wise(f"a list of {len(record_function)}", model)
+        raise _not_record_wise(repr(record_function), n_atoms)
+    if len(record_function) != n_atoms:
+        raise _not_record_wise(f"a list of {len(record_function)}", n_atoms)
     return list(record_function)
 
 
@@ -90,9 +83,9 @@ def _read_atom(value: object, atom: int) -> int:
     )
 
 
-def _not_record_wise(got: str, model: DataModel) -> InvalidParameter:
+def _not_record_wise(got: str, n_atoms: int) -> InvalidParameter:
     return InvalidParameter(
-        expected=f"a function of one record: an atom for each of 0, ..., {model.n_atoms - 1}",
+        expected=f"a function of one record: an atom for each of 0, ..., {n_atoms - 1}",
         got=got,
         remedy="Functions of a whole database may spread one record over many and are refused",
     )

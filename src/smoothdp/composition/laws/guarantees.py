@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.claims.guarantees.gaussian import GaussianDP
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms
 from smoothdp.composition.laws.atoms import AtomsLaw, TwoPointLaw
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaws, Slack, known
 from smoothdp.exact.balls import log_bounds, real_bounds
@@ -39,12 +39,19 @@ def two_point_law(epsilon: Real, delta: Fraction) -> AtomsLaw:
     return TwoPointLaw(masses, losses, infinite, slack, epsilon=epsilon, delta=delta)
 
 
-def guarantee_laws(claim: PureDP | ApproxDP | GaussianDP) -> LossLaws:
-    """Return the laws of a pure, approximate or Gaussian claim."""
-    if isinstance(claim, GaussianDP):
-        return gaussian_laws(claim.exact_mu**2, claim.neighbours)
-    delta = claim.exact_delta if isinstance(claim, ApproxDP) else Fraction(0)
-    return LossLaws(claim.neighbours, known(two_point_law(claim.exact_epsilon, delta)))
+def guarantee_laws(claim: Guarantee) -> LossLaws | None:
+    """Return the laws of a pure, approximate or Gaussian claim; None where no one pair is worst.
+
+    Of a claim on average those of its epsilon alone: its delta is added up by itself.
+    """
+    match claim.terms():
+        case MuTerms(mu):
+            return gaussian_laws(mu**2, claim.neighbours)
+        case EpsilonTerms(epsilon, delta):
+            return LossLaws(claim.neighbours, known(two_point_law(epsilon, delta)))
+        case AverageTerms(epsilon):
+            return LossLaws(claim.neighbours, known(two_point_law(epsilon, Fraction(0))))
+    return None
 
 
 def gaussian_laws(square: Fraction, neighbours: Neighbours) -> LossLaws:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.claims.curves.profile import PrivacyProfile, read_epsilon
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.log_sums import largest

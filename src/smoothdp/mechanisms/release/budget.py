@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_text, float_of
 from smoothdp.mechanisms.release.defaults import Rule
@@ -35,7 +35,7 @@ def bars_budget(
     """
     e = Rule.of(guarantee).epsilon
     ratio = float_of(smoothing) / e
-    if isinstance(guarantee, PureDP | ApproxDP):
+    if isinstance(guarantee.terms(), EpsilonTerms):
         if ratio > _DEAREST:
             raise _too_dear(e, smoothing, n_records)
         cost = _short(0.9 * math.sqrt(ratio) * e)

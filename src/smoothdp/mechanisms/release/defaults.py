@@ -24,9 +24,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
 from smoothdp.noise import (
@@ -67,15 +66,16 @@ class Rule:
         Raises:
             InvalidParameter: a guarantee of another kind, or one that allows no loss at all.
         """
-        if isinstance(guarantee, PureDP | ApproxDP):
+        terms = guarantee.terms()
+        if isinstance(terms, EpsilonTerms):
             constants = (40.0, 0.025, 0.025) if error_bars else (14.0, 0.08, 0.05)
-            rule = Rule(float_of(guarantee.exact_epsilon), *constants, 3.6, 0.32)
-        elif isinstance(guarantee, ZCDP | TruncatedCDP):
-            e = math.sqrt(2 * float_of(guarantee.exact_rho))
+            rule = Rule(float_of(terms.epsilon), *constants, 3.6, 0.32)
+        elif isinstance(terms, RhoTerms):
+            e = math.sqrt(2 * float_of(terms.rho))
             most = 0.6
             window, least, trimmed = (20.0, 0.05, 0.05) if error_bars else (7.0, 0.2, 0.05)
-            if isinstance(guarantee, TruncatedCDP) and e > 0:
-                most = min(most, _dearest(float_of(guarantee.exact_omega), e) / e)
+            if terms.omega is not None and e > 0:
+                most = min(most, _dearest(float_of(terms.omega), e) / e)
                 # A small t needs a window of about 1 / t.
                 window, least = max(window, 0.9 / most), min(least, 0.7 * most)
                 trimmed = min(trimmed, least)
@@ -190,12 +190,12 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
     Without smoothing: Laplace, which needs the least noise of the laws with a closed form under
     pure DP, and for concentrated claims Gaussian.
     """
-    rule = Rule.of(guarantee)
+    rule, terms = Rule.of(guarantee), guarantee.terms()
     if smoothing == 0:
-        return Laplace if isinstance(guarantee, PureDP | ApproxDP) else Gaussian
-    if isinstance(guarantee, TruncatedCDP):
-        return Gaussian
-    if isinstance(guarantee, ZCDP):
+        return Laplace if isinstance(terms, EpsilonTerms) else Gaussian
+    if isinstance(terms, RhoTerms):
+        if terms.omega is not None:
+            return Gaussian
         # Up to e log1p-normal saves 5% of the noise at most. Its certificate may come to the
         # limit of work unless it comes with the library, that of arsinh-normal takes a second.
         ratio = float_of(smoothing) / rule.epsilon

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import Entropy
@@ -178,18 +178,15 @@ def rest_of(guarantee: Guarantee, cost: Fraction) -> Guarantee:
     """Return what is left of a guarantee; the two compose to no more than it."""
     if cost == 0:
         return guarantee
-    parameters = guarantee.parameters()
     name = "epsilon" if _is_pure(guarantee) else "rho"
-    whole = parameters.pop(name)
+    whole = guarantee.parameters()[name]
     if not isinstance(whole, Fraction):
         whole = Fraction(log_bounds(whole.ratio).lower)
-    return type(guarantee)(  # type: ignore[call-arg]
-        whole - cost, **parameters, neighbours=guarantee.neighbours
-    )
+    return guarantee.changed(**{name: whole - cost})
 
 
 def _is_pure(guarantee: Guarantee) -> bool:
-    return isinstance(guarantee, PureDP | ApproxDP)
+    return isinstance(guarantee.terms(), EpsilonTerms)
 
 
 def scale_noise(guarantee: Guarantee) -> ScaleNoise:

@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
-from smoothdp.claims.curves.profile import PrivacyProfile, read_epsilon
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.release import Release, library_version

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import narrowed

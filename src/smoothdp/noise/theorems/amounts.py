@@ -6,9 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
 from smoothdp.exact.curves import at_most
@@ -26,12 +25,15 @@ class Amount(NamedTuple):
 def pure_amount(guarantee: Guarantee) -> Amount | None:
     """Return the epsilon for which epsilon-DP implies the guarantee; None if none is known.
 
-    zCDP and truncated CDP: epsilon^2 / 2 = rho (paper 2, Proposition 10).
+    zCDP and truncated CDP: epsilon^2 / 2 = rho (paper 2, Proposition 10). What allows no loss at
+    all, in whatever notion, is 0-DP.
     """
-    if isinstance(guarantee, PureDP | ApproxDP):
-        exact = guarantee.exact_epsilon
-        return Amount(lambda: ball(exact), "")
-    return _root_of_rho(guarantee, " through Proposition 10")
+    match guarantee.terms():
+        case EpsilonTerms(epsilon):
+            return Amount(lambda: ball(epsilon), "")
+        case RhoTerms(rho):
+            return _root(rho, " through Proposition 10")
+    return _nothing(guarantee)
 
 
 def theorem_31_amount(guarantee: Guarantee) -> Amount | None:
@@ -39,9 +41,9 @@ def theorem_31_amount(guarantee: Guarantee) -> Amount | None:
 
     As `pure_amount`; beyond rho = 2 it is x = rho, the other side of the minimum.
     """
-    if isinstance(guarantee, ZCDP | TruncatedCDP) and guarantee.exact_rho > 2:
-        rho = guarantee.exact_rho
-        return Amount(lambda: ball(rho), "")
+    match guarantee.terms():
+        case RhoTerms(rho) if rho > 2:
+            return Amount(lambda: ball(rho), "")
     return pure_amount(guarantee)
 
 
@@ -50,27 +52,31 @@ def concentrated_amount(guarantee: Guarantee) -> Amount | None:
 
     (epsilon, delta)-DP: rho + 2 sqrt(rho ln(1/delta)) = epsilon (paper 2, Lemma 9).
     """
-    if isinstance(guarantee, ApproxDP) and 0 < guarantee.exact_delta < 1:
-        return Amount(
-            lambda: _lemma_9(guarantee.exact_epsilon, guarantee.exact_delta), " through Lemma 9"
-        )
-    return _root_of_rho(guarantee, "")
+    match guarantee.terms():
+        case EpsilonTerms(epsilon, delta) if 0 < delta < 1:
+            return Amount(lambda: _lemma_9(epsilon, delta), " through Lemma 9")
+        case RhoTerms(rho):
+            return _root(rho, "")
+    return _nothing(guarantee)
 
 
 def pure_amount_reaches(guarantee: Guarantee, needed: Fraction) -> bool:
     """Return whether the epsilon of `pure_amount` is at least ``needed``, decided exactly."""
-    if isinstance(guarantee, PureDP | ApproxDP):
-        return at_most(needed, guarantee.exact_epsilon)
-    if isinstance(guarantee, ZCDP | TruncatedCDP):
-        return needed**2 <= 2 * guarantee.exact_rho
-    return False
+    match guarantee.terms():
+        case EpsilonTerms(epsilon):
+            return at_most(needed, epsilon)
+        case RhoTerms(rho):
+            return needed**2 <= 2 * rho
+    return needed == 0 and guarantee.pure_epsilon() == 0
 
 
-def _root_of_rho(guarantee: Guarantee, route: str) -> Amount | None:
-    if isinstance(guarantee, ZCDP | TruncatedCDP):
-        rho = guarantee.exact_rho
-        return Amount(lambda: special.sqrt(2 * ball(rho)), route)
-    return None
+def _root(rho: Fraction, route: str) -> Amount:
+    return Amount(lambda: special.sqrt(2 * ball(rho)), route)
+
+
+def _nothing(guarantee: Guarantee) -> Amount | None:
+    """Return 0 for a claim that allows no loss, which every other claim follows from."""
+    return Amount(lambda: ball(0), "") if guarantee.pure_epsilon() == 0 else None
 
 
 def _lemma_9(epsilon: Real, delta: Fraction) -> Ball:

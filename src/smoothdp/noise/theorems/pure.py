@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.claims.curves.profile import read_epsilon
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, precision

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from smoothdp.claims.curves.profile import PrivacyProfile, read_delta
+from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
-from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.exact.balls import log_bounds, real_bounds
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.curves import at_most
@@ -46,7 +47,7 @@ class FlipProfile(PrivacyProfile):
     n_bits: int
     n_others: int
     copies: int = 1
-    met: ApproxDP | None = field(default=None, repr=False, compare=False)
+    met: EpsilonTerms | None = field(default=None, repr=False, compare=False)
     _known: dict[Real, LogBounds] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -82,8 +83,8 @@ class FlipProfile(PrivacyProfile):
             # Proved 0, and then so it is for all data.
             return LOG_ZERO
         limit = math.inf
-        if self.met is not None and at_most(self.met.exact_epsilon, epsilon):
-            limit = certified_limit(self.met.exact_delta)
+        if self.met is not None and at_most(self.met.epsilon, epsilon):
+            limit = certified_limit(self.met.delta)
             if self.tolerance > 0.0 and limit <= here.lower + _CLOSE:
                 return LogBounds(here.lower, limit)
         bounds = worst_case(
@@ -111,8 +112,8 @@ class FlipProfile(PrivacyProfile):
         slack = 1e-11 if self.tolerance == 0.0 else _TOLERANCE / 2
         lower, upper = self._epsilon_at(0, goal)
         known = math.inf
-        if self.met is not None and self.met.exact_delta <= target:
-            known = real_bounds(self.met.exact_epsilon).upper
+        if self.met is not None and self.met.delta <= target:
+            known = real_bounds(self.met.epsilon).upper
             if self.tolerance > 0.0 and known <= lower * (1 + _CLOSE):
                 return lower, known
         candidate = upper * (1 + slack)

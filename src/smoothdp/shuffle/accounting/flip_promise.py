@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.curves import at_most
@@ -14,9 +11,6 @@ from smoothdp.exact.parameters import float_bounds
 from smoothdp.shuffle.accounting.flip_mu import is_mu_at_most, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.goals import require_replace_one
-
-KINDS = (PureDP, ApproxDP, GaussianDP)
-"""What a total of flipped bits can promise."""
 
 
 def check_kind(guarantee: object) -> None:
@@ -26,7 +20,8 @@ def check_kind(guarantee: object) -> None:
         InvalidParameter: not PureDP, ApproxDP or GaussianDP.
         IncompatibleClaims: neighbours other than replace_one.
     """
-    if not isinstance(guarantee, KINDS):
+    terms = guarantee.terms() if isinstance(guarantee, Guarantee) else None
+    if not isinstance(guarantee, Guarantee) or not isinstance(terms, EpsilonTerms | MuTerms):
         raise InvalidParameter(
             expected="PureDP, ApproxDP or GaussianDP",
             got=type(guarantee).__name__ if isinstance(guarantee, Guarantee) else repr(guarantee),
@@ -45,22 +40,20 @@ def keeps(profile: FlipProfile, promise: Guarantee) -> bool:
     >>> keeps(profile, ApproxDP("0.3", delta="6e-5")), keeps(profile, ApproxDP("0.3", delta="5e-5"))
     (True, False)
     """
-    if isinstance(promise, GaussianDP):
+    terms = promise.terms()
+    if isinstance(terms, MuTerms):
         return is_mu_at_most(
-            float_bounds(promise.exact_mu)[0],
+            float_bounds(terms.mu)[0],
             flip=profile.flip,
             n_bits=profile.n_bits,
             n_others=profile.n_others,
         )
-    assert isinstance(promise, PureDP | ApproxDP)
-    if at_most(profile.pure_epsilon, promise.exact_epsilon):
+    assert isinstance(terms, EpsilonTerms)
+    if at_most(profile.pure_epsilon, terms.epsilon):
         return True
-    delta = Fraction(0) if isinstance(promise, PureDP) else promise.exact_delta
-    if delta == 0:
-        return False
-    if delta == 1:
-        return True
-    return profile.violation(promise.exact_epsilon, log_bounds(delta).lower) is None
+    if terms.delta in (0, 1):
+        return terms.delta == 1
+    return profile.violation(terms.epsilon, log_bounds(terms.delta).lower) is None
 
 
 def is_certified(profile: FlipProfile, promise: Guarantee) -> bool:
@@ -68,20 +61,21 @@ def is_certified(profile: FlipProfile, promise: Guarantee) -> bool:
 
     It may if delta is proved so far below it that, as a float rounded up, it is not above it.
     """
-    if not isinstance(promise, ApproxDP) or not 0 < promise.exact_delta < 1:
+    terms = promise.terms()
+    if not isinstance(terms, EpsilonTerms) or not 0 < terms.delta < 1:
         return False
-    limit = certified_limit(promise.exact_delta)
-    return profile.violation(promise.exact_epsilon, limit) is None
+    return profile.violation(terms.epsilon, certified_limit(terms.delta)) is None
 
 
 def false_promise(profile: FlipProfile, promise: Guarantee) -> InvalidParameter:
     """Return the error that says what the profile has instead."""
-    if isinstance(promise, GaussianDP):
+    terms = promise.terms()
+    if isinstance(terms, MuTerms):
         # Of others that hold zeros only: the worst data have as much or more.
         lower = mu_at(profile.n_others, 0, flip=profile.flip, n_bits=profile.n_bits).lower
         truth = f"mu above {lower}"
-    elif isinstance(promise, ApproxDP) and promise.exact_delta > 0:
-        truth = f"delta of at least {profile.delta(promise.exact_epsilon)} there"
+    elif isinstance(terms, EpsilonTerms) and terms.delta > 0:
+        truth = f"delta of at least {profile.delta(terms.epsilon)} there"
     else:
         truth = f"epsilon of at least {profile.epsilon(0)}"
     return InvalidParameter(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Self
 
-from smoothdp.claims.curves.profile import read_delta
+from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.exact.bisection import least_integer
