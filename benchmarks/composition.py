@@ -15,13 +15,13 @@ import numpy as np
 import smoothdp as sd
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.gaussian_square import log_gaussian_square_excess
 from smoothdp.exact.parameters import exact_real
 from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.laws import GaussianLaw, LossLaws, known
 from smoothdp.privacy.composition.product import Product
 from smoothdp.privacy.composition.root import epsilon_root
 from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
+from smoothdp.privacy.excess import log_gaussian_square_excess
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
 

@@ -20,16 +20,15 @@ from smoothdp.exact.balls import (
     round_down,
     round_up,
 )
-from smoothdp.exact.curves import (
-    at_most,
-    log_distance_bound,
-    log_gaussian_excess,
-    normal_upper_quantile,
-)
-from smoothdp.exact.gaussian_square import log_gaussian_square_excess
+from smoothdp.exact.compare import at_most, normal_upper_quantile
 from smoothdp.exact.log_normal_balls import log_transform_ball
 from smoothdp.exact.parameters import LogRatio, float_bounds
 from smoothdp.exact.shown import shown
+from smoothdp.privacy.excess import (
+    log_distance_bound,
+    log_gaussian_excess,
+    log_gaussian_square_excess,
+)
 from tests.rounding.certain import between, bits, exact, exp_of
 
 F = Fraction

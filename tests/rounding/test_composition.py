@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from smoothdp.exact.contour_balls import atoms_transform, ball_sums
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.oscillation import Waves
 from smoothdp.exact.parameters import Real, float_of
-from smoothdp.privacy.composition.atoms_law import AtomsLaw
+from smoothdp.privacy.composition.atoms_law import AtomsLaw, atoms_transform
+from smoothdp.privacy.composition.ball_route import ball_sums
 from smoothdp.privacy.composition.contour import Contour, Plan, truncation
 from smoothdp.privacy.composition.infinite import log_any_infinite
 from smoothdp.privacy.composition.inversion import Inversion

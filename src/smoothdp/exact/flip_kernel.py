@@ -18,13 +18,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import arb
 from numpy.typing import NDArray
 
 from smoothdp.exact.balls import ball, enclose, precision, round_down, round_up
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.special import Ball, number
 
 FloatArray = NDArray[np.float64]
 _BITS = 192
@@ -48,11 +48,11 @@ class FlipKernel:
     flip: Fraction
     tilt: float
     partial_sums: FloatArray
-    log_scale: arb
+    log_scale: Ball
     residual: tuple[float, float]
-    log_zero: arb
-    log_one: arb
-    log_tilt: arb
+    log_zero: Ball
+    log_one: Ball
+    log_tilt: Ball
 
     def log_normaliser(self, n_zeros: int, n_ones: int, total: int) -> LogBounds:
         """Bound ln of scale M rho^-total: M = (1-q+q rho)^zeros (q+(1-q) rho)^ones."""
@@ -93,7 +93,7 @@ def _made(flip: Fraction, n_bits: int, epsilon: Real, copies: int) -> FlipKernel
         # As if epsilon were smaller: the residual is negative, delta is larger.
         tilt = _LEAST_TILT
     rho = ball(Fraction(min(tilt, 1.0)))
-    total, sums, choose = arb(0), [], 1
+    total, sums, choose = number(0.0), [], 1
     for b in range(n_bits + 1):
         there, here = q**b * stay ** (n_bits - b), q ** (n_bits - b) * stay**b
         total += rho ** (b * copies) * choose * (there - growth * here)

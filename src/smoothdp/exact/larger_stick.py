@@ -30,10 +30,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb
 from numpy.typing import NDArray
 
 from smoothdp.exact.balls import precision, round_down, round_up
+from smoothdp.exact.special import Ball, number, size
 
 FloatArray = NDArray[np.float64]
 
@@ -69,15 +69,15 @@ class Larger(NamedTuple):
 class _Values(NamedTuple):
     """D at E = 0 and at each E_i, and Q(E > E_i) in the cell to the right of each."""
 
-    heights: list[arb]
-    slopes: list[arb]
+    heights: list[Ball]
+    slopes: list[Ball]
 
 
 class _Kink(NamedTuple):
     """A float, and the Q-mass there."""
 
     loss: float
-    q: arb
+    q: Ball
 
 
 def larger_stick(first: Stick, second: Stick) -> Larger:
@@ -93,9 +93,9 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
     sticks = first, second
     log_infinite = max(first.log_infinite, second.log_infinite)
     with precision(_BITS):
-        exponentials = [arb(loss).exp() for loss in mesh]
+        exponentials = [number(loss).exp() for loss in mesh]
         widths = [
-            (arb(right) - arb(left)).expm1() * power
+            (number(right) - number(left)).expm1() * power
             for left, right, power in zip(mesh, mesh[1:], exponentials, strict=False)
         ]
         # The cells, the first one from E = 0.
@@ -107,8 +107,8 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
         ]
         signs = [_sign(a, b) for a, b in zip(values[0].heights, values[1].heights, strict=True)]
         leaders = _leaders(signs)
-        extra: dict[float, arb] = {}
-        widest, lost = 0.0, arb(0)
+        extra: dict[float, Ball] = {}
+        widest, lost = 0.0, number(0.0)
         for cell, (left, right) in enumerate(leaders):
             if left != right:
                 low = mesh[cell - 1] if cell else -math.inf
@@ -116,7 +116,7 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
                 kinks = _crossing(low, mesh[cell], widths[cell], *gaps)
                 widest = max(widest, kinks[1].loss - kinks[0].loss)
                 for kink in kinks:
-                    extra[kink.loss] = extra.get(kink.loss, arb(0)) + kink.q
+                    extra[kink.loss] = extra.get(kink.loss, number(0.0)) + kink.q
         own: dict[float, list[float]] = {}
         for place, loss in enumerate(mesh):
             before = leaders[place][1]
@@ -128,15 +128,13 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
                 slope = values[after].slopes[place + 1]
                 change = values[before].slopes[place] - slope
                 if change > 0:
-                    extra[loss] = extra.get(loss, arb(0)) + change
+                    extra[loss] = extra.get(loss, number(0.0)) + change
                 else:
                     # A kink inwards, within the tie: without it the result is larger by at
                     # most x |change|, x = E_i - E, of D(E) >= D(E_i) + x slope.
                     power = exponentials[place]
                     lost += (
-                        power
-                        * change.abs_upper()
-                        / (values[after].heights[place + 1] + power * slope)
+                        power * size(change) / (values[after].heights[place + 1] + power * slope)
                     )
         logs, losses, mass = _rounded(own, extra)
         mass += round_up(lost) + 4 * (len(mesh) + 4) * _TIE
@@ -155,25 +153,25 @@ def _placed(stick: Stick, mesh: list[float]) -> list[list[float]]:
 
 
 def _values(
-    log_masses: list[list[float]], log_infinite: float, exponentials: list[arb], widths: list[arb]
+    log_masses: list[list[float]], log_infinite: float, exponentials: list[Ball], widths: list[Ball]
 ) -> _Values:
     height = _exp(log_infinite)
-    slope = arb(0)
+    slope = number(0.0)
     heights, slopes = [height], [slope]
     for place in range(len(widths) - 1, -1, -1):
         for log_mass in log_masses[place]:
-            slope = slope + arb(log_mass).exp() / exponentials[place]
+            slope = slope + number(log_mass).exp() / exponentials[place]
         height = height + widths[place] * slope
         heights.append(height)
         slopes.append(slope)
     return _Values(heights[::-1], slopes[::-1])
 
 
-def _exp(log_value: float) -> arb:
-    return arb(log_value).exp() if log_value > -math.inf else arb(0)
+def _exp(log_value: float) -> Ball:
+    return number(log_value).exp() if log_value > -math.inf else number(0.0)
 
 
-def _sign(a: arb, b: arb) -> int:
+def _sign(a: Ball, b: Ball) -> int:
     """Return 1 or -1 if one is certainly larger by more than a tie, else 0."""
     if a - b > _TIE * a:
         return 1
@@ -195,14 +193,14 @@ def _who(sign: int) -> int:
     return 0 if sign > 0 else 1
 
 
-def _gap(first: _Values, second: _Values, cell: int, sign: int) -> tuple[arb, arb]:
+def _gap(first: _Values, second: _Values, cell: int, sign: int) -> tuple[Ball, Ball]:
     """Return by how much the leader at the left end leads there, and the other at the right."""
     left = first.heights[cell] - second.heights[cell]
     right = second.heights[cell + 1] - first.heights[cell + 1]
     return (left, right) if sign > 0 else (-left, -right)
 
 
-def _crossing(low: float, high: float, width: arb, g: arb, h: arb) -> tuple[_Kink, _Kink]:
+def _crossing(low: float, high: float, width: Ball, g: Ball, h: Ball) -> tuple[_Kink, _Kink]:
     """Return the two kinks around the crossing in the cell from e^low to e^high."""
     total = g + h
     change = total / width
@@ -212,23 +210,23 @@ def _crossing(low: float, high: float, width: arb, g: arb, h: arb) -> tuple[_Kin
     at = float((start + from_left).log().mid())
     step = max(_UNITS * math.ulp(at), _LEAST_GAP)
     left, right = max(low, at - step), min(high, at + step)
-    before = from_left if left == low else start + from_left - arb(left).exp()
-    after = from_right if right == high else arb(right).exp() - start - from_left
+    before = from_left if left == low else start + from_left - number(left).exp()
+    after = from_right if right == high else number(right).exp() - start - from_left
     unit = change / (before + after)
     return _Kink(left, after * unit), _Kink(right, before * unit)
 
 
 def _rounded(
-    own: dict[float, list[float]], extra: dict[float, arb]
+    own: dict[float, list[float]], extra: dict[float, Ball]
 ) -> tuple[list[float], list[float], float]:
     """Return the log-masses, sums rounded up, their losses, and by how much they were rounded."""
     logs, losses, widest = [], [], 0.0
     for loss in sorted({*own, *extra}):
         found = own.get(loss, [])
         if loss in extra:
-            exact = extra[loss] * arb(loss).exp()
+            exact = extra[loss] * number(loss).exp()
             for log_mass in found:
-                exact += arb(log_mass).exp()
+                exact += number(log_mass).exp()
             exact = exact.log()
             assert exact.is_finite()
             found = [round_up(exact)]

@@ -9,12 +9,14 @@ from typing import Any, TypeAlias, cast
 
 from flint import acb, arb, ctx
 
-from smoothdp.exact.balls import precision
+from smoothdp.exact.balls import enclose, precision
+from smoothdp.exact.logspace import LogBounds
 
 Ball: TypeAlias = arb
 """A real ball; functions that say so take complex balls as well."""
 
 _MOST_BITS = 1 << 15
+_MOST_BITS_OF_LOGARITHMS = 1 << 16
 
 
 def per_precision(method: Callable[[Any], Ball]) -> Callable[[Any], Ball]:
@@ -49,6 +51,11 @@ def size(z: Ball) -> Ball:
 def rectangle(center: Ball, width: float, height: float) -> Ball:
     """Return the complex numbers within ``width`` and ``height`` of a real ball."""
     return cast("Ball", acb(center + arb(0, width), arb(0, height)))
+
+
+def complex_ball(real: Ball, imaginary: Ball) -> Ball:
+    """Return the complex ball of a real and an imaginary part."""
+    return cast("Ball", acb(real, imaginary))
 
 
 def real(z: Ball) -> Ball:
@@ -159,6 +166,26 @@ def nearest(compute: Callable[[], Ball], *, bits: int = 128) -> float:
             if value.contains(0) and value.is_finite() and value.abs_upper() < 1e-320:
                 return 0.0
             raise ArithmeticError("a number could not be enclosed narrowly")
+        bits *= 2
+
+
+def log_probability(compute: Callable[[], Ball], *, bits: int) -> LogBounds:
+    """Bound the logarithm of a probability, which ``compute`` encloses.
+
+    The working precision is raised from ``bits`` until the ball is narrow. No bound is above 0.
+
+    >>> log_probability(lambda: log(number(0.5)), bits=128)
+    LogBounds(lower=-0.6931471805599454, upper=-0.6931471805599453)
+    """
+    while True:
+        with precision(bits):
+            value = compute()
+            if value.is_finite() and (value.rel_accuracy_bits() > 60 or float(value.rad()) < 1e-17):
+                bounds = enclose(value)
+                return LogBounds(bounds.lower, min(0.0, bounds.upper))
+        if bits >= _MOST_BITS_OF_LOGARITHMS:
+            upper = enclose(value).upper if value.is_finite() else 0.0
+            return LogBounds(-math.inf, min(0.0, upper))
         bits *= 2
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.balls import ball, precision, round_down, round_up
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, exact_text
 from smoothdp.privacy.guarantee import float_up
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.curves import normal_cdf_at_least
+from smoothdp.exact.compare import normal_cdf_at_least
 from smoothdp.exact.parameters import Real, exact_fraction
 from smoothdp.ledger.amount import ZERO, Amount, square_root
 from smoothdp.ledger.filters import Amounts, Filter

@@ -13,7 +13,7 @@ from typing import Literal
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.binomial_shift import log_shift_delta
 from smoothdp.exact.bisection import least_integer, smallest_true
-from smoothdp.exact.curves import normal_upper_quantile
+from smoothdp.exact.compare import normal_upper_quantile
 from smoothdp.exact.logspace import exp_upper
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.tails import log_binomial_tail

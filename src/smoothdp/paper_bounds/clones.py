@@ -15,7 +15,7 @@ from typing import NamedTuple
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, enclose, log_bounds, precision
 from smoothdp.exact.bisection import narrowed
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.log_sums import largest, log_total
 from smoothdp.exact.logspace import (
     LOG_ZERO,

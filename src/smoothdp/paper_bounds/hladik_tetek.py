@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.exact.special import sqrt
 from smoothdp.noise.theorems import printed_deviations

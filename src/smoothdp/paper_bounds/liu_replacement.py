@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, enclose, precision, round_up
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.logspace import LogBounds, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
 from smoothdp.paper_bounds.liu_setting import (

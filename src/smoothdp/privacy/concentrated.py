@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import log_distance_bound, log_gaussian_excess, log_order_bound
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.privacy.excess import log_distance_bound, log_gaussian_excess, log_order_bound
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_amount

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.curves import log_gaussian_excess
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.privacy.excess import log_gaussian_excess
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_amount

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.curves import log_gaussian_excess, normal_upper_quantile
+from smoothdp.exact.compare import normal_upper_quantile
 from smoothdp.exact.logspace import UNIT_ROUNDOFF, log_difference_upper
 from smoothdp.exact.parameters import exact_fraction
+from smoothdp.privacy.excess import log_gaussian_excess
 
 if TYPE_CHECKING:
     from smoothdp.privacy.tradeoff import TradeoffFunction

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import at_most, normal_cdf_at_least
+from smoothdp.exact.compare import at_most, normal_cdf_at_least
 from smoothdp.exact.parameters import Real
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure
 from smoothdp.privacy.gaussian import GaussianDP

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import log_two_point_excess
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.privacy.excess import log_two_point_excess
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_delta, read_epsilon

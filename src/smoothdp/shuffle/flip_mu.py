@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from smoothdp.exact.curves import normal_upper_quantile
+from smoothdp.exact.compare import normal_upper_quantile
 from smoothdp.exact.flipped_bits import log_flip_tail
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.shuffle.worst_case import violation

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from smoothdp.exact.balls import log_bounds, real_bounds
 from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.flipped_bits import log_flip_delta
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_real

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.parameters import float_bounds
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee

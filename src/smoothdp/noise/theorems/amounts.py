@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.parameters import LogRatio, Real
 from smoothdp.exact.special import Ball
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP

@@ -11,7 +11,7 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact import special
 from smoothdp.exact.ball_fractions import fraction_ends
 from smoothdp.exact.balls import ball, precision, round_down
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.exact.shown import shown
 from smoothdp.exact.special import Ball

@@ -7,7 +7,7 @@ from fractions import Fraction
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.ball_fractions import positive_ends
 from smoothdp.exact.balls import ball, precision
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.exact.shown import shown
 from smoothdp.noise.arsinh_normal import ArsinhNormal

@@ -1,6 +1,6 @@
 """Composition: one certified accountant for everything released.
 
-A file is one notion: the laws of privacy losses (`laws`, `atoms_law`, `laplace_law`,
+A file is one notion: the laws of privacy losses (`laws`, `atoms_law`,
 `subsampled_law`), how items become laws (`items`, `symmetrise`, `grid_pair`), and how laws are
 composed (`product`, `contour`, `inversion`, `grouping`, `solver`).
 """

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import at_most
+from smoothdp.exact.compare import at_most
 from smoothdp.exact.logspace import LogBounds, log_sum_lower, log_sum_upper
 from smoothdp.exact.parameters import Real
 from smoothdp.privacy.composition.contour import Progress

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.contour_balls import BallTransform, two_point_transform
+from smoothdp.exact.balls import ball
 from smoothdp.exact.logspace import (
     LIBM_ERROR,
     LOG_ZERO,
@@ -21,7 +21,16 @@ from smoothdp.exact.logspace import (
 )
 from smoothdp.exact.oscillation import oscillating_sums
 from smoothdp.exact.parameters import Real
-from smoothdp.privacy.composition.laws import EXACT, Capped, LossLaw, Moments, Slack, TiltedSums
+from smoothdp.exact.special import Ball, number
+from smoothdp.privacy.composition.laws import (
+    EXACT,
+    BallTransform,
+    Capped,
+    LossLaw,
+    Moments,
+    Slack,
+    TiltedSums,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -146,3 +155,29 @@ class TwoPointLaw(AtomsLaw):
 
     def ball_transform(self) -> BallTransform | None:
         return two_point_transform(self.epsilon, self.delta)
+
+
+def atoms_transform(log_masses: FloatArray, losses: FloatArray) -> BallTransform:
+    """Return the transform of masses e^log_masses at losses, floats taken as exact."""
+    pairs = [
+        (number(log_p), number(loss))
+        for log_p, loss in zip(log_masses.tolist(), losses.tolist(), strict=True)
+    ]
+
+    def transform(z: Ball) -> Ball:
+        total = number(0.0)
+        for log_p, loss in pairs:
+            total += (log_p + z * loss).exp()
+        return total
+
+    return transform
+
+
+def two_point_transform(epsilon: Real, delta: Fraction) -> BallTransform:
+    """Return the transform of losses +-epsilon with odds e^epsilon, total mass 1 - delta."""
+
+    def transform(z: Ball) -> Ball:
+        e = ball(epsilon)
+        return ball(1 - delta) * ((z * e).exp() + (-(z + 1) * e).exp()) / (1 + (-e).exp())
+
+    return transform

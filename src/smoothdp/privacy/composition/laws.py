@@ -9,27 +9,30 @@ To take part in `smoothdp.compose` with more than its `.profile()`, an object of
 
     def loss_laws(self) -> LossLaws
 
-and fills it with the laws of this folder (`AtomsLaw`, `LaplaceLaw`, `GaussianLaw`) or its
-own subclass of `LossLaw`.
+and fills it with the laws of this folder (`AtomsLaw`, `GaussianLaw`) or its own subclass of
+`LossLaw`, as `mechanisms/laplace_mechanism.py` does.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.contour_balls import BallTransform
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
+from smoothdp.exact.special import Ball
 from smoothdp.privacy.neighbours import Neighbours
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
+BallTransform: TypeAlias = Callable[[Ball], Ball]
+"""From a complex ball z to a ball around E[e^(zL); L finite]."""
 
 
 class Slack(NamedTuple):

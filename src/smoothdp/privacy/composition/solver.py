@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 
 from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.gaussian_square import log_gaussian_square_excess
 from smoothdp.exact.logspace import (
     LOG_ZERO,
     LogBounds,
@@ -24,6 +23,7 @@ from smoothdp.privacy.composition.grouping import grouped
 from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.large_losses import LargeLosses
 from smoothdp.privacy.composition.product import Product
+from smoothdp.privacy.excess import log_gaussian_square_excess
 
 # Brackets up to this wide are not worth another look.
 _NARROW = 1e-6

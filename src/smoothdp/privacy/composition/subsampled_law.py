@@ -23,14 +23,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.exact.balls import ball, enclose, precision
+from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.oscillation import damped_sums
-from smoothdp.exact.subsampled import log_mass_at_zero
+from smoothdp.exact.special import normal_tail
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.laws import LossLaw, Moments, Split, TiltedSums
 from smoothdp.privacy.composition.line_points import (
@@ -294,3 +296,12 @@ def _blocks(step: float, count: int) -> list[tuple[int, int]]:
         found.append((first, end - first))
         first, end = end, min(count, max(end + 1, 2 * end))
     return found
+
+
+@lru_cache(maxsize=256)
+def log_mass_at_zero(rate: Fraction, mu: Fraction) -> LogBounds:
+    """Bound ln of 1 - P(y > mu/2) - Q(y > mu/2), P the mixture and Q = N(0, 1)."""
+    with precision(192):
+        q, shift = ball(rate), ball(mu)
+        value = 1 - (2 - q) * normal_tail(shift / 2) - q * normal_tail(-shift / 2)
+        return enclose(value.log()) if value > 0 else LOG_ZERO
