@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import Row, best_time, show
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.exchange_sum import log_exchange_sum
 from smoothdp.exact.parameters import exact_fraction
 from smoothdp.privacy import ApproxDP
+from smoothdp.shuffle.exchange_sum import log_exchange_sum
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.timing import Row, peak_megabytes, show
-from smoothdp.exact.flip_kernel import flip_kernel
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.boolean_sum import BooleanSum
+from smoothdp.shuffle.flip_kernel import flip_kernel
 from smoothdp.shuffle.real_sum import RealSum
 
 MEMORY = """

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from smoothdp import GaussianDP, Pair, compose
-from smoothdp.exact.larger_stick import Stick, larger_stick
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import exact_real
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
+from smoothdp.privacy.composition.larger_stick import Stick, larger_stick
 from smoothdp.privacy.composition.laws import Slack
 from smoothdp.privacy.composition.product import Product
 from smoothdp.privacy.composition.symmetrise import both_directions, symmetrised

@@ -12,7 +12,6 @@ from flint import acb, arb
 
 from smoothdp.exact.balls import precision
 from smoothdp.exact.gauss_legendre import gauss_legendre
-from smoothdp.exact.oscillation import TRIG_ERROR, oscillating_sums, short_step, unit_circle
 from smoothdp.mechanisms.laplace_mechanism import LaplaceLaw, laplace_transform
 from smoothdp.privacy.composition.atoms_law import AtomsLaw, atoms_transform
 from smoothdp.privacy.composition.ball_route import ball_sums
@@ -20,6 +19,12 @@ from smoothdp.privacy.composition.contour import Contour, Plan, truncation
 from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.kernels import kernel_error, lower_kernel, upper_kernel
 from smoothdp.privacy.composition.laws import BallTransform, GaussianLaw, LossLaw
+from smoothdp.privacy.composition.oscillation import (
+    TRIG_ERROR,
+    oscillating_sums,
+    short_step,
+    unit_circle,
+)
 from smoothdp.privacy.composition.product import Product
 from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
 

@@ -16,7 +16,7 @@ from mpmath import mpf
 import smoothdp as sd
 from smoothdp.exact.balls import precision
 from smoothdp.exact.gauss_legendre import gauss_legendre
-from smoothdp.exact.oscillation import Waves, damped_sums, short_step
+from smoothdp.privacy.composition.oscillation import Waves, damped_sums, short_step
 from smoothdp.privacy.composition.product import place_of, tilt_at
 from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
 from smoothdp.privacy.legendre import profile_to_curve

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from smoothdp.exact.parameters import exact_real
-from smoothdp.exact.shift_sum import log_shift_sum
 from smoothdp.paper_bounds.balcer_cheu import (
     balcer_cheu_error,
     balcer_cheu_omission,
@@ -23,6 +22,7 @@ from smoothdp.shuffle.applications.support import support_success
 from smoothdp.shuffle.histogram.accuracy import worst_case_error
 from smoothdp.shuffle.histogram.calibration import paper_omission
 from smoothdp.shuffle.histogram.histogram import Histogram
+from smoothdp.shuffle.shift_sum import log_shift_sum
 
 CASES = json.loads(Path(__file__).with_name("shuffle_histogram.json").read_text())
 RELATIVE = 1e-11

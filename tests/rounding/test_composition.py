@@ -11,7 +11,6 @@ import pytest
 from flint import acb, arb
 
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.oscillation import Waves
 from smoothdp.exact.parameters import Real, float_of
 from smoothdp.privacy.composition.atoms_law import AtomsLaw, atoms_transform
 from smoothdp.privacy.composition.ball_route import ball_sums
@@ -21,6 +20,7 @@ from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.large_losses import LargeLosses
 from smoothdp.privacy.composition.laws import GaussianLaw, Slack
 from smoothdp.privacy.composition.line_points import Line, Points, error_from
+from smoothdp.privacy.composition.oscillation import Waves
 from smoothdp.privacy.composition.panels import Branch, Piece, rightwards
 from smoothdp.privacy.composition.product import Product
 from smoothdp.privacy.composition.root import epsilon_root

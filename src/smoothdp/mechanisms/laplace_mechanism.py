@@ -13,7 +13,6 @@ import numpy as np
 from smoothdp.exact.balls import ball, real_bounds
 from smoothdp.exact.compare import at_most
 from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.oscillation import TRIG_ERROR, unit_circle
 from smoothdp.exact.parameters import Parameter, Real, exact_positive
 from smoothdp.exact.special import Ball, log_probability, number
 from smoothdp.privacy.composition.laws import (
@@ -25,6 +24,7 @@ from smoothdp.privacy.composition.laws import (
     TiltedSums,
     known,
 )
+from smoothdp.privacy.composition.oscillation import TRIG_ERROR, unit_circle
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
 from smoothdp.privacy.standard import PureDP

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.arrays import float_array
 from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.float_estimates import error_of_counts, misplaced, scaled_estimate
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.privacy.budget import Budget, check_budget
@@ -19,6 +18,7 @@ from smoothdp.privacy.standard import ApproxDP
 from smoothdp.queries.reading import read_bounds
 from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.shuffle.float_estimates import error_of_counts, misplaced, scaled_estimate
 from smoothdp.text import number_up
 
 

@@ -14,13 +14,13 @@ from fractions import Fraction
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import exp_bounds, log_bounds
 from smoothdp.exact.bisection import least_integer, smallest_true
-from smoothdp.exact.flipped_bits import log_flip_delta
 from smoothdp.exact.parameters import Real, float_of
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.shuffle.flip_mu import exact_mu, mu_at
 from smoothdp.shuffle.flip_profile import FlipProfile, certified_limit
+from smoothdp.shuffle.flipped_bits import log_flip_delta
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 
 _LEAST_SHARE = 1e-18

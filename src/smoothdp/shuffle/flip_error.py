@@ -9,8 +9,8 @@ import numpy as np
 
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import narrowed
-from smoothdp.exact.flipped_bits import log_flip_tail
 from smoothdp.exact.logspace import log_sum_upper
+from smoothdp.shuffle.flipped_bits import log_flip_tail
 
 EXACT_UP_TO = 300
 _CLASSES = 24

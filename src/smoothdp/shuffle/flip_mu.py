@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import partial
 
 from smoothdp.exact.compare import normal_upper_quantile
-from smoothdp.exact.flipped_bits import log_flip_tail
 from smoothdp.exact.logspace import LogBounds
+from smoothdp.shuffle.flipped_bits import log_flip_tail
 from smoothdp.shuffle.worst_case import violation
 
 _TOLERANCE = 1e-4

@@ -9,7 +9,6 @@ from fractions import Fraction
 from smoothdp.exact.balls import log_bounds, real_bounds
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.compare import at_most
-from smoothdp.exact.flipped_bits import log_flip_delta
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_real
 from smoothdp.privacy.neighbours import Neighbours
@@ -17,6 +16,7 @@ from smoothdp.privacy.profile import PrivacyProfile, read_delta
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.privacy.tradeoff import TradeoffFunction
 from smoothdp.shuffle.flip_curve import flip_tradeoff
+from smoothdp.shuffle.flipped_bits import log_flip_delta
 from smoothdp.shuffle.worst_case import MOST_PARTS, Value, worst_case
 from smoothdp.shuffle.worst_case import violation as find_violation
 

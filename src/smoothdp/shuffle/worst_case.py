@@ -30,7 +30,7 @@ def worst_case(
 
     >>> import math
     >>> from fractions import Fraction
-    >>> from smoothdp.exact.flipped_bits import log_flip_delta
+    >>> from smoothdp.shuffle.flipped_bits import log_flip_delta
     >>> def log_delta(zeros, ones):
     ...     return log_flip_delta(zeros, ones, Fraction(29, 100), 1, Fraction("0.2778"))
     >>> round(math.exp(worst_case(log_delta, 99, tolerance=0).upper), 10)

@@ -19,7 +19,6 @@ from smoothdp.exact.logspace import (
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.oscillation import oscillating_sums
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.special import Ball, number
 from smoothdp.privacy.composition.laws import (
@@ -31,6 +30,7 @@ from smoothdp.privacy.composition.laws import (
     Slack,
     TiltedSums,
 )
+from smoothdp.privacy.composition.oscillation import oscillating_sums
 
 FloatArray = NDArray[np.float64]
 

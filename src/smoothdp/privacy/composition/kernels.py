@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.oscillation import unit_circle
+from smoothdp.privacy.composition.oscillation import unit_circle
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]

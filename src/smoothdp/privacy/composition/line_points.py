@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.oscillation import Waves
+from smoothdp.privacy.composition.oscillation import Waves
 
 FloatArray = NDArray[np.float64]
 

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.balls import ball, enclose, precision
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.oscillation import damped_sums
 from smoothdp.exact.special import normal_tail
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.laws import LossLaw, Moments, Split, TiltedSums
@@ -44,6 +43,7 @@ from smoothdp.privacy.composition.line_points import (
     scaled,
     size_from,
 )
+from smoothdp.privacy.composition.oscillation import damped_sums
 from smoothdp.privacy.composition.panels import Branch, Piece, leftwards, rightwards, upwards
 from smoothdp.privacy.composition.subsampled_lines import N_NODES, Mixture, log_tail
 

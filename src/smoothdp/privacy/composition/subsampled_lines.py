@@ -47,8 +47,8 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.gauss_legendre import gauss_legendre
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.oscillation import Waves
 from smoothdp.privacy.composition.line_points import Points
+from smoothdp.privacy.composition.oscillation import Waves
 from smoothdp.privacy.composition.panels import Branch, Piece
 
 FloatArray = NDArray[np.float64]

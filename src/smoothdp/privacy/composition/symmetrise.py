@@ -3,7 +3,7 @@
 Composing all-forward and all-reversed pairs and taking the larger is no bound when items can
 point different ways. The pointwise larger of the two D is convex, hence the D of a pair
 again: piecewise linear, with the kinks of whichever D is larger and one where they cross
-(`exact.larger_stick`). A kink at E is an atom of loss ln E, of Q-mass the change of slope and
+(`larger_stick`). A kink at E is an atom of loss ln E, of Q-mass the change of slope and
 of P-mass E times that.
 """
 
@@ -14,10 +14,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.larger_stick import FARTHEST, Stick, larger_stick
 from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
+from smoothdp.privacy.composition.larger_stick import FARTHEST, Stick, larger_stick
 from smoothdp.privacy.composition.laws import LossBracket, Slack, known
 
 FloatArray = NDArray[np.float64]

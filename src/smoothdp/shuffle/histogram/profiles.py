@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.exchange_sum import log_exchange_sum
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LOG_ZERO, LogBounds, exp_upper
 from smoothdp.exact.parameters import Real
-from smoothdp.exact.shift_sum import log_shift_sum
 from smoothdp.exact.tails import log_binomial_tail
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.guarantee import Guarantee
@@ -27,6 +25,8 @@ from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.profile_curve import curve_of_profile
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.privacy.tradeoff import TradeoffFunction
+from smoothdp.shuffle.exchange_sum import log_exchange_sum
+from smoothdp.shuffle.shift_sum import log_shift_sum
 
 FloatArray = NDArray[np.float64]
 

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.balls import ball, enclose, exp_bounds, log_bounds, precision
 from smoothdp.exact.double_double import exact_product, exact_sum, split_integers
-from smoothdp.exact.exchange_factors import add_up, log_ratio, share_beyond, tilted_law
-from smoothdp.exact.exchange_rows import Placement, log_rows_upper, place_rows
 from smoothdp.exact.logspace import (
     LIBM_ERROR,
     UNIT_ROUNDOFF,
@@ -38,6 +36,15 @@ from smoothdp.exact.points import binomial_point
 from smoothdp.exact.ratio_sum import expected_length
 from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
 from smoothdp.exact.two_floats import exp_split
+from smoothdp.shuffle.exchange_rows import (
+    Placement,
+    add_up,
+    log_ratio,
+    log_rows_upper,
+    place_rows,
+    share_beyond,
+    tilted_law,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.balls import ball, enclose, precision
 from smoothdp.exact.convolution import convolve
-from smoothdp.exact.flip_kernel import flip_kernel
 from smoothdp.exact.logspace import (
     LIBM_ERROR,
     LOG_ONE,
@@ -28,6 +27,7 @@ from smoothdp.exact.logspace import (
 )
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.tilted_window import TiltedWindow, tilted_window
+from smoothdp.shuffle.flip_kernel import flip_kernel
 
 FloatArray = NDArray[np.float64]
 _BITS = 192
