@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import smoothdp as sd
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import exact_real
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.laws import GaussianLaw, LossLaws, known
 from smoothdp.privacy.composition.product import Product

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import Row, best_time, show
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.parameters.numbers import exact_fraction
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.privacy import ApproxDP
 from smoothdp.shuffle.exchange_sum import log_exchange_sum
 from smoothdp.shuffle.histogram.histogram import Histogram

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.timing import Row, best_time, show
-from smoothdp.exact.entropy import SystemRandom
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.random.entropy import SystemRandom
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.release_statistic import release
 from smoothdp.mechanisms.smooth.laws import lazy_law
 from smoothdp.mechanisms.smooth_noise import SmoothNoise

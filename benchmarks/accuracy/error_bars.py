@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.accuracy.cells import LAWS, SEED, FloatArray, guarantee_of, progress
 from benchmarks.accuracy.ratios import Ratio, Targets
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy import ApproxDP, TruncatedCDP

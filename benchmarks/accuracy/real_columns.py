@@ -19,7 +19,7 @@ from benchmarks.accuracy.quantiles import exponential_squares
 from benchmarks.accuracy.ratios import Targets, ratio
 from benchmarks.accuracy.smooth import clamped_squares
 from benchmarks.baselines import opendp_peer
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 
 Bounds = tuple[float, float]

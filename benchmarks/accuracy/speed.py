@@ -10,7 +10,7 @@ from benchmarks.accuracy.cells import SEED, Cell
 from benchmarks.accuracy.ratios import Targets
 from benchmarks.baselines import opendp_peer
 from benchmarks.timing import best_time
-from smoothdp.exact.entropy import SystemRandom
+from smoothdp.exact.random.entropy import SystemRandom
 from smoothdp.mechanisms.release_statistic import release
 from smoothdp.privacy import PureDP
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean

@@ -27,7 +27,7 @@ from smoothdp import (
     TruncatedCDP,
     guarantee_from_json,
 )
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.privacy import Guarantee
 from smoothdp.privacy import conversions as convert
 from smoothdp.sources import bibtex

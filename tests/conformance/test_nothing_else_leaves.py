@@ -22,8 +22,8 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli.main import main
-from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.random.lazy import RoundedDraws
+from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.sealed import Sealed

@@ -18,7 +18,7 @@ from smoothdp.errors import (
     PrivacyWarning,
     SmoothdpError,
 )
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release_statistic import release
 from smoothdp.mechanisms.smooth.grid import OutputGrid
 from smoothdp.mechanisms.smooth_noise import SmoothNoise

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.entropy import Entropy, SeededRandom
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, SeededRandom
 from smoothdp.privacy.concentrated import ZCDP
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee

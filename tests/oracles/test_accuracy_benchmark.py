@@ -17,7 +17,7 @@ from benchmarks.accuracy.smooth import clamped_squares, parts
 from benchmarks.baselines import diffprivlib_peer, opendp_peer
 from scipy import stats
 
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy import ZCDP, PureDP
 from smoothdp.queries import Median, Quantile

@@ -10,7 +10,7 @@ import pytest
 
 import smoothdp.noise as noise
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

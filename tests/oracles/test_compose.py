@@ -34,8 +34,8 @@ from smoothdp import (
     compose,
     compose_smoothed,
 )
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.privacy import Neighbours, PrivacyProfile
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw

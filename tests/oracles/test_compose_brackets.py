@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from smoothdp import GaussianDP, Pair, compose
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.larger_stick import Stick, larger_stick

@@ -32,7 +32,7 @@ from smoothdp import (
     TradeoffFunction,
     compose,
 )
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.privacy import PrivacyProfile
 from smoothdp.privacy.composition import ComposedProfile
 from smoothdp.privacy.composition.parallel import compose_parallel, replace_one_parallel

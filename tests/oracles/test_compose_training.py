@@ -14,8 +14,8 @@ from flint import acb, arb
 from mpmath import mpf
 
 import smoothdp as sd
-from smoothdp.exact.balls import precision
-from smoothdp.exact.gauss_legendre import gauss_legendre
+from smoothdp.exact.balls.balls import precision
+from smoothdp.exact.balls.gauss_legendre import gauss_legendre
 from smoothdp.privacy.composition.oscillation import Waves, damped_sums, short_step
 from smoothdp.privacy.composition.product import place_of, tilt_at
 from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw

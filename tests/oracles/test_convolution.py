@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from smoothdp.exact.convolution import convolve
+from smoothdp.exact.logspace.convolution import convolve
 
 FloatArray = NDArray[np.float64]
 _ROOM = 1 << 1100

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy.opening import opened

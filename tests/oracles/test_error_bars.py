@@ -12,9 +12,9 @@ import pytest
 from mpmath import mp, mpf
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.lazy.laws import LazyLaplace, LazyLaw, LazyNormal
-from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
+from smoothdp.exact.random.entropy import SeededRandom
+from smoothdp.exact.random.lazy_laws import LazyLaplace, LazyLaw, LazyNormal
+from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.release_statistic import release
 from smoothdp.mechanisms.smooth.budget import bars_budget
 from smoothdp.mechanisms.smooth.coverage import Coverage

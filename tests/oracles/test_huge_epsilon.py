@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from smoothdp import ApproxDP, PureDP
-from smoothdp.exact.balls import exp_bounds
+from smoothdp.exact.balls.balls import exp_bounds
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.flip_profile import FlipProfile

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import default_family, default_smoothing, default_trim
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.noise import ArsinhNormal, Gaussian, PolyPlace
 from smoothdp.planning import errors_by_epsilon, errors_by_size, plan, plan_from_json

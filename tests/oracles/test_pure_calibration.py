@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.balls import ball, precision
+from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy

@@ -11,7 +11,7 @@ import mpmath
 import pytest
 
 from smoothdp import DataModel, InvalidParameter
-from smoothdp.exact.normal_cells import normal_cells
+from smoothdp.exact.balls.normal_cells import normal_cells
 from smoothdp.privacy.quantized import quantized_laplace, quantized_normal, quantized_values
 
 Density = Callable[[Any, Any, Any], Any]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.queries import Median, Quantile, TrimmedMean, WindowMean, near_maxima, row_maxima
 from smoothdp.queries.decays import decayed_upper, largest, log_decayed
 from smoothdp.queries.exact_pairs import exact_candidates, largest_within

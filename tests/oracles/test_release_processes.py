@@ -14,9 +14,9 @@ from fractions import Fraction
 import pytest
 from flint import ctx
 
-from smoothdp.exact.balls import precision
-from smoothdp.exact.entropy import Entropy, SeededRandom, SystemRandom
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.balls.balls import precision
+from smoothdp.exact.random.entropy import Entropy, SeededRandom, SystemRandom
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy import PureDP
 from smoothdp.queries import Median

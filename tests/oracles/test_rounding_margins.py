@@ -14,7 +14,7 @@ import pytest
 from mpmath import asinh, cosh, exp, inf, log, mp, mpf, quad, sinh
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.noise import ArsinhNormal
 from smoothdp.noise.calibration import cover
 from smoothdp.noise.calibration.promise import Promise

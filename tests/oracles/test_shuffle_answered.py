@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.privacy import ApproxDP, GaussianDP, PureDP
 from smoothdp.shuffle import (
     BooleanSum,

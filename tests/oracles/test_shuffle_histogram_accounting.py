@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.suffix_sums import discounted_suffix_sums, suffix_roundings
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.shuffle import exchange_sum
 from smoothdp.shuffle.exchange_rows import log_rows_upper, place_rows
 from smoothdp.shuffle.exchange_sum import log_exchange_sum

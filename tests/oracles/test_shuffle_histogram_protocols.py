@@ -16,7 +16,7 @@ from smoothdp.errors import (
     OutOfReach,
     PrivacyWarning,
 )
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP
 from smoothdp.shuffle.applications.support import identify_support, samples_needed
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount

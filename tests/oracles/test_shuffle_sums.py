@@ -12,9 +12,9 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio
-from smoothdp.exact.tilted_window import tilted_window
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.probabilities.tilted_window import tilted_window
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.flip_curve import cover, flip_knots, flip_tradeoff, type_two_errors
 from smoothdp.shuffle.flip_error import exact_deviation, tilted_deviation

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import smoothdp as sd
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.mechanisms.draws import Draws, Sampling
 from smoothdp.mechanisms.histogram.binomial_table import BinomialTable
 from smoothdp.mechanisms.histogram.hockey_stick import (

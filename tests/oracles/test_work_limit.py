@@ -11,7 +11,14 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.errors import OutOfReach, SmoothdpError
-from smoothdp.exact.work import WorkLimitReached, limited, remembered, share, spend, spend_once
+from smoothdp.exact.balls.work import (
+    WorkLimitReached,
+    limited,
+    remembered,
+    share,
+    spend,
+    spend_once,
+)
 from smoothdp.noise import (
     ArsinhNormal,
     GeneralizedCauchy,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from smoothdp import GaussianDP, LaplaceMechanism, Pair, PureDP, SubsampledGaussian, compose
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.privacy.composition.laws import LossLaws, known
 from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw
 from smoothdp.privacy.neighbours import Neighbours

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from smoothdp import Pair, SamplingHistogram
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.composed import Composed
 from smoothdp.mechanisms.finite_law import replaced
 from smoothdp.mechanisms.noisy_histogram import NoisySamplingHistogram

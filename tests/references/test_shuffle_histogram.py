@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.paper_bounds.balcer_cheu import (
     balcer_cheu_error,
     balcer_cheu_omission,

@@ -13,7 +13,7 @@ import pytest
 from flint import arb
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.privacy.composition.atoms_law import AtomsLaw, atoms_transform
 from smoothdp.privacy.composition.ball_route import ball_sums
 from smoothdp.privacy.composition.contour import Contour, Plan, truncation

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from smoothdp.exact.parameters import LogRatio
-from smoothdp.exact.tilted_window import tilted_window
+from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.probabilities.tilted_window import tilted_window
 from smoothdp.privacy.composition.oscillation import (
     Waves,
     damped_sums,

@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 
 import smoothdp as sd
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.grid_pair import grid_pair

@@ -10,12 +10,16 @@ import pytest
 from flint import arb
 from numpy.typing import NDArray
 
-from smoothdp.exact.cells import cell_deviance
-from smoothdp.exact.parameters import LogRatio
-from smoothdp.exact.ratio_sum import log_ratio_sum
-from smoothdp.exact.stirling import DEVIANCE_ERROR, EXCESS_ERROR, log_factorial_excess
-from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
-from smoothdp.exact.tails import log_binomial_tail, log_hypergeometric_tail
+from smoothdp.exact.logspace.ratio_sum import log_ratio_sum
+from smoothdp.exact.logspace.suffix_sums import discounted_suffix_sums, suffix_roundings
+from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.probabilities.stirling import (
+    DEVIANCE_ERROR,
+    EXCESS_ERROR,
+    cell_deviance,
+    log_factorial_excess,
+)
+from smoothdp.exact.probabilities.tails import log_binomial_tail, log_hypergeometric_tail
 from smoothdp.paper_bounds.chen_long import log_shift_delta
 from smoothdp.shuffle.exchange_rows import log_rows_upper
 from smoothdp.shuffle.exchange_sum import log_exchange_sum

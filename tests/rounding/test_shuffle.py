@@ -12,8 +12,8 @@ import pytest
 from flint import arb
 
 import smoothdp as sd
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.calibration import _pure_share, _rounded_up
 from smoothdp.shuffle.flip_curve import cover

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth_noise import SmoothNoise

@@ -18,8 +18,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.random.entropy import SeededRandom
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.smooth.laws import lazy_law
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise import (

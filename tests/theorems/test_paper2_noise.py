@@ -16,7 +16,7 @@ from scipy import special, stats
 
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import precision
+from smoothdp.exact.balls.balls import precision
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy

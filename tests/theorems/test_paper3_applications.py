@@ -8,7 +8,7 @@ import math
 import pytest
 
 from smoothdp.errors import InvalidData, OutOfReach
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.privacy import ApproxDP
 from smoothdp.shuffle.applications.pointers import MultiPartyPointerJumping, PointerChasing
 from smoothdp.shuffle.applications.support import (

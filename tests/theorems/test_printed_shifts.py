@@ -17,7 +17,7 @@ from mpmath import cos, e, exp, expm1, log, mp, mpf, pi, sqrt
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

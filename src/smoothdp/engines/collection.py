@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from smoothdp.engines.job import Partition
 from smoothdp.engines.keyed_random import check_key, user_bytes
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.histogram.estimate import require_bin
 from smoothdp.shuffle.histogram.zero_preserving import require_explicit

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.interop.extras import binary_up, guarantee_of, library, profile_of
 from smoothdp.privacy.concentrated import ZCDP
 from smoothdp.privacy.conversions import gaussian_to_zcdp

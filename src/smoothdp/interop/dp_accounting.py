@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_positive
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_positive
 from smoothdp.interop.extras import library, profile_of
 from smoothdp.privacy.atoms import Atoms, log_of
 from smoothdp.privacy.composition.laws import LossBracket, LossLaws

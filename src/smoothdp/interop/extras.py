@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import LogRatio, Real, float_bounds
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real, float_bounds
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.smoothed import SmoothedDP

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real, exact_int, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, exact_int, float_of
 from smoothdp.interop.extras import binary_up, guarantee_of, library
 from smoothdp.privacy.concentrated import ZCDP
 from smoothdp.privacy.conversions import gaussian_to_zcdp, group_privacy

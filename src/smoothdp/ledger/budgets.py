@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.ledger.amount import Amount
 from smoothdp.ledger.filters import Filter
 from smoothdp.ledger.sum_filters import (

@@ -9,8 +9,8 @@ from enum import Enum
 from fractions import Fraction
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import LogRatio, exact_text
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import LogRatio, exact_text
 from smoothdp.privacy.composition.composed_profile import ComposedProfile
 from smoothdp.privacy.composition.items import Item, read_items
 from smoothdp.privacy.composition.laws import HasLossLaws

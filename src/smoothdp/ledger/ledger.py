@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, LedgerError, explain
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.ledger.amount import Amount
 from smoothdp.ledger.bookkeeping import (
     checked_entry,

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.compare import normal_cdf_at_least
-from smoothdp.exact.parameters import Real, exact_fraction
+from smoothdp.exact.balls.compare import normal_cdf_at_least
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.parameters.numbers import Real, exact_fraction
 from smoothdp.ledger.amount import ZERO, Amount, square_root
 from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.finite_law import FiniteLawMechanism, OutputLaw, both_ways
 from smoothdp.mechanisms.measured import Measured

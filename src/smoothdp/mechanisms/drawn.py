@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.samplers import multinomial, multivariate_hypergeometric
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.samplers import multinomial, multivariate_hypergeometric
 from smoothdp.mechanisms.draws import Draws, Sampling
 
 

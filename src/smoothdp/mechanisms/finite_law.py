@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.sampled import SampledMechanism, Value
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.neighbours import Neighbours

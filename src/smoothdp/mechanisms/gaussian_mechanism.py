@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.parameters import Parameter, exact_positive
+from smoothdp.exact.parameters.numbers import Parameter, exact_positive
 from smoothdp.privacy.composition.guarantee_laws import gaussian_laws
 from smoothdp.privacy.composition.laws import LossLaws
 from smoothdp.privacy.gaussian import GaussianDP

@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact.balls import ball, real_bounds
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_positive
-from smoothdp.exact.special import Ball, log_probability, number
+from smoothdp.exact.balls.balls import ball, real_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.special import Ball, log_probability, number
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_positive
 from smoothdp.privacy.composition.laws import (
     BallTransform,
     LossLaw,

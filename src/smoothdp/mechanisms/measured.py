@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.privacy.profile import PrivacyProfile
 
 Counts_contra = TypeVar("Counts_contra", contravariant=True)

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.geometric_sampler import two_sided_geometric
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.geometric import two_sided_geometric
 from smoothdp.mechanisms.drawn import DrawnRecords
 from smoothdp.mechanisms.draws import Sampling, read_draws
 from smoothdp.mechanisms.finite_law import FiniteLawMechanism, OutputLaw

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.finite_law import (
     FiniteLawMechanism,
     FiniteLawProfile,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smoothdp.exact.entropy import Entropy, read_rng
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.smooth.arguments import check_kinds
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
@@ -74,7 +74,7 @@ def release(
         BudgetExceeded, LedgerError: the ledger refuses.
         In all these cases nothing is released.
 
-    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
     >>> ages = [20 + i % 50 for i in range(1000)]

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from smoothdp.errors import InvalidData, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, float_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, float_bounds
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.measured import Measured
 from smoothdp.privacy.guarantee import Guarantee

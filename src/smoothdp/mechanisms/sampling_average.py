@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from smoothdp.errors import InvalidData, PrivacyWarning, explain
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.average.law import check_work
 from smoothdp.mechanisms.average.samples import SampleSums
 from smoothdp.mechanisms.average.search import worst_neighbour

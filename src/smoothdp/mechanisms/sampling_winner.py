@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from smoothdp.errors import InvalidData, explain
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.drawn import DrawnRecords
 from smoothdp.mechanisms.draws import Sampling, read_draws
 from smoothdp.mechanisms.finite_law import (

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy, read_rng
-from smoothdp.exact.lazy.rounded import RoundedDraws
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
-from smoothdp.exact.work import limited
+from smoothdp.exact.balls.work import limited
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.smooth.arguments import check_kinds, check_statistic, resolve_smoothing
 from smoothdp.mechanisms.smooth.budget import bars_budget
 from smoothdp.mechanisms.smooth.coverage import Coverage
@@ -57,7 +57,7 @@ class SmoothNoise:
         IncompatibleClaims: a guarantee about other neighbours than the statistic's.
         InvalidData: fewer records than the statistic needs.
 
-    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
     >>> mechanism = SmoothNoise.calibrate(

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.measured import Measured
 from smoothdp.privacy.guarantee import Guarantee

@@ -8,10 +8,16 @@ from functools import lru_cache
 from typing import ClassVar, Literal
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import ball
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_positive
-from smoothdp.exact.special import Ball, log_probability, normal_tail
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball, log_probability, normal_tail
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import (
+    LogRatio,
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_positive,
+)
 from smoothdp.privacy.composition.guarantee_laws import gaussian_laws
 from smoothdp.privacy.composition.laws import LossLaws, known
 from smoothdp.privacy.composition.subsampled_law import SubsampledGaussianLaw

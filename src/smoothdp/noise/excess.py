@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR
+from smoothdp.exact.logspace.bounds import LIBM_ERROR
 
 FloatArray = NDArray[np.float64]
 _SERIES_BELOW = 0.3

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.law import FloatArray, NoiseDistribution
 from smoothdp.sources import Source

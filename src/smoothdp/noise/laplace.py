@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.law import FloatArray, NoiseDistribution
 from smoothdp.sources import Source
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_int
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.noise.divergences import Divergences
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.privacy.guarantee import Guarantee

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
-from smoothdp.exact.log_sums import log_total
-from smoothdp.exact.work import spend
+from smoothdp.exact.balls.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
+from smoothdp.exact.balls.work import spend
+from smoothdp.exact.logspace.log_sums import log_total
 from smoothdp.noise.excess import RELATIVE_ERROR, log_psi, slope_bound
 from smoothdp.noise.kinks import kink_gaps
 from smoothdp.noise.offset import Offset
@@ -23,7 +23,7 @@ from smoothdp.noise.pieces import Piece, pieces
 FloatArray = NDArray[np.float64]
 _TOLERANCE = 1e-12
 _MOST_PANELS = 3_000
-# What one order costs for each panel, in the units of `smoothdp.exact.work`.
+# What one order costs for each panel, in the units of `smoothdp.exact.balls.work`.
 _PER_PANEL = 8
 # Losses smaller than the root of this are rounding.
 _LEAST_EXCESS = -2 * BITS * math.log(2)

@@ -10,8 +10,15 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int, sign
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import (
+    LogRatio,
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_int,
+    sign,
+)
 from smoothdp.privacy.profile import read_delta, read_epsilon
 
 __all__ = [

@@ -11,19 +11,19 @@ from fractions import Fraction
 from typing import Literal
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import exp_bounds, real_bounds
-from smoothdp.exact.bisection import least_integer, smallest_true
-from smoothdp.exact.compare import normal_upper_quantile
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import exp_bounds, real_bounds
+from smoothdp.exact.balls.compare import normal_upper_quantile
+from smoothdp.exact.logspace.bisection import least_integer, smallest_true
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     LogBounds,
     exp_upper,
     log_difference_lower,
     log_difference_upper,
 )
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.paper_bounds.shuffle_setting import Setting, read_open_delta, read_setting
 from smoothdp.privacy.profile import read_epsilon
 

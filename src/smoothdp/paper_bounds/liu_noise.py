@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.paper_bounds.liu_setting import read_sample
 from smoothdp.privacy.profile import read_epsilon
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import ball, enclose, precision, round_up
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.logspace import LogBounds, exp_upper
-from smoothdp.exact.parameters import Parameter, Real, float_bounds
+from smoothdp.exact.balls.balls import ball, enclose, precision, round_up
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bounds import LogBounds, exp_upper
+from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds
 from smoothdp.paper_bounds.liu_setting import (
     AtCounts,
     OverModel,

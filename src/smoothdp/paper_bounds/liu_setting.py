@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
-from smoothdp.exact.sample_size import read_sample_size
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.reading import read_sample_size
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_epsilon
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.paper_bounds.chen_long import chen_long_random_users
 from smoothdp.paper_bounds.cheu import cheu_random_users
 from smoothdp.paper_bounds.clones import clones_random_users

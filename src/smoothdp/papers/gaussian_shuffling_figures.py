@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact.binomial import log_binomial_pmf
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.paper_bounds import (
     chen_long_delta,
     chen_long_tradeoff,

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.parameters.numbers import exact_fraction
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.papers.paper_table import PaperTable
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells

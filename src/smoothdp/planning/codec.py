@@ -10,7 +10,7 @@ from typing import Any
 
 from smoothdp import noise
 from smoothdp.errors import InvalidData, SmoothdpError, explain
-from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, exact_text
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.statistic_words import value_words
 from smoothdp.noise.law import NoiseDistribution

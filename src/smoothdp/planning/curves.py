@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_real, float_of
+from smoothdp.exact.parameters.numbers import Parameter, exact_real, float_of
 from smoothdp.planning.make import plan_quietly
 from smoothdp.planning.result import Plan
 from smoothdp.privacy.guarantee import Guarantee

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
-from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.mechanisms.smooth.usefulness import warn_if_useless

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from smoothdp.errors import SmoothdpError
-from smoothdp.exact.work import limited
+from smoothdp.exact.balls.work import limited
 from smoothdp.mechanisms.smooth.defaults import Rule, default_family
 from smoothdp.noise import NoiseDistribution, StudentT
 from smoothdp.noise.calibration import best_shape
@@ -25,7 +25,7 @@ from smoothdp.privacy.standard import ApproxDP, PureDP
 BOUNDED = (PureDP, ZCDP, TruncatedCDP)
 """Guarantees for which a deviation is known that no noise can beat."""
 _MOST_WORK = 1_000_000
-"""Of one estimate (`smoothdp.exact.work`); beyond it the law serves no plan."""
+"""Of one estimate (`smoothdp.exact.balls.work`); beyond it the law serves no plan."""
 _KNOTS = (0.015, 0.06, 0.15, 0.3, 0.45, 0.6)
 
 

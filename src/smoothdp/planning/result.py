@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy, read_rng
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.smooth.coverage import read_coverage
 from smoothdp.mechanisms.smooth.usefulness import useless_words, warn_if_useless
 from smoothdp.mechanisms.smooth_noise import SmoothNoise

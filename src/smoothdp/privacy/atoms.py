@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Real
 
 FloatArray = NDArray[np.float64]
 MOST_ATOMS = 5_000_000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smoothdp.errors import InvalidData, SmoothdpError, explain
-from smoothdp.exact.parameters import exact_text
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
 from smoothdp.privacy.excess import log_distance_bound, log_gaussian_excess, log_order_bound
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Literal
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_int
 from smoothdp.privacy.concentrated import ZCDP, rho_of_pure
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee

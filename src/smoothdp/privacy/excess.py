@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from smoothdp.exact.balls import ball, enclose, precision, round_up
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.special import Ball, log_probability, minimum, normal_tail
+from smoothdp.exact.balls.balls import ball, enclose, precision, round_up
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.special import Ball, log_probability, minimum, normal_tail
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 # Beyond this many standard deviations a bound is as good as the value.
 _FAR = 1e6

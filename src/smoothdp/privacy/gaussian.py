@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.privacy.excess import log_gaussian_excess
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours

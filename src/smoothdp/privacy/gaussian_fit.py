@@ -7,11 +7,11 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.compare import normal_upper_quantile
-from smoothdp.exact.logspace import UNIT_ROUNDOFF, log_difference_upper
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import normal_upper_quantile
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF, log_difference_upper
+from smoothdp.exact.parameters.numbers import exact_fraction
 from smoothdp.privacy.excess import log_gaussian_excess
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from smoothdp.exact.balls import ball, enclose, precision
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import LogRatio, Real, exact_int, exact_real
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_int, exact_real
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import SMALLEST_FLOAT, LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real
-from smoothdp.exact.shown import Rounding, shown
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.shown import Rounding, shown
+from smoothdp.exact.logspace.bounds import SMALLEST_FLOAT, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile
 from smoothdp.sources import Source

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.compare import at_most, normal_cdf_at_least
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import at_most, normal_cdf_at_least
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP, rho_of_pure
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee

@@ -9,7 +9,7 @@ understate f: the attacker's error is never overstated.
 from __future__ import annotations
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.pair import Pair, PairProfile
 from smoothdp.privacy.profile import PrivacyProfile

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.privacy.hull import hull_vertices, is_mixture
 from smoothdp.privacy.neighbourhood import within_divergence, within_total_variation
 from smoothdp.privacy.quantized import quantized_laplace, quantized_normal

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, explain
-from smoothdp.exact.arrays import float_array
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.reading import float_array
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.first import UNSAID, First, Unsaid, other_first, read_first
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours

@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_real, sign
 from smoothdp.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:

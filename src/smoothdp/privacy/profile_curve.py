@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.privacy.atoms import Atoms, log_of
 from smoothdp.privacy.tradeoff import TradeoffFunction
 

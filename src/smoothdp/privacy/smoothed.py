@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import read_delta, read_epsilon

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.privacy.excess import log_two_point_excess
 from smoothdp.privacy.guarantee import Guarantee, float_up
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours

@@ -20,9 +20,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from smoothdp.exact.balls import exp_bounds
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.balls.balls import exp_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.privacy.profile import read_delta
 from smoothdp.text import number_up, ratio_up
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.arrays import float_array
-from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.reading import float_array
 from smoothdp.privacy.atoms import Atoms, log_cumulative, log_of
 from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.sources import Source

@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.logspace import LIBM_ERROR
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.logspace.bounds import LIBM_ERROR
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
 from smoothdp.privacy.profile import read_delta, read_epsilon
 
 

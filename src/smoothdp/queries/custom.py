@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text, float_bounds
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text, float_bounds
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.sealed import Sealed
 from smoothdp.queries.private_summary import PrivateSummary

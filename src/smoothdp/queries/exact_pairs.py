@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.double_double import exact_sum as two_sum
+from smoothdp.exact.logspace.double_double import exact_sum as two_sum
 from smoothdp.queries.decays import Candidate
 from smoothdp.queries.sides import GAIN_ERROR, Sides
 

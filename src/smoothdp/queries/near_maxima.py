@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.queries.row_maxima import near_row_maxima
 from smoothdp.queries.sides import Sides
 

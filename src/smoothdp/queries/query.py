@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import Parameter, exact_int, float_bounds, float_of
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds, float_of
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.sealed import Sealed
 from smoothdp.queries.clamped_inputs import ClampedInputs

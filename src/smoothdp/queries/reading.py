@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_bounds
 
 Values: TypeAlias = NDArray[np.float64 | np.int64]
 """Finite numbers, each exact: floats, or whole numbers of which some are no floats."""

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.parameters import float_bounds
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.queries.reading import LARGEST_WHOLE, Bounds, Values
 
 FloatArray = NDArray[np.float64]

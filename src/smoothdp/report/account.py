@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp.errors import InvalidData, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.ledger.amount import Amount
 from smoothdp.plots.canvas import save

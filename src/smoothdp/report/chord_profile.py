@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
 

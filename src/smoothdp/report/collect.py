@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.arrays import float_array
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.exact.parameters.reading import float_array
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.privacy.budget import Budget, check_budget
 from smoothdp.privacy.standard import ApproxDP

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import exp_upper
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.standard import ApproxDP

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from smoothdp import paper_bounds
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.privacy import ApproxDP
 from smoothdp.report.html_page import HtmlReport, Section

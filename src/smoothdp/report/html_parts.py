@@ -15,7 +15,7 @@ from smoothdp.sources import Source, bibtex
 from smoothdp.text import number_up, upper_text
 
 if TYPE_CHECKING:
-    from smoothdp.exact.parameters import Parameter
+    from smoothdp.exact.parameters.numbers import Parameter
     from smoothdp.plots.inputs import HasProfile
     from smoothdp.privacy.guarantee import Guarantee
     from smoothdp.privacy.profile import PrivacyProfile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smoothdp.errors import SmoothdpError
-from smoothdp.exact.parameters import exact_text
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms import SmoothNoise
 from smoothdp.mechanisms.smooth.statistic_words import value_words
 from smoothdp.noise import Laplace, NoiseDistribution, StudentT

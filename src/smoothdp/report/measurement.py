@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_text
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_text
 from smoothdp.mechanisms.histogram.utility import odds
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile

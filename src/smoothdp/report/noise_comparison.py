@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from smoothdp.errors import InvalidParameter, SmoothdpError, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

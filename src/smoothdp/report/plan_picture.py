@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from smoothdp.exact.parameters import float_of
+from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.planning import ErrorPoint, Plan, errors_by_epsilon, errors_by_size
 from smoothdp.plots.canvas import save
 from smoothdp.plots.panels import Panel, plot_panels

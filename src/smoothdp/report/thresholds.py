@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.histogram.utility import odds
 from smoothdp.privacy.profile import read_epsilon
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from smoothdp.errors import explain
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.parameters.numbers import exact_fraction
 from smoothdp.services.calls import ServiceError, connect, fetch_result, submit
 from smoothdp.services.client import Client
 from smoothdp.services.create import create_task

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.privacy.guarantee import float_up
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.services.analyzer_tables import INVALID, REPEATED

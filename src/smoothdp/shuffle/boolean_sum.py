@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter
-from smoothdp.exact.words import random_words
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.words import random_words
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up

@@ -12,9 +12,9 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import exp_bounds, log_bounds
-from smoothdp.exact.bisection import least_integer, smallest_true
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.balls.balls import exp_bounds, log_bounds
+from smoothdp.exact.logspace.bisection import least_integer, smallest_true
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import log_sum_upper
-from smoothdp.exact.scalar_pmf import cell_deviance
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import log_sum_upper
+from smoothdp.exact.probabilities.scalar_pmf import cell_deviance
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

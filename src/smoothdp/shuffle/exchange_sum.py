@@ -22,20 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.balls import ball, enclose, exp_bounds, log_bounds, precision
-from smoothdp.exact.double_double import exact_product, exact_sum, split_integers
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import ball, enclose, exp_bounds, log_bounds, precision
+from smoothdp.exact.balls.rationals import exp_split
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     UNIT_ROUNDOFF,
     LogBounds,
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.points import binomial_point
-from smoothdp.exact.ratio_sum import expected_length
-from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
-from smoothdp.exact.two_floats import exp_split
+from smoothdp.exact.logspace.double_double import exact_product, exact_sum, split_integers
+from smoothdp.exact.logspace.ratio_sum import expected_length
+from smoothdp.exact.logspace.suffix_sums import discounted_suffix_sums, suffix_roundings
+from smoothdp.exact.parameters.numbers import LogRatio, Real
+from smoothdp.exact.probabilities.points import binomial_point
 from smoothdp.shuffle.exchange_rows import (
     Placement,
     add_up,

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.tilted_window import tilted_window
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.exact.probabilities.tilted_window import tilted_window
 from smoothdp.privacy.atoms import Atoms, log_of
 from smoothdp.privacy.tradeoff import TradeoffFunction
 

@@ -20,11 +20,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import ball, enclose, precision, round_down, round_up
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.special import Ball, number
+from smoothdp.exact.balls.balls import ball, enclose, precision, round_down, round_up
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.special import Ball, number
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 FloatArray = NDArray[np.float64]
 _BITS = 192

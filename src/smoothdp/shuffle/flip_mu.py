@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from smoothdp.exact.compare import normal_upper_quantile
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.balls.compare import normal_upper_quantile
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.shuffle.flipped_bits import log_flip_tail
 from smoothdp.shuffle.worst_case import violation
 

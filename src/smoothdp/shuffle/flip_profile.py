@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from smoothdp.exact.balls import log_bounds, real_bounds
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_real
+from smoothdp.exact.balls.balls import log_bounds, real_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_real
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_delta
 from smoothdp.privacy.standard import ApproxDP

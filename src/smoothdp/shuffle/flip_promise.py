@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.parameters import float_bounds
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP

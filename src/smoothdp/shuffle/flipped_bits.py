@@ -14,9 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import ball, enclose, precision
-from smoothdp.exact.convolution import convolve
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ONE,
     LOG_ZERO,
@@ -25,8 +24,9 @@ from smoothdp.exact.logspace import (
     log_difference_lower,
     log_difference_upper,
 )
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.tilted_window import TiltedWindow, tilted_window
+from smoothdp.exact.logspace.convolution import convolve
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.tilted_window import TiltedWindow, tilted_window
 from smoothdp.shuffle.flip_kernel import flip_kernel
 
 FloatArray = NDArray[np.float64]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
-from smoothdp.exact.samplers import binomial
-from smoothdp.exact.words import WORD_BITS
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, float_bounds
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.samplers import binomial
+from smoothdp.exact.random.words import WORD_BITS
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import read_delta
 from smoothdp.privacy.standard import ApproxDP

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from smoothdp.exact.parameters import float_bounds
+from smoothdp.exact.parameters.numbers import float_bounds
 
 
 def scaled_estimate(

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile, read_delta
 from smoothdp.privacy.release import Release, library_version

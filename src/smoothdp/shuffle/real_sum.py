@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.exact.samplers import binomial
-from smoothdp.exact.words import random_words
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.samplers import binomial
+from smoothdp.exact.random.words import random_words
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits

@@ -18,11 +18,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import ball, enclose, precision, round_down
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.points import binomial_point
-from smoothdp.exact.ratio_sum import expected_length, log_ratio_sum
+from smoothdp.exact.balls.balls import ball, enclose, precision, round_down
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.ratio_sum import expected_length, log_ratio_sum
+from smoothdp.exact.parameters.numbers import LogRatio, Real
+from smoothdp.exact.probabilities.points import binomial_point
 
 FloatArray = NDArray[np.float64]
 

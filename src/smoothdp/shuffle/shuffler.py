@@ -9,8 +9,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.words import uniform_order
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.words import uniform_order
 from smoothdp.sources import Source
 
 Item = TypeVar("Item")

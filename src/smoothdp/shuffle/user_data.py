@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 
 IntArray = NDArray[np.int64]
 UNIT = 1 << 62

@@ -12,7 +12,7 @@ import heapq
 import math
 from collections.abc import Callable
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 
 Value = Callable[[int, int], LogBounds]
 """From (zeros, ones) of the others to bounds of a figure that data processing lowers."""

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.stirling import DEVIANCE_ERROR, EXCESS_ERROR
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.probabilities.stirling import DEVIANCE_ERROR, EXCESS_ERROR
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 
 FloatArray = NDArray[np.float64]
 _DROPPED = 1e-30

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.mechanisms.histogram.line_table import FloatArray
 
 Vertex = tuple[Fraction, ...]

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.mechanisms.draws import Draws
 from smoothdp.mechanisms.histogram.binomial_table import BinomialTable
 from smoothdp.mechanisms.histogram.hypergeometric_table import HypergeometricTable

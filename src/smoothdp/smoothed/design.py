@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import Parameter, Real, exact_int
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.mechanisms.draws import Sampling
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.privacy.model import DataModel

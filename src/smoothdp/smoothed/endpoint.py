@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray
 from smoothdp.smoothed.delta_line import FIRST, DeltaLine
 

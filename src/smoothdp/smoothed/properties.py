@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.privacy.conversions import post_processing
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.push import RecordFunction, push

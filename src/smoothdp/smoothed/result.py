@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import InvalidParameter, PrivacyWarning, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram

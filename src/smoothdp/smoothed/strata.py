@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.log_sums import log_total_upper
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import log_total_upper
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms.stratified import StratifiedHistogram
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_epsilon

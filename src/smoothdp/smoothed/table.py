@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.histogram.pair_table import PairTable
 from smoothdp.mechanisms.sampled import SampledMechanism

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.smoothed.blossom import all_compositions, one_composition
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.delta_line import FIRST, DeltaLine

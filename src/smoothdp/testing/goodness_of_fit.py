@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from smoothdp.errors import InvalidData, explain
-from smoothdp.exact.arrays import float_array
+from smoothdp.exact.parameters.reading import float_array
 
 
 def frequency_test(observed: ArrayLike, probabilities: ArrayLike) -> float:

@@ -9,21 +9,21 @@ _WAVES = ("tests/rounding/test_flips.py", "tests/oracles/test_compose_rounding.p
 
 MUTANTS = (
     Mutant(
-        "exact/tilted_window.py",
+        "exact/probabilities/tilted_window.py",
         "dropped = 0.0 if low == 0 and high == n_trials else 2.0 * math.exp(-_NATS)",
         "dropped = 0.0",
         "a window said to hold all",
         _FLIPS,
     ),
     Mutant(
-        "exact/tilted_window.py",
+        "exact/probabilities/tilted_window.py",
         "low, mass, steps, 1.01 * units * UNIT_ROUNDOFF + dropped, step_error, dropped",
         "low, mass, steps, dropped, step_error, dropped",
         "masses of a window said to be exact",
         _FLIPS,
     ),
     Mutant(
-        "exact/tilted_window.py",
+        "exact/probabilities/tilted_window.py",
         "step_error = (6.0 + odds_roundings) * float((mass + before).max()) * UNIT_ROUNDOFF",
         "step_error = 0.0",
         "steps of a window said to be exact",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 
 FloatArray = NDArray[np.float64]
 Layers = list[FloatArray]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.mechanisms.average.law import Bracket, FloatArray
 
 

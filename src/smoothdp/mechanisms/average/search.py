@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.average.law import FloatArray, sum_upper
 from smoothdp.mechanisms.average.samples import SampleSums, Shared
 

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.mechanisms.average.law import (
     Bracket,
     FloatArray,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.counts import read_counts
 from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.privacy.neighbours import Neighbours

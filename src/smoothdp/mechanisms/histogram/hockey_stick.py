@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.half_plane import HalfPlane
 from smoothdp.mechanisms.histogram.line import (
     BinomialLine,

@@ -14,16 +14,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     UNIT_ROUNDOFF,
     LogBounds,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.ratio_sum import expected_length
+from smoothdp.exact.logspace.ratio_sum import expected_length
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.mechanisms.histogram.half_plane import BITS, HalfPlane, hypergeometric_half_plane
 from smoothdp.mechanisms.histogram.line import BinomialLine
 from smoothdp.mechanisms.histogram.rows import highest_row, rows_inside, window

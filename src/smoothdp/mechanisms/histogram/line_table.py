@@ -14,9 +14,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.windows import LogWindow
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

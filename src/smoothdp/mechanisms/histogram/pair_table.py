@@ -18,11 +18,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import exp_bounds
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.parameters import LogRatio, Real, float_of
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.balls.balls import exp_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import LogRatio, Real, float_of
+from smoothdp.exact.probabilities.windows import log_binomial_pmf, log_poisson_pmf
 from smoothdp.mechanisms.draws import Draws
 
 FloatArray = NDArray[np.float64]

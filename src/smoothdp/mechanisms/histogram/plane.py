@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     UNIT_ROUNDOFF,
     LogBounds,
     log_sum_upper,
 )
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.windows import LogWindow
 from smoothdp.mechanisms.histogram.half_plane import BITS, HalfPlane
 from smoothdp.mechanisms.histogram.plane_laws import PlaneLaw
 from smoothdp.mechanisms.histogram.rows import NATS, Rows, highest_row, rows_inside, window

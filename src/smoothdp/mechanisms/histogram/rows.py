@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.logspace import log_sum_upper
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import log_sum_upper
 from smoothdp.mechanisms.histogram.half_plane import HalfPlane
 from smoothdp.mechanisms.histogram.line import Line
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, explain
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.finite_law import OutputLaw
 from smoothdp.mechanisms.sample.sample_law import largest_magnitude
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import ball, enclose, precision
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.scaled import Scaled, scaled_exp, scaled_from_logs
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.balls.scaled import Scaled, scaled_exp, scaled_from_logs
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.draws import Draws
 from smoothdp.mechanisms.finite_law import OutputLaw
 from smoothdp.mechanisms.sample.sample_law import (

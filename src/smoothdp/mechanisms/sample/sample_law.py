@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.exact.probabilities.windows import LogWindow, log_binomial_pmf, log_poisson_pmf
 from smoothdp.mechanisms.bernoulli_histogram import BernoulliHistogram
 from smoothdp.mechanisms.draws import Draws
 from smoothdp.mechanisms.finite_law import OutputLaw

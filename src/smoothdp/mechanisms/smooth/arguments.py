@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.parameters import exact_text
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.smooth.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.guarantee import Guarantee

@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import exact_text, float_of
+from smoothdp.exact.parameters.numbers import exact_text, float_of
 from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP

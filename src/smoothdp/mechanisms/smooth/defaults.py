@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, float_of
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

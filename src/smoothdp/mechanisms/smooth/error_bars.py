@@ -19,10 +19,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.lazy.laws import LazyLaplace, LazyNormal
-from smoothdp.exact.parameters import exact_text, float_bounds
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import exact_text, float_bounds
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.lazy_laws import LazyLaplace, LazyNormal
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.draws import log_sensitivity_draws
 from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile

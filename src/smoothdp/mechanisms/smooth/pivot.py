@@ -19,7 +19,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.noise import Gaussian
 from smoothdp.noise.law import NoiseDistribution
 

@@ -17,17 +17,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from smoothdp.exact.balls import log_bounds, real_bounds
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import log_bounds, real_bounds
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     LogBounds,
     log_difference_lower,
     log_difference_upper,
 )
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.points import hypergeometric_point
-from smoothdp.exact.tails import log_hypergeometric_tail
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.points import hypergeometric_point
+from smoothdp.exact.probabilities.tails import log_hypergeometric_tail
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.probabilities.windows import log_binomial_pmf, log_poisson_pmf
 
 FloatArray = NDArray[np.float64]
 MOST_WORK = 2e11

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.finite_law import OutputLaw
 from smoothdp.mechanisms.voting.rules import Rule, Tally, tallies
 

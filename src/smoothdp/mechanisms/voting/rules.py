@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 
 IntArray = NDArray[np.int64]
 Rule = Literal["plurality", "borda", "copeland", "runoff"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction
-from smoothdp.exact.shown import shown
-from smoothdp.exact.work import remembered
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.work import remembered
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.result import Calibration
 from smoothdp.noise.calibration.table import shipped_claim

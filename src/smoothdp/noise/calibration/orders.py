@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.work import spend
+from smoothdp.exact.balls.work import spend
 
 FloatArray = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -36,7 +36,7 @@ _MOST_SPLITS = 40
 _FINE = 32
 _UNIT = 2.0**-53
 _WINDOWS = (6, 4)
-# In the units of `smoothdp.exact.work`.
+# In the units of `smoothdp.exact.balls.work`.
 _PER_CHORD = 60
 
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
-from smoothdp.exact.shown import shown
-from smoothdp.exact.work import apart
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.work import apart
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_bounds
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import LABELS
 from smoothdp.privacy.guarantee import Guarantee

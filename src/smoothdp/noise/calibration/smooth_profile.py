@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import narrowed
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bisection import narrowed
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.noise.calibration.delta_cover import covered, log_delta_at_ends, log_delta_bounds
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.neighbours import Neighbours

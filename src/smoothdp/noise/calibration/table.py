@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
 
-from smoothdp.exact.parameters import exact_text
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.privacy.guarantee import Guarantee

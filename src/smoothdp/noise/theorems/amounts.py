@@ -6,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP

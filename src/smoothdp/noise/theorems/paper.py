@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.balls import ball
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.rationals import positive_ends
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy

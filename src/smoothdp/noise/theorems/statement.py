@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.parameters import exact_fraction
-from smoothdp.exact.shown import shown
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.rationals import positive_ends
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import exact_fraction
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.noise.theorems.amounts import Amount

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.compare import at_most
-from smoothdp.exact.logspace import LogBounds, log_sum_lower, log_sum_upper
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bounds import LogBounds, log_sum_lower, log_sum_upper
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.privacy.composition.contour import Progress
 from smoothdp.privacy.composition.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.privacy.composition.items import Item, is_concentrated

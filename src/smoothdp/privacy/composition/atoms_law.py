@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import ball
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball, number
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     UNIT_ROUNDOFF,
@@ -19,8 +20,7 @@ from smoothdp.exact.logspace import (
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.special import Ball, number
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.privacy.composition.laws import (
     EXACT,
     BallTransform,

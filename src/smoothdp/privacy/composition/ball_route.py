@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from smoothdp.exact.balls import ball, enclose, precision, real_bounds
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import ball, enclose, precision, real_bounds
+from smoothdp.exact.balls.special import Ball, complex_ball, number, pi, real
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     LogBounds,
     log_difference_lower,
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.special import Ball, complex_ball, number, pi, real
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.privacy.composition.contour import truncation
 from smoothdp.privacy.composition.inversion import Inversion
 from smoothdp.privacy.composition.laws import BallTransform

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.privacy.composition.composed_profile import ComposedProfile
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.sources import Source

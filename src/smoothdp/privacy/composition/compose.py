@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.privacy.composition.accountant import Accountant, is_aligned
 from smoothdp.privacy.composition.composed_profile import ComposedProfile
 from smoothdp.privacy.composition.contour import Progress

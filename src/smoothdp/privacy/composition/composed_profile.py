@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import OutOfReach, explain
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.privacy.composition.accountant import Accountant
 from smoothdp.privacy.composition.root import epsilon_root
 from smoothdp.privacy.model import DataModel

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.privacy.composition.kernels import kernel_error, lower_kernel, upper_kernel
 from smoothdp.privacy.composition.oscillation import TRIG_ERROR, short_step, unit_circle
 from smoothdp.privacy.composition.product import Product

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.hockey_sticks import log_sticks
 from smoothdp.privacy.composition.laws import LossBracket, Slack

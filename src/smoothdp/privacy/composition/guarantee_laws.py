@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds, real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import log_bounds, real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.privacy.composition.atoms_law import AtomsLaw, TwoPointLaw
 from smoothdp.privacy.composition.laws import GaussianLaw, LossBracket, LossLaws, Slack, known
 from smoothdp.privacy.gaussian import GaussianDP

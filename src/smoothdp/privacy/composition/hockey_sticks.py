@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.privacy.atoms import log_cumulative
 
 FloatArray = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ONE, LOG_ZERO, LogBounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ONE, LOG_ZERO, LogBounds
 
 _SMALL = -23.0  # e^-23 = 1e-10
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     LogBounds,

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.guarantee_laws import guarantee_laws
 from smoothdp.privacy.composition.laws import HasLossLaws, LossBracket, LossLaws, known

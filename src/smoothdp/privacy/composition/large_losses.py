@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     UNIT_ROUNDOFF,
     LogBounds,

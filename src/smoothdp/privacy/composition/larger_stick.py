@@ -32,8 +32,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import precision, round_down, round_up
-from smoothdp.exact.special import Ball, number, size
+from smoothdp.exact.balls.balls import precision, round_down, round_up
+from smoothdp.exact.balls.special import Ball, number, size
 
 FloatArray = NDArray[np.float64]
 

@@ -25,8 +25,8 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.privacy.neighbours import Neighbours
 
 FloatArray = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.privacy.composition.oscillation import Waves
 
 FloatArray = NDArray[np.float64]

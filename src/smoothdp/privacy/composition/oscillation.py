@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]

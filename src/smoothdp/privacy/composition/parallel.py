@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, explain
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.privacy.composition.accountant import Accountant
 from smoothdp.privacy.composition.composed_profile import ComposedProfile
 from smoothdp.privacy.composition.items import Item, read_items

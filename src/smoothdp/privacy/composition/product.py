@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF, LogBounds, log_sum_upper
 from smoothdp.privacy.composition.infinite import log_any_infinite
 from smoothdp.privacy.composition.laws import (
     GaussianLaw,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from smoothdp.exact.parameters import Real, exact_real
+from smoothdp.exact.parameters.numbers import Real, exact_real
 
 _FARTHEST = 1e15
 # Bounds of ln delta of this sharpness move epsilon by about as much.

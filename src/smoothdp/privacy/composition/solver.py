@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     LogBounds,
     log_difference_lower,
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.ball_route import ball_bounds
 from smoothdp.privacy.composition.contour import Progress

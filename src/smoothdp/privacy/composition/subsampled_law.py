@@ -29,9 +29,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.balls import ball, enclose, precision
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.special import normal_tail
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.balls.special import normal_tail
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.laws import LossLaw, Moments, Split, TiltedSums
 from smoothdp.privacy.composition.line_points import (

@@ -45,8 +45,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.gauss_legendre import gauss_legendre
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.balls.gauss_legendre import gauss_legendre
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.privacy.composition.line_points import Points
 from smoothdp.privacy.composition.oscillation import Waves
 from smoothdp.privacy.composition.panels import Branch, Piece

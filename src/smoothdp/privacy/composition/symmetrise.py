@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.larger_stick import FARTHEST, Stick, larger_stick

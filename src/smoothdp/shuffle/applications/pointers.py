@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from smoothdp.errors import InvalidData, OutOfReach, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.sources import Source

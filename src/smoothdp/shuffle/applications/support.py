@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.cells import cell_deviance
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.exact.stirling import log_factorial_excess
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.probabilities.stirling import cell_deviance, log_factorial_excess
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
 from smoothdp.shuffle.goals import Method

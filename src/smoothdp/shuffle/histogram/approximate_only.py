@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Self
 
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import read_delta
 from smoothdp.privacy.standard import ApproxDP

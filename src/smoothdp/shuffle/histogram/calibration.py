@@ -12,10 +12,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.bisection import least_integer, smallest_true
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, sign
+from smoothdp.exact.balls.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.logspace.bisection import least_integer, smallest_true
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_fraction, sign
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.standard import ApproxDP

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, Real, exact_int, float_bounds
-from smoothdp.exact.samplers import bernoulli, binomial
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int, float_bounds
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.samplers import bernoulli, binomial
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.standard import ApproxDP

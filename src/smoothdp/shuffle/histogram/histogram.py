@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.binomial_table import binomial_draws
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.logspace import exp_upper
-from smoothdp.exact.parameters import Parameter, Real, float_bounds
-from smoothdp.exact.shown import shown
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.logspace.bounds import exp_upper
+from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.random.binomial_table import binomial_draws
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method

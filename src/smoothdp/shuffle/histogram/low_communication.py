@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.binomial_table import binomial_draws
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.logspace import log_sum_upper
-from smoothdp.exact.parameters import Parameter, float_bounds
-from smoothdp.exact.shown import shown
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import log_sum_upper
+from smoothdp.exact.parameters.numbers import Parameter, float_bounds
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.random.binomial_table import binomial_draws
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method

@@ -13,11 +13,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds, exp_upper
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds, exp_upper
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours

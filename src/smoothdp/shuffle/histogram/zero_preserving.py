@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
-from smoothdp.exact.samplers import bernoulli
-from smoothdp.exact.words import WORD_BITS, random_words
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.samplers import bernoulli
+from smoothdp.exact.random.words import WORD_BITS, random_words
 from smoothdp.shuffle.exchange_sum import LARGEST_TRIALS
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.text import upper_text
