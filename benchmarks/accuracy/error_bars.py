@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.accuracy.cells import LAWS, SEED, FloatArray, guarantee_of, progress
+from benchmarks.accuracy.cells import LAWS, SEED, guarantee_of, progress
 from benchmarks.accuracy.ratios import Ratio, Targets
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.coverage import Coverage
@@ -17,6 +17,7 @@ from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.privacy import ApproxDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
+from smoothdp.types import FloatArray
 
 _BOUNDS = (-60.0, 1440.0)
 _STATISTICS: dict[str, Query] = {

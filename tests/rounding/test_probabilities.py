@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.ratio_sum import log_ratio_sum
 from smoothdp.exact.logspace.suffix_sums import discounted_suffix_sums, suffix_roundings
@@ -23,12 +22,12 @@ from smoothdp.exact.probabilities.tails import log_binomial_tail, log_hypergeome
 from smoothdp.paper_bounds.chen_long import log_shift_delta
 from smoothdp.shuffle.exchange_rows import log_rows_upper
 from smoothdp.shuffle.exchange_sum import log_exchange_sum
+from smoothdp.types import FloatArray
 from tests.checkers.rationals import binomial_law, hockey_stick
 from tests.rounding.binomials import binomial_terms
 from tests.rounding.certain import between, bits, exact, log_between
 
 F = Fraction
-FloatArray = NDArray[np.float64]
 
 
 @pytest.mark.parametrize("length", range(36, 60))

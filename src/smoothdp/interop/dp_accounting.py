@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace.bounds import LogBounds
@@ -20,8 +19,8 @@ from smoothdp.privacy.composition.symmetrise import directed_law, symmetrised
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import FunctionProfile, PrivacyProfile, read_delta
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _MODULE = "dp_accounting.pld.privacy_loss_distribution"
 _MOST_POINTS = 200_000
 _FAR = 1e4

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.logspace.log_sums import largest
 from smoothdp.exact.parameters.numbers import Real
@@ -18,8 +15,7 @@ from smoothdp.mechanisms.sampled import SampledMechanism, Value
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 class OutputLaw(NamedTuple):

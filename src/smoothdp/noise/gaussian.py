@@ -9,8 +9,9 @@ from typing import ClassVar
 from smoothdp.exact.balls import special
 from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, repr=False)

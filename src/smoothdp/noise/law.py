@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls.shown import shown
@@ -18,12 +17,12 @@ from smoothdp.noise.divergences import Divergences
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 if TYPE_CHECKING:
     from smoothdp.noise.calibration import Calibration
 
-FloatArray = NDArray[np.float64]
-Values = TypeVar("Values", float, NDArray[np.float64])
+Values = TypeVar("Values", float, FloatArray)
 
 _HALF_LOG = math.log(0.25)
 

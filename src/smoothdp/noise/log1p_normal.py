@@ -12,10 +12,10 @@ from smoothdp.exact.balls import special
 from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.exponential_moments import exponential_moment
-from smoothdp.noise.law import FloatArray
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.noise.stretched_normal import StretchedNormal
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, init=False, repr=False)

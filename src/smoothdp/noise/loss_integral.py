@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.balls.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
@@ -19,8 +18,8 @@ from smoothdp.noise.offset import Offset
 from smoothdp.noise.panel_ends import Cell, Tail, end_cell, gap_cell
 from smoothdp.noise.panels import BITS, Panel
 from smoothdp.noise.pieces import Piece, pieces
+from smoothdp.types import BoolArray, FloatArray
 
-FloatArray = NDArray[np.float64]
 _TOLERANCE = 1e-12
 _MOST_PANELS = 3_000
 # What one order costs for each panel, in the units of `smoothdp.exact.balls.work`.
@@ -253,7 +252,7 @@ class _Table:
         return log_total(lower) - rounding, log_total(upper) + rounding
 
 
-def _largest(errors: FloatArray, target: float) -> NDArray[np.bool_]:
+def _largest(errors: FloatArray, target: float) -> BoolArray:
     """Mark as few errors as it takes for the others to sum to at most e^target."""
     order = np.argsort(errors)
     with np.errstate(over="ignore"):

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.balls import special
@@ -23,8 +22,8 @@ from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.balls.work import spend
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Logs, Piece
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 BITS = 96
 _SMALLEST_HALF_WIDTH = 2.0**-24
 _PER_PANEL = 130

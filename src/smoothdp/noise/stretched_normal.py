@@ -10,8 +10,8 @@ import numpy as np
 from smoothdp.exact.balls import special
 from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
-from smoothdp.noise.law import FloatArray
 from smoothdp.noise.sigma_law import SigmaLaw
+from smoothdp.types import FloatArray
 
 
 class StretchedNormal(SigmaLaw):

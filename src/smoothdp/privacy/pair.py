@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, explain
 from smoothdp.exact.balls.balls import real_bounds
@@ -18,8 +18,8 @@ from smoothdp.privacy.first import UNSAID, First, Unsaid, other_first, read_firs
 from smoothdp.privacy.neighbours import Neighbours, read_neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_epsilon
 from smoothdp.privacy.tradeoff import TradeoffFunction
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 # Beyond this order the divergence of order inf is as good, and not below.
 _LARGEST_ORDER = 1e12
 _NEARLY_ONE = 0.5

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF, LogBounds, exp_lower, exp_upper
@@ -17,8 +17,8 @@ from smoothdp.exact.parameters.reading import float_array
 from smoothdp.privacy.atoms import Atoms, log_cumulative, log_of
 from smoothdp.privacy.profile import read_delta, read_epsilon
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 # Interpolation: two differences, a quotient, a product and a sum of floats >= 0.
 _INTERPOLATION = 8 * UNIT_ROUNDOFF
 

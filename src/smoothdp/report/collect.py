@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
@@ -20,6 +20,7 @@ from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.float_estimates import error_of_counts, misplaced, scaled_estimate
 from smoothdp.text import number_up
+from smoothdp.types import FloatArray
 
 
 def collect_share(
@@ -243,7 +244,7 @@ def _texts(values: object, *, name: str) -> list[str]:
     return found
 
 
-def _column(values: ArrayLike) -> NDArray[np.float64]:
+def _column(values: ArrayLike) -> FloatArray:
     """Return one finite float per user, or raise InvalidData."""
     numbers = float_array(values, name="values")
     if numbers.ndim != 1:

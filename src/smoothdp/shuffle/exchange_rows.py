@@ -13,14 +13,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import log_sum_upper
 from smoothdp.exact.probabilities.scalar_pmf import cell_deviance
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import FloatArray, IntArray
 
 # Chernoff's exponent is computed to a relative 1e-14; it is lowered by more.
 _SAFE = 1 - 1e-12

@@ -19,7 +19,6 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.balls.balls import ball, enclose, exp_bounds, log_bounds, precision
@@ -45,9 +44,7 @@ from smoothdp.shuffle.exchange_rows import (
     share_beyond,
     tilted_law,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import BoolArray, FloatArray, IntArray
 
 LARGEST_TRIALS = (1 << 31) - 2
 """Products of two counts must fit 62 bits."""
@@ -190,7 +187,7 @@ class _Rows(NamedTuple):
                 excess[wrong] = _excess(b[wrong], threshold[wrong], total, growth)
         return cls(b, threshold, excess, width)
 
-    def cut(self, keep: NDArray[np.bool_], place: int) -> slice:
+    def cut(self, keep: BoolArray, place: int) -> slice:
         """Return the unbroken run of rows to keep around a place."""
         out = np.flatnonzero(~keep)
         position = int(np.searchsorted(out, place))

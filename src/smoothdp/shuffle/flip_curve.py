@@ -8,14 +8,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.exact.probabilities.tilted_window import tilted_window
 from smoothdp.privacy.atoms import Atoms, log_of
 from smoothdp.privacy.tradeoff import TradeoffFunction
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 ALL_UP_TO = 2000
 _ON_THE_LINE = 1e-9
 _POINTS_AT_ONCE = 1 << 20

@@ -18,15 +18,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import ball, enclose, precision, round_down, round_up
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.balls.special import Ball, number
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio, Real
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _BITS = 192
 _LEAST_TILT = 1e-200
 # Accurate bits of the largest partial sum: next to the largest loss nearly all of it cancels.

@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.logspace.bounds import (
@@ -29,7 +28,6 @@ from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.tilted_window import TiltedWindow, tilted_window
 from smoothdp.shuffle.flip_kernel import flip_kernel
 
-FloatArray = NDArray[np.float64]
 _BITS = 192
 
 

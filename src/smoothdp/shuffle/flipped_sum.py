@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.logspace.bisection import least_integer
@@ -28,9 +28,9 @@ from smoothdp.shuffle.flip_profile import FlipProfile
 from smoothdp.shuffle.flip_promise import check_kind, false_promise, is_certified, keeps
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.types import FloatArray
 
 Datum = TypeVar("Datum")
-FloatArray = NDArray[np.float64]
 DEFAULT_DELTA = Fraction(1, 10**6)
 MOST_BITS = 1 << 16
 

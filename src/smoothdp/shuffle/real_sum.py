@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
@@ -28,8 +27,8 @@ from smoothdp.shuffle.user_data import (
     whole_and_rest,
 )
 from smoothdp.sources import Source
+from smoothdp.types import IntArray
 
-IntArray = NDArray[np.int64]
 UnitCounts = tuple[tuple[int, int], ...]
 _WORDS_AT_ONCE = 1 << 20
 _REST_BITS = 62

@@ -15,16 +15,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.exact.balls.balls import ball, enclose, precision, round_down
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.logspace.ratio_sum import expected_length, log_ratio_sum
 from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.exact.probabilities.points import binomial_point
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 def log_shift_sum(n_trials: int, probability: Fraction, epsilon: Real) -> LogBounds:

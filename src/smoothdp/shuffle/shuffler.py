@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.exact.random.words import uniform_order
 from smoothdp.sources import Source
+from smoothdp.types import IntArray
 
 Item = TypeVar("Item")
 
@@ -31,8 +29,6 @@ class UniformShuffler:
         order = uniform_order(len(messages), SystemRandom() if rng is None else rng)
         return [messages[place] for place in order.tolist()]
 
-    def shuffle_array(
-        self, messages: NDArray[np.int64], *, rng: Entropy | None = None
-    ) -> NDArray[np.int64]:
+    def shuffle_array(self, messages: IntArray, *, rng: Entropy | None = None) -> IntArray:
         """Return an array of messages in a uniform order."""
         return messages[uniform_order(messages.size, SystemRandom() if rng is None else rng)]

@@ -17,7 +17,8 @@ from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.mechanisms.draws import Draws
 from smoothdp.mechanisms.histogram.binomial_table import BinomialTable
 from smoothdp.mechanisms.histogram.hypergeometric_table import HypergeometricTable
-from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, LogArrays
+from smoothdp.mechanisms.histogram.line_table import LineTable, LogArrays
+from smoothdp.types import FloatArray, IntArray
 
 FIRST = 2
 """The least count at which delta is not the cap."""

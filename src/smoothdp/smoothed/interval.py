@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.logspace.bounds import LogBounds
@@ -26,8 +25,8 @@ from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_epsilon
 from smoothdp.smoothed.proposal import Proposal, propose
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 

@@ -14,11 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import precision
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 N_NODES = 24
 _RHO = 1 + math.sqrt(2)

@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 # Of zeros: below any exponent that occurs, and far from overflow.
 _ZERO_EXPONENT = -(1 << 60)
 # A shift by more leaves nothing of a float.

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 # The shorter array from which the transform is faster than the sums.
 _LONG = 256

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.types import FloatArray
 
 
 def largest(bounds: Sequence[LogBounds]) -> LogBounds:
@@ -20,7 +20,7 @@ def largest(bounds: Sequence[LogBounds]) -> LogBounds:
     return LogBounds(max(b.lower for b in bounds), max(b.upper for b in bounds))
 
 
-def log_total(logs: Sequence[float] | NDArray[np.float64]) -> float:
+def log_total(logs: Sequence[float] | FloatArray) -> float:
     """Return ln of the sum of exponentials, right to a few units in the last place.
 
     Of the result or of 1, whichever is larger. inf and nan pass through.

@@ -11,11 +11,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _RELATIVE_REMAINDER = 2.0**-42
 _BLOCK = 256
 _AT_ONCE = 16 * _BLOCK

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 # Within a tile the discount stays above e^-100: nothing that matters underflows.
 _LARGEST_DISCOUNT = 100.0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.types import FloatArray
 
 
-def float_array(values: ArrayLike, *, name: str) -> NDArray[np.float64]:
+def float_array(values: ArrayLike, *, name: str) -> FloatArray:
     """Return a new array of floats.
 
     Raises:

@@ -7,7 +7,6 @@ entry has its own number of marked items.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.probabilities.stirling import (
     DEVIANCE_ERROR,
@@ -16,9 +15,7 @@ from smoothdp.exact.probabilities.stirling import (
     log_factorial_excess,
 )
 from smoothdp.exact.probabilities.windows import LogWindow
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import FloatArray, IntArray
 
 LARGEST_TOTAL = 1 << 31
 """Products of two counts must fit 62 bits."""

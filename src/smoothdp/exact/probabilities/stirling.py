@@ -12,12 +12,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import FloatArray, IntArray
 
 EXCESS_ERROR = 40 * UNIT_ROUNDOFF
 """Absolute error of `log_factorial_excess`, for n < 2^62: values are below 24."""

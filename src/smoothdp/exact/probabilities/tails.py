@@ -12,7 +12,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import (
     LOG_ONE,
@@ -24,8 +23,7 @@ from smoothdp.exact.logspace.bounds import (
 )
 from smoothdp.exact.logspace.ratio_sum import expected_length, log_ratio_sum
 from smoothdp.exact.probabilities.points import binomial_point, hypergeometric_point
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 def log_binomial_tail(k: int, n_trials: int, probability: Fraction) -> LogBounds:

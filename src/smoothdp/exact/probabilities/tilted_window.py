@@ -6,11 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _NATS = 50.0
 
 

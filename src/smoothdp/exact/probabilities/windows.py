@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.probabilities.stirling import (
     DEVIANCE_ERROR,
@@ -14,8 +13,7 @@ from smoothdp.exact.probabilities.stirling import (
     cell_deviance,
     log_factorial_excess,
 )
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray, IntArray
 
 
 class LogWindow(NamedTuple):
@@ -25,7 +23,7 @@ class LogWindow(NamedTuple):
     error: FloatArray
 
 
-def log_binomial_pmf(k: NDArray[np.int64], n_trials: int, probability: Fraction) -> LogWindow:
+def log_binomial_pmf(k: IntArray, n_trials: int, probability: Fraction) -> LogWindow:
     """Return ln P(K = k) for K ~ Bin(n_trials, probability), by Loader's method.
 
     With e the factorial excess and D the deviance of a cell from its mean,
@@ -56,7 +54,7 @@ def log_binomial_pmf(k: NDArray[np.int64], n_trials: int, probability: Fraction)
     return LogWindow(values, error)
 
 
-def log_poisson_pmf(k: NDArray[np.int64], mean: Fraction) -> LogWindow:
+def log_poisson_pmf(k: IntArray, mean: Fraction) -> LogWindow:
     """Return ln P(K = k) for K ~ Poisson(mean): minus deviance minus factorial excess.
 
     Args:

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, exp_lower, exp_upper
@@ -20,9 +19,7 @@ from smoothdp.exact.probabilities.points import binomial_point
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.exact.random.samplers import binomial
 from smoothdp.exact.random.words import WORD_BITS, random_words
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import IntArray, WordArray
 
 _FEW = 64
 _MOST_BITS = 1 << 14
@@ -60,7 +57,7 @@ def binomial_draws(n_trials: int, probability: Fraction, count: int, rng: Entrop
 
 
 @lru_cache(maxsize=32)
-def _table(n: int, p: Fraction) -> tuple[int, bool, NDArray[np.uint64], NDArray[np.uint64]]:
+def _table(n: int, p: Fraction) -> tuple[int, bool, WordArray, WordArray]:
     """Return the first k, whether the table reaches n, and integers around 2^64 P(K <= k).
 
     They begin with the first k and end before the last. By Bernstein's inequality less than

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.types import IntArray, WordArray
 
-WordArray = NDArray[np.uint64]
 WORD_BITS = 64
 
 
@@ -28,7 +27,7 @@ def random_words(count: int, rng: Entropy) -> WordArray:
     return np.frombuffer(data, dtype=np.uint64)
 
 
-def uniform_order(count: int, rng: Entropy) -> NDArray[np.int64]:
+def uniform_order(count: int, rng: Entropy) -> IntArray:
     """Return a uniform permutation of range(count), exactly.
 
     The order of independent keys is uniform given that no two are equal; else they are

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.mechanisms.average.law import Bracket, FloatArray
+from smoothdp.mechanisms.average.law import Bracket
+from smoothdp.types import FloatArray
 
 
 class Shared(Protocol):

@@ -23,8 +23,9 @@ import numpy as np
 from smoothdp.exact.balls.balls import real_bounds
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters.numbers import Real
-from smoothdp.mechanisms.average.law import FloatArray, sum_upper
+from smoothdp.mechanisms.average.law import sum_upper
 from smoothdp.mechanisms.average.samples import SampleSums, Shared
+from smoothdp.types import FloatArray
 
 # Beyond this epsilon the lower bound takes only outputs that P' does not have.
 _LARGEST_EPSILON = 600.0

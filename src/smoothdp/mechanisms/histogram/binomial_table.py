@@ -14,7 +14,8 @@ from smoothdp.exact.probabilities.array_pmf import log_binomial_points
 from smoothdp.exact.probabilities.windows import LogWindow
 from smoothdp.mechanisms.histogram.chernoff import chernoff_exponent
 from smoothdp.mechanisms.histogram.hockey_stick import multinomial_line_divergence
-from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineTable, Start
+from smoothdp.mechanisms.histogram.line_table import LineTable, Start
+from smoothdp.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

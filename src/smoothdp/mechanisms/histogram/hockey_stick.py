@@ -13,13 +13,8 @@ import numpy as np
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.half_plane import HalfPlane
-from smoothdp.mechanisms.histogram.line import (
-    BinomialLine,
-    FloatArray,
-    HypergeometricLine,
-    Weight,
-    tail_sum,
-)
+from smoothdp.mechanisms.histogram.line import BinomialLine, HypergeometricLine, Weight, tail_sum
+from smoothdp.types import FloatArray
 
 
 def hypergeometric_line_divergence(

@@ -12,7 +12,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
@@ -27,8 +26,7 @@ from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.mechanisms.histogram.half_plane import BITS, HalfPlane, hypergeometric_half_plane
 from smoothdp.mechanisms.histogram.line import BinomialLine
 from smoothdp.mechanisms.histogram.rows import highest_row, rows_inside, window
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray, IntArray
 
 
 def independent_divergence(
@@ -84,7 +82,7 @@ def independent_divergence(
     return LogBounds(lower, log_sum_upper(upper, span.log_dropped))
 
 
-def _row_slopes(plane: HalfPlane, count_a: int, count_b: int, j: NDArray[np.int64]) -> FloatArray:
+def _row_slopes(plane: HalfPlane, count_a: int, count_b: int, j: IntArray) -> FloatArray:
     return np.asarray(plane.slope_a / (plane.scale * count_a) / (count_b + 1 - j))
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bisection import least_integer
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
@@ -28,8 +27,8 @@ from smoothdp.mechanisms.histogram.half_plane import (
     hypergeometric_half_plane,
     multinomial_half_plane,
 )
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Weight = Callable[[FloatArray], FloatArray]
 _SHARP = 2e-13
 _RARE, _FAINT = -600.0, -150.0

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.windows import LogWindow
+from smoothdp.types import BoolArray, FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 _CHUNK = 1 << 14
 _CHECK_EVERY = 8
 _REMAINDER = 2.0**-44
@@ -49,7 +47,7 @@ class Start(NamedTuple):
     slope: FloatArray
     parts: FloatArray
 
-    def take(self, keep: NDArray[np.bool_]) -> Start:
+    def take(self, keep: BoolArray) -> Start:
         """Return the chosen databases."""
         place, count_a, first, gain, gain_error, slope, parts = self
         return Start(

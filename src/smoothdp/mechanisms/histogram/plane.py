@@ -10,7 +10,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
@@ -24,8 +23,8 @@ from smoothdp.exact.probabilities.windows import LogWindow
 from smoothdp.mechanisms.histogram.half_plane import BITS, HalfPlane
 from smoothdp.mechanisms.histogram.plane_laws import PlaneLaw
 from smoothdp.mechanisms.histogram.rows import NATS, Rows, highest_row, rows_inside, window
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _CELLS = 1 << 19
 
 

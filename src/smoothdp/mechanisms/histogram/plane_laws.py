@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.windows import LogWindow, log_binomial_pmf, log_poisson_pmf
@@ -22,9 +21,7 @@ from smoothdp.mechanisms.histogram.half_plane import (
     multinomial_half_plane,
 )
 from smoothdp.mechanisms.histogram.line import BinomialLine, HypergeometricLine, Line
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

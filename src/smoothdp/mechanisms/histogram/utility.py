@@ -22,13 +22,8 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LOG_ONE, LogBounds, log_sum_lower, log_sum_upper
 from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.mechanisms.histogram.half_plane import HalfPlane
-from smoothdp.mechanisms.histogram.line import (
-    BinomialLine,
-    FloatArray,
-    HypergeometricLine,
-    Weight,
-    tail_sum,
-)
+from smoothdp.mechanisms.histogram.line import BinomialLine, HypergeometricLine, Weight, tail_sum
+from smoothdp.types import FloatArray
 
 
 def odds(threshold: Fraction) -> Real:

@@ -6,15 +6,13 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.finite_law import OutputLaw
 from smoothdp.mechanisms.sample.sample_law import largest_magnitude
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 # Sums run over blocks of this many terms and then over blocks: fewer roundings.
 _BLOCK = 1024
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
@@ -16,8 +15,8 @@ from smoothdp.mechanisms.bernoulli_histogram import BernoulliHistogram
 from smoothdp.mechanisms.draws import Draws
 from smoothdp.mechanisms.finite_law import OutputLaw
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
+from smoothdp.types import FloatArray, IntArray
 
-IntArray = NDArray[np.int64]
 SampledHistogram: TypeAlias = SamplingHistogram | BernoulliHistogram
 """A mechanism that publishes the histogram of its sample as it is."""
 
@@ -124,6 +123,6 @@ def _product(histograms: IntArray, tables: Sequence[Table]) -> OutputLaw:
     return OutputLaw(logs, error + len(tables) * UNIT_ROUNDOFF * largest_magnitude(logs))
 
 
-def largest_magnitude(logs: NDArray[np.float64]) -> float:
+def largest_magnitude(logs: FloatArray) -> float:
     """Return the largest absolute value among the finite ones, 0 if there is none."""
     return float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0))

@@ -22,8 +22,8 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.finite_law import OutputLaw
 from smoothdp.mechanisms.voting.rules import Rule, Tally, tallies
+from smoothdp.types import IndexArray
 
-IndexArray = NDArray[np.int32]
 MOST_STATES = 4_000_000
 """States that may be formed at once: about a second and 200 MB."""
 

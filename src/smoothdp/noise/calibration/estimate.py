@@ -9,13 +9,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.work import spend, spend_once
 from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
 from smoothdp.noise.law import NoiseDistribution
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 _STEP = 0.15
 _FAR = 700.0

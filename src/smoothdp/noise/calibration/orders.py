@@ -22,11 +22,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.work import spend
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Interval = tuple[float, float]
 Bounds = Callable[[float], tuple[float, float]]
 """b -> floats around D_{1+b}."""

@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.balls.special import Ball, number
@@ -31,8 +30,7 @@ from smoothdp.privacy.composition.laws import (
     TiltedSums,
 )
 from smoothdp.privacy.composition.oscillation import oscillating_sums
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +104,7 @@ class AtomsLaw(LossLaw):
         return result
 
     @staticmethod
-    def _kept(weights: FloatArray, budget: float) -> NDArray[np.bool_]:
+    def _kept(weights: FloatArray, budget: float) -> BoolArray:
         """Return which atoms are summed: the others have less than the budget together."""
         return np.asarray(weights > budget / (4 * weights.size))
 

@@ -32,15 +32,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.privacy.composition.kernels import kernel_error, lower_kernel, upper_kernel
 from smoothdp.privacy.composition.oscillation import TRIG_ERROR, short_step, unit_circle
 from smoothdp.privacy.composition.product import Product
+from smoothdp.types import ComplexArray, FloatArray
 
-FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
 _NEGLIGIBLE = 1e-290
 
 Progress = Callable[[int, int], None]

@@ -23,15 +23,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.hockey_sticks import log_sticks
 from smoothdp.privacy.composition.laws import LossBracket, Slack
 from smoothdp.privacy.profile import PrivacyProfile
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 _FARTHEST = 1e6
 FAR = 1e15
 """What delta is at this epsilon counts as mass at infinity, on the lower side.
@@ -213,7 +212,7 @@ def _meeting(
     return [(float(left + math.log1p(meet)), float(scale + math.log(value)))]
 
 
-def _hull(losses: FloatArray, logs: FloatArray) -> NDArray[np.int64]:
+def _hull(losses: FloatArray, logs: FloatArray) -> IntArray:
     """Return the points of the greatest convex minorant of (e^loss, e^log), in order."""
     kept: list[int] = []
     for place in range(losses.size):

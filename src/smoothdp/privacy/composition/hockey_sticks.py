@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.privacy.atoms import log_cumulative
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 def log_sticks(

@@ -16,12 +16,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.privacy.composition.oscillation import unit_circle
-
-FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
+from smoothdp.types import ComplexArray, FloatArray
 
 
 def kernel_error(tilt: float, t: FloatArray, spread: float) -> FloatArray:

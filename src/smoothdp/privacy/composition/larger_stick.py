@@ -30,12 +30,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import precision, round_down, round_up
 from smoothdp.exact.balls.special import Ball, number, size
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 FARTHEST = 1e6
 """Largest size of a loss l_j."""

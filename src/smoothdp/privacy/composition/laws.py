@@ -22,15 +22,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.types import ComplexArray, FloatArray
 
-FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
 BallTransform: TypeAlias = Callable[[Ball], Ball]
 """From a complex ball z to a ball around E[e^(zL); L finite]."""
 

@@ -27,12 +27,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
-
-FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
+from smoothdp.types import ComplexArray, FloatArray
 
 TRIG_ERROR = 2.0**-50
 """numpy's and math's cosine and sine are assumed within this absolutely, below 1e8 radians

@@ -27,7 +27,6 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.balls.special import normal_tail
@@ -47,7 +46,6 @@ from smoothdp.privacy.composition.oscillation import damped_sums
 from smoothdp.privacy.composition.panels import Branch, Piece, leftwards, rightwards, upwards
 from smoothdp.privacy.composition.subsampled_lines import N_NODES, Mixture, log_tail
 
-FloatArray = NDArray[np.float64]
 View = Literal["mixture", "base", "symmetric"]
 # e^-45 = 3e-20 of a tail is left out.
 _TAIL = 45.0

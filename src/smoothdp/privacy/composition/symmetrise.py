@@ -12,15 +12,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
 from smoothdp.privacy.atoms import Atoms
 from smoothdp.privacy.composition.atoms_law import AtomsLaw
 from smoothdp.privacy.composition.larger_stick import FARTHEST, Stick, larger_stick
 from smoothdp.privacy.composition.laws import LossBracket, Slack, known
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 # Atomwise differences of a pair and its mirror image below this are taken into the slack.
 _MIRRORED = 1e-12
 # Mass at infinity that is known less well than this gets two laws, above and below.

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace.bisection import least_integer
@@ -28,8 +27,8 @@ from smoothdp.privacy.release import Release
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.zero_preserving import read_omission
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 _MOST_SAMPLES = 20_000
 
 
@@ -164,7 +163,7 @@ def samples_needed(
     return least_integer(succeeds, low + 1, low + step)
 
 
-def _log_poisson(s: NDArray[np.int64], mean: Fraction) -> FloatArray:
+def _log_poisson(s: IntArray, mean: Fraction) -> FloatArray:
     """Return ln P(Poisson(mean) = s), by Loader's method: -excess(s) - deviance."""
     logs: FloatArray = -log_factorial_excess(s) - cell_deviance(s, mean)
     return logs

@@ -21,7 +21,7 @@ from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
-from smoothdp.shuffle.histogram.binned import BinnedProtocol, IntArray, add_true
+from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
     read_promise,
@@ -33,6 +33,7 @@ from smoothdp.shuffle.histogram.profiles import ExchangeProfile
 from smoothdp.shuffle.histogram.reading import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
+from smoothdp.types import IntArray
 
 _BITS_AT_ONCE = 1 << 20
 

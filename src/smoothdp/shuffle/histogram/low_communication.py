@@ -27,7 +27,7 @@ from smoothdp.privacy.standard import ApproxDP
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
-from smoothdp.shuffle.histogram.binned import BinnedProtocol, IntArray, add_true
+from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
     read_promise,
@@ -40,6 +40,7 @@ from smoothdp.shuffle.histogram.reading import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
 from smoothdp.text import number_up
+from smoothdp.types import IntArray
 
 
 @dataclass(frozen=True, init=False)

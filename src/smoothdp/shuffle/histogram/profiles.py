@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds, exp_upper
 from smoothdp.exact.logspace.log_sums import largest
@@ -27,8 +26,6 @@ from smoothdp.privacy.standard import ApproxDP
 from smoothdp.privacy.tradeoff import TradeoffFunction
 from smoothdp.shuffle.exchange_sum import log_exchange_sum
 from smoothdp.shuffle.shift_sum import log_shift_sum
-
-FloatArray = NDArray[np.float64]
 
 # A curve is computed atom by atom up to this many, else from the profile.
 _MOST_ATOMS = 150_000
