@@ -14,15 +14,15 @@ import numpy as np
 
 import smoothdp as sd
 from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.excess import log_gaussian_square_excess
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.composed_profile import epsilon_root
 from smoothdp.composition.laws.law import GaussianLaw, LossLaws, known
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.inversion import Inversion
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.gaussian_square import log_gaussian_square_excess
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import exact_real
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
 

@@ -11,18 +11,18 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.timing import Row, best_time, show
 from smoothdp.claims import ApproxDP
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.exchange_sum import log_exchange_sum
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.parameters.numbers import exact_fraction
+from smoothdp.exact.random.entropy import SeededRandom
+from smoothdp.shuffle.accounting.exchange_sum import log_exchange_sum
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
+from smoothdp.types import FloatArray, IntArray
 
-Counts = NDArray[np.int64]
-Estimate = NDArray[np.float64]
+Counts = IntArray
+Estimate = FloatArray
 Generator = np.random.Generator
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 import smoothdp as sd
 from benchmarks.timing import Row, best_time, show
-from smoothdp.exact.entropy import SystemRandom
-from smoothdp.exact.samplers import binomial, hypergeometric
+from smoothdp.exact.random.entropy import SystemRandom
+from smoothdp.exact.random.samplers import binomial, hypergeometric
 
 
 def varied_delta(n: int, share: float, rate: str, epsilon: str) -> object:

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.timing import Row, best_time, show
 from smoothdp.claims import ZCDP, PureDP
-from smoothdp.exact.entropy import SystemRandom
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.random.entropy import SystemRandom
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.release.laws import lazy_law
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.timing import Row, peak_megabytes, show
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.exact.flip_kernel import flip_kernel
+from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.real_sum import RealSum
 

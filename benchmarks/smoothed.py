@@ -10,7 +10,7 @@ import numpy as np
 
 import smoothdp as sd
 from benchmarks.timing import Row, best_time, peak_megabytes, show
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.sampling.draws import Draws
 from smoothdp.smoothed.delta_line import DeltaLine
 from smoothdp.smoothed.endpoint import endpoint

@@ -9,13 +9,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from smoothdp.claims import ZCDP, PureDP
 from smoothdp.queries import Median, Quantile, Query
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 SEED = 20261121
 LAWS: dict[str, Any] = {
     "normal": stats.norm(100, 15),

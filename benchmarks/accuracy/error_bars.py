@@ -9,14 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.accuracy.cells import LAWS, SEED, FloatArray, guarantee_of, progress
+from benchmarks.accuracy.cells import LAWS, SEED, guarantee_of, progress
 from benchmarks.accuracy.ratios import Ratio, Targets
 from smoothdp.claims import ApproxDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
+from smoothdp.types import FloatArray
 
 _BOUNDS = (-60.0, 1440.0)
 _STATISTICS: dict[str, Query] = {

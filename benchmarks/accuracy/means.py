@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.accuracy.cells import LAWS, SEED, Cell, FloatArray, progress
+from benchmarks.accuracy.cells import LAWS, SEED, Cell, progress
 from benchmarks.accuracy.ratios import Ratio, Targets, digits, ratio
 from benchmarks.accuracy.smooth import parts
 from benchmarks.baselines import diffprivlib_peer, means, opendp_peer
@@ -21,6 +21,7 @@ from smoothdp.mechanisms.release.defaults import default_trim
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.planning import plan
 from smoothdp.queries import TrimmedMean
+from smoothdp.types import FloatArray
 
 Rival = Callable[[FloatArray, np.random.Generator], float]
 _REPEATS = 3

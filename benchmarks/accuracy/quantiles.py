@@ -11,13 +11,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.accuracy.cells import LAWS, Cell, FloatArray, progress, statistic
+from benchmarks.accuracy.cells import LAWS, Cell, progress, statistic
 from benchmarks.accuracy.ratios import Ratio, Targets, ratio
 from benchmarks.accuracy.smooth import clamped_squares
 from benchmarks.baselines import diffprivlib_peer, exponential_mechanism, opendp_peer
 from smoothdp.claims import ZCDP, PureDP
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.planning import plan
+from smoothdp.types import FloatArray
 
 _GRIDS = (101, 401, 1001, 5001)
 _STRONG, _FAIR, _WEAK = 120, 60, 15

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.accuracy.cells import SEED
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 class Ratio(NamedTuple):

@@ -14,13 +14,14 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks.accuracy.cells import SEED, FloatArray, guarantee_of, statistic
+from benchmarks.accuracy.cells import SEED, guarantee_of, statistic
 from benchmarks.accuracy.quantiles import exponential_squares
 from benchmarks.accuracy.ratios import Targets, ratio
 from benchmarks.accuracy.smooth import clamped_squares
 from benchmarks.baselines import opendp_peer
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.types import FloatArray
 
 Bounds = tuple[float, float]
 _QS = (Fraction(1, 2), Fraction(9, 10))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.mechanisms.release.pivot import panels
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 # ln P(Z > z), from 1/2 down to where nothing is left.
 _EDGES = np.linspace(-60, math.log(0.5), 121)

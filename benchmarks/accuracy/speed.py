@@ -11,7 +11,7 @@ from benchmarks.accuracy.ratios import Targets
 from benchmarks.baselines import opendp_peer
 from benchmarks.timing import best_time
 from smoothdp.claims import PureDP
-from smoothdp.exact.entropy import SystemRandom
+from smoothdp.exact.random.entropy import SystemRandom
 from smoothdp.mechanisms.release.release import release
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 

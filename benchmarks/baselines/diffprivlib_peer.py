@@ -14,12 +14,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.claims import PureDP
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Release = Callable[[FloatArray], float]
 
 

@@ -12,11 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims import ZCDP, PureDP
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 def slope(guarantee: PureDP | ZCDP) -> float:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.baselines import exponential_mechanism
 from benchmarks.baselines.noise import Guarantee, deviation, noise, share
 from smoothdp.claims import PureDP
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Bounds = tuple[float, float]
 
 

@@ -11,12 +11,9 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.claims import ZCDP, PureDP
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Release = Callable[[FloatArray], float]
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         PrivacyWarning,
         SmoothdpError,
     )
-    from smoothdp.exact.entropy import SeededRandom, SystemRandom
+    from smoothdp.exact.random.entropy import SeededRandom, SystemRandom
     from smoothdp.ledger import Ledger
     from smoothdp.mechanisms import (
         BernoulliHistogram,
@@ -133,7 +133,7 @@ _HOMES = {
     "SamplingAverage": "smoothdp.mechanisms",
     "SamplingHistogram": "smoothdp.mechanisms",
     "SamplingWinner": "smoothdp.mechanisms",
-    "SeededRandom": "smoothdp.exact.entropy",
+    "SeededRandom": "smoothdp.exact.random.entropy",
     "SmoothNoise": "smoothdp.mechanisms",
     "SmoothdpError": "smoothdp.errors",
     "SmoothedDP": "smoothdp.claims",
@@ -141,7 +141,7 @@ _HOMES = {
     "StrataDelta": "smoothdp.smoothed",
     "StratifiedHistogram": "smoothdp.mechanisms",
     "SubsampledGaussian": "smoothdp.training_runs",
-    "SystemRandom": "smoothdp.exact.entropy",
+    "SystemRandom": "smoothdp.exact.random.entropy",
     "TradeoffFunction": "smoothdp.claims",
     "TruncatedCDP": "smoothdp.claims",
     "ZCDP": "smoothdp.claims",

@@ -18,7 +18,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, SmoothdpError
-from smoothdp.exact.parameters import exact_fraction, exact_text
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_text
 from smoothdp.paper_bounds import liu_lemma_2
 from smoothdp.services import (
     Client,

@@ -29,7 +29,7 @@ from smoothdp import (
 )
 from smoothdp.claims import Guarantee
 from smoothdp.claims.guarantees import conversions as convert
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.sources import bibtex
 
 MODEL = DataModel([(0.3, 0.7)])

@@ -15,7 +15,7 @@ from smoothdp.errors import (
     MissingExtra,
     SmoothdpError,
 )
-from smoothdp.exact.work import WorkLimitReached
+from smoothdp.exact.balls.work import WorkLimitReached
 from smoothdp.queries.column_summary import MoreNeeded
 
 KINDS = [

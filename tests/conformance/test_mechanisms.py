@@ -166,7 +166,7 @@ def test_nothing_lost_warns_and_is_one() -> None:
 
 def test_two_routes_to_independent_losses() -> None:
     """Given how many are kept, the law is that of sampling without replacement."""
-    from smoothdp.exact.points import binomial_point
+    from smoothdp.exact.probabilities.points import binomial_point
     from smoothdp.mechanisms.histogram.accounting.hockey_stick import hypergeometric_line_divergence
     from smoothdp.mechanisms.histogram.accounting.independent import independent_divergence
 

@@ -24,8 +24,8 @@ import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.sealed import Sealed
 from smoothdp.cli.main import main
-from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.random.lazy import RoundedDraws
+from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.query import Query
 from smoothdp.queries.statistic import Statistic

@@ -20,7 +20,7 @@ from smoothdp.errors import (
     PrivacyWarning,
     SmoothdpError,
 )
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.grid import OutputGrid
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from smoothdp import ApproxDP, InvalidData, InvalidParameter, OutOfReach
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 from smoothdp.testing import frequency_test
 from tests.oracles.sample_sums import enumerated

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.noise import PolyPlace, StudentT
 from smoothdp.text import number_down, number_up
 

@@ -19,8 +19,8 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.entropy import Entropy, SeededRandom
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, SeededRandom
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.messages import Message, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol

@@ -17,7 +17,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from smoothdp import ApproxDP, GaussianDP, PureDP
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 
 Group = tuple[Fraction, int]
 """The odds e^epsilon of a randomised response, and how often it is used."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from smoothdp.exact.lazy import laws
-from smoothdp.exact.lazy.rounded import FIRST_BITS
+from smoothdp.exact.random import lazy_laws as laws
+from smoothdp.exact.random.lazy import FIRST_BITS
 
 DIGITS = 400
 

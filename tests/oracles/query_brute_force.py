@@ -10,9 +10,10 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
-from numpy.typing import NDArray
 
-Table = NDArray[np.int64]
+from smoothdp.types import IntArray
+
+Table = IntArray
 
 
 def databases(grid: list[int], n: int) -> Table:

@@ -10,11 +10,9 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.noise.law import NoiseDistribution
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 def _nodes(law: NoiseDistribution, breaks: list[float], n: int) -> tuple[FloatArray, FloatArray]:

@@ -18,7 +18,7 @@ from benchmarks.baselines import diffprivlib_peer, opendp_peer
 from scipy import stats
 
 from smoothdp.claims import ZCDP, PureDP
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Median, Quantile
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.bisection import least_integer, narrowed
-from smoothdp.exact.log_sums import largest, log_total, log_total_upper
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bisection import least_integer, narrowed
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest, log_total, log_total_upper
 from smoothdp.mechanisms import SamplingHistogram, StratifiedHistogram
 from smoothdp.paper_bounds import clones_random_users, liu_all_epsilon_upper
 from tests.checkers.rationals import log_fraction

@@ -12,7 +12,7 @@ import smoothdp.noise as noise
 from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

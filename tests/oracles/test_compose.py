@@ -43,8 +43,8 @@ from smoothdp.composition.laws.law import GaussianLaw, LossLaw
 from smoothdp.composition.laws.product import log_any_infinite
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
 from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio
 
 F = Fraction
 

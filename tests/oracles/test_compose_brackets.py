@@ -14,12 +14,12 @@ import pytest
 from smoothdp import GaussianDP, Pair, compose
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.larger_stick import Stick, larger_stick
 from smoothdp.composition.laws.law import Slack
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
-from smoothdp.exact.larger_stick import Stick, larger_stick
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import exact_real
 from tests.oracles.envelopes import DIGITS, composed_delta, envelope, hockey, masses
 
 INF = math.inf

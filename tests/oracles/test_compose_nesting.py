@@ -37,7 +37,7 @@ from smoothdp.claims.curves.first import First
 from smoothdp.claims.curves.profile import FunctionProfile
 from smoothdp.composition import ComposedProfile
 from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 
 F = Fraction
 Orientation = Literal["common"] | None

@@ -10,9 +10,16 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from smoothdp.composition.laws.atoms import AtomsLaw
-from smoothdp.composition.laws.law import GaussianLaw, LossLaw
+from smoothdp.composition.laws.atoms import AtomsLaw, atoms_transform
+from smoothdp.composition.laws.law import BallTransform, GaussianLaw, LossLaw
+from smoothdp.composition.laws.oscillation import (
+    TRIG_ERROR,
+    oscillating_sums,
+    short_step,
+    unit_circle,
+)
 from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.balls import ball_sums
 from smoothdp.composition.routes.contour import (
     Contour,
     Plan,
@@ -22,16 +29,10 @@ from smoothdp.composition.routes.contour import (
     upper_kernel,
 )
 from smoothdp.composition.routes.inversion import Inversion
-from smoothdp.exact.balls import precision
-from smoothdp.exact.contour_balls import (
-    BallTransform,
-    atoms_transform,
-    ball_sums,
-    laplace_transform,
-)
-from smoothdp.exact.gauss_legendre import gauss_legendre
-from smoothdp.exact.oscillation import TRIG_ERROR, oscillating_sums, short_step, unit_circle
-from smoothdp.mechanisms.additive.laplace_law import LaplaceLaw
+from smoothdp.exact.balls.balls import precision
+from smoothdp.exact.balls.gauss_legendre import gauss_legendre
+from smoothdp.exact.balls.special import complex_ball, real
+from smoothdp.mechanisms.additive.laplace import LaplaceLaw, laplace_transform
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
 F = Fraction
@@ -74,8 +75,8 @@ def test_oscillating_sums(seed: int) -> None:
 
 def psi_in_balls(transform: BallTransform, tilt: float, t: float, centre: float) -> acb:
     turn = acb(0, -arb(t) * arb(centre)).exp()
-    value: acb = transform(acb(arb(tilt), arb(t))) / transform(acb(arb(tilt))).real * turn
-    return value
+    at_zero = real(transform(complex_ball(arb(tilt), arb(0))))
+    return transform(complex_ball(arb(tilt), arb(t))) / at_zero * turn
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -93,7 +94,7 @@ def test_transform_and_moments_of_laws(seed: int) -> None:
         step = short_step(float(rng.uniform(0.01, 2.0)))
         sums = law.transform(tilt, step=step, count=40, budget=1e-12)
         with precision(160):
-            log_mgf = transform(acb(arb(tilt))).real.log()
+            log_mgf = real(transform(complex_ball(arb(tilt), arb(0)))).log()
             assert abs(log_mgf - arb(moments.log_mgf)) < moments.error
             for m in (0, 1, 13, 39):
                 truth = psi_in_balls(transform, tilt, step * m, sums.centre)

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from smoothdp import compose
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from tests.oracles.compositions import Case, cases, holds, truth
 
 

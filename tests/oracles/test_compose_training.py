@@ -15,10 +15,10 @@ from mpmath import mpf
 
 import smoothdp as sd
 from smoothdp.claims.guarantees.legendre import profile_to_curve
+from smoothdp.composition.laws.oscillation import Waves, damped_sums, short_step
 from smoothdp.composition.laws.product import place_of, tilt_at
-from smoothdp.exact.balls import precision
-from smoothdp.exact.gauss_legendre import gauss_legendre
-from smoothdp.exact.oscillation import Waves, damped_sums, short_step
+from smoothdp.exact.balls.balls import precision
+from smoothdp.exact.balls.gauss_legendre import gauss_legendre
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
 Excess = Callable[[mpf], mpf]

@@ -17,7 +17,7 @@ from smoothdp import (
     OutOfReach,
     SamplingHistogram,
 )
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.composed import Composed
 from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram
 from smoothdp.mechanisms.histogram.post_processed import PostProcessed

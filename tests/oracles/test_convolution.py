@@ -6,11 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from smoothdp.exact.convolution import convolve
+from smoothdp.exact.logspace.convolution import convolve
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _ROOM = 1 << 1100
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.claims.opening import opened
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 

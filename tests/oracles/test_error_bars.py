@@ -14,9 +14,9 @@ from mpmath import mp, mpf
 from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.lazy.laws import LazyLaplace, LazyLaw, LazyNormal
-from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
+from smoothdp.exact.random.entropy import SeededRandom
+from smoothdp.exact.random.lazy_laws import LazyLaplace, LazyLaw, LazyNormal
+from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.release.budget import bars_budget
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.error_bars import LOG_STEP, rest_of

@@ -9,15 +9,15 @@ import mpmath
 import pytest
 
 from smoothdp import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
-from smoothdp.exact.curves import (
+from smoothdp.claims.excess import (
     log_distance_bound,
     log_gaussian_excess,
     log_order_bound,
     log_two_point_excess,
-    normal_upper_quantile,
 )
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.balls.compare import normal_upper_quantile
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 F = Fraction
 

@@ -9,7 +9,7 @@ import pytest
 
 from smoothdp import ApproxDP, PureDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.exact.balls import exp_bounds
+from smoothdp.exact.balls.balls import exp_bounds
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from smoothdp.exact.balls import precision
+from smoothdp.exact.balls.balls import precision
 
 POINTS = 12_500
 

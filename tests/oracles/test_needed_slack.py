@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 from flint import arb
 
-from smoothdp.exact import logspace, ratio_sum
-from smoothdp.exact.balls import ball, precision
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.logspace import bounds as logspace
+from smoothdp.exact.logspace import ratio_sum
+from smoothdp.exact.logspace.bounds import LogBounds
 
 BITS = 300
 SEED = 20261019

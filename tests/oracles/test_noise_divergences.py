@@ -10,7 +10,6 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from smoothdp.noise import (
     Gaussian,
@@ -22,9 +21,8 @@ from smoothdp.noise import (
     StudentT,
 )
 from smoothdp.noise.divergences import Direction
+from smoothdp.types import FloatArray
 from tests.oracles.noise_law_formulas import Formulas, formulas, law_cases
-
-FloatArray = NDArray[np.float64]
 
 # order, shift, dilation, direction
 PLACES: list[tuple[str, str, str, Direction]] = [

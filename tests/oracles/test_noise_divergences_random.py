@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from smoothdp.noise import (
     ArsinhNormal,
@@ -27,8 +26,8 @@ from smoothdp.noise import (
     UniformLogNormal,
 )
 from smoothdp.noise.divergences import Direction
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 

@@ -9,11 +9,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball, precision, round_down, round_up
-from smoothdp.exact.gauss_legendre import log_error_factor, nodes_and_weights
-from smoothdp.exact.log_normal_balls import log_transform_ball
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision, round_down, round_up
+from smoothdp.exact.balls.gauss_legendre import log_error_factor, nodes_and_weights
+from smoothdp.exact.balls.log_normal import log_transform_ball
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

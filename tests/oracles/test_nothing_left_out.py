@@ -12,7 +12,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.opening import opened
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.query import Query

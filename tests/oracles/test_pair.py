@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from smoothdp import InvalidData, InvalidParameter, OutOfReach, Pair, TradeoffFunction
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 
 F = Fraction
 

@@ -14,7 +14,7 @@ from scipy import stats
 from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.defaults import default_family, default_smoothing, default_trim
 from smoothdp.mechanisms.release.interval_release import IntervalRelease

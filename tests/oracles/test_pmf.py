@@ -8,11 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.points import binomial_point, hypergeometric_point
-from smoothdp.exact.poisson import log_poisson_pmf
-from smoothdp.exact.scalar_pmf import binomial_log_pmf, hypergeometric_log_pmf
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.probabilities.points import binomial_point, hypergeometric_point
+from smoothdp.exact.probabilities.scalar_pmf import binomial_log_pmf, hypergeometric_log_pmf
+from smoothdp.exact.probabilities.windows import log_binomial_pmf, log_poisson_pmf
 
 SIZES = [2, 17, 500, 10**6, 155_507_476, 10**9]
 

@@ -185,7 +185,7 @@ def test_two_candidates(counts: tuple[int, int]) -> None:
 
 
 def _epsilon(text: str) -> Any:
-    from smoothdp.exact.parameters import exact_real
+    from smoothdp.exact.parameters.numbers import exact_real
 
     return exact_real(text, name="epsilon")
 

@@ -13,10 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.balls import ball, precision
+from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
@@ -30,8 +29,9 @@ from smoothdp.noise.theorems import pure_shift
 from smoothdp.noise.theorems.pure_generalized_cauchy import generalized_cauchy_supremum
 from smoothdp.noise.theorems.pure_poly_place import poly_place_supremum
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
+from smoothdp.types import FloatArray
 
-Array = NDArray[np.float64]
+Array = FloatArray
 LogDensity = Callable[[Array], Array]
 
 

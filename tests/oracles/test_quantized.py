@@ -12,7 +12,7 @@ import pytest
 
 from smoothdp import DataModel, InvalidParameter
 from smoothdp.claims.model.quantized import quantized_laplace, quantized_normal, quantized_values
-from smoothdp.exact.normal_cells import normal_cells
+from smoothdp.exact.balls.normal_cells import normal_cells
 
 Density = Callable[[Any, Any, Any], Any]
 

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.queries import Median, Quantile, TrimmedMean, WindowMean, near_maxima, row_maxima
 from smoothdp.queries.decays import decayed_upper, largest, log_decayed
 from smoothdp.queries.exact_pairs import exact_candidates, largest_within
 from smoothdp.queries.exact_sums import exact_sum
 from smoothdp.queries.reading import read_values
 from smoothdp.queries.sides import GAIN_ERROR, Clamp, Sides, sides
+from smoothdp.types import IntArray
 
 Values = NDArray[np.float64 | np.int64]
 
@@ -143,7 +144,7 @@ def test_the_maximiser_is_among_the_pairs(
 
 def every_pair(
     problem: near_maxima.Problem,
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], float]:
+) -> tuple[tuple[IntArray, IntArray], float]:
     rows, columns = len(problem.low_gains), len(problem.high_gains)
     low, high = np.divmod(np.arange(rows * columns), columns)
     scores = problem.score(low, high)

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import smoothdp as sd
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.smoothed.falling import falling_steps
 from smoothdp.smoothed.many_values import bounded, every_composition

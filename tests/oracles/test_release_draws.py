@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from mpmath import mp, mpf
 
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.lazy.laws import LazyGeneralizedCauchy, LazyLaplace, LazyLaw, LazyNormal
-from smoothdp.exact.lazy.rounded import FIRST_BITS, RoundedDraws
+from smoothdp.exact.random.entropy import SeededRandom
+from smoothdp.exact.random.lazy import FIRST_BITS, RoundedDraws
+from smoothdp.exact.random.lazy_laws import LazyGeneralizedCauchy, LazyLaplace, LazyLaw, LazyNormal
 from tests.oracles.literal_noise import DIGITS, LAWS, Recorded, exact, literal_draw
 
 FAR = 1 << 3000

@@ -15,9 +15,9 @@ import pytest
 from flint import ctx
 
 from smoothdp.claims import PureDP
-from smoothdp.exact.balls import precision
-from smoothdp.exact.entropy import Entropy, SeededRandom, SystemRandom
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.balls.balls import precision
+from smoothdp.exact.random.entropy import Entropy, SeededRandom, SystemRandom
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Median
 from tests.oracles.literal_noise import LAWS

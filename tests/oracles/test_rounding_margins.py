@@ -12,14 +12,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from mpmath import asinh, cosh, exp, inf, log, mp, mpf, quad, sinh
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.noise import ArsinhNormal
 from smoothdp.noise.calibration import cover
 from smoothdp.noise.calibration.promise import Promise
 from smoothdp.queries import near_maxima
 from smoothdp.queries.clamped_inputs import ClampedInputs
+from smoothdp.types import FloatArray
 
 UNIT = (Fraction(0), Fraction(1))
 
@@ -27,7 +27,7 @@ UNIT = (Fraction(0), Fraction(1))
 # ---- pairs that floats cannot order ----------------------------------------------------------
 
 
-def level_column(seed: int) -> tuple[NDArray[np.float64], Fraction]:
+def level_column(seed: int) -> tuple[FloatArray, Fraction]:
     """Return values e^(rate q) in floats: every distance serves alike, up to their rounding."""
     rng = random.Random(seed)
     rate = Fraction(rng.choice(["0.1", "0.07", "0.013", "0.3"]))
@@ -37,7 +37,7 @@ def level_column(seed: int) -> tuple[NDArray[np.float64], Fraction]:
     return np.array([0.0, *(scale * np.exp(float(rate) * q) for q in range(count))]), rate
 
 
-def best_distance(x: NDArray[np.float64], rate: Fraction) -> int:
+def best_distance(x: FloatArray, rate: Fraction) -> int:
     """Return the k with the largest e^(-rate k) u_(k+1) for the minimum, at 300 bits."""
     with mp.workprec(300):
         slope = mpf(rate.numerator) / rate.denominator
@@ -45,7 +45,7 @@ def best_distance(x: NDArray[np.float64], rate: Fraction) -> int:
         return max(range(len(gains)), key=lambda k: log(gains[k]) - slope * k)
 
 
-def found_distance(x: NDArray[np.float64], rate: Fraction) -> int:
+def found_distance(x: FloatArray, rate: Fraction) -> int:
     return ClampedInputs(x, (0, len(x) - 1), UNIT).largest(rate)[0]
 
 

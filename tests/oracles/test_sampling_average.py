@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from smoothdp import PrivacyWarning, SamplingHistogram
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling.finite_law import FiniteLawProfile
 from tests.checkers.rationals import log_fraction

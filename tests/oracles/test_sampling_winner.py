@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import exact_real
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.voting import plurality_sum
 from smoothdp.mechanisms.voting.plurality_law import plurality_law
 from smoothdp.mechanisms.voting.ranking_law import ranking_laws

@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.scaled import Scaled, scaled_exp, scaled_from_logs
+from smoothdp.exact.balls.scaled import Scaled, scaled_exp, scaled_from_logs
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 
 mpmath.mp.dps = 60
 

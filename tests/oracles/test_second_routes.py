@@ -9,8 +9,8 @@ from math import comb
 
 import pytest
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real, exact_real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_real
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,

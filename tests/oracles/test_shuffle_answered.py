@@ -13,7 +13,7 @@ import pytest
 
 from smoothdp.claims import ApproxDP, GaussianDP, PureDP
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.shuffle import (
     BooleanSum,
     Histogram,

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from smoothdp.exact import exchange_sum
-from smoothdp.exact.exchange_rows import log_rows_upper, place_rows
-from smoothdp.exact.exchange_sum import log_exchange_sum
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.shift_sum import log_shift_sum
-from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.suffix_sums import discounted_suffix_sums, suffix_roundings
+from smoothdp.exact.parameters.numbers import LogRatio, Real
+from smoothdp.shuffle.accounting import exchange_sum
+from smoothdp.shuffle.accounting.exchange_rows import log_rows_upper, place_rows
+from smoothdp.shuffle.accounting.exchange_sum import log_exchange_sum
+from smoothdp.shuffle.accounting.shift_sum import log_shift_sum
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram

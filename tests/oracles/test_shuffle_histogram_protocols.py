@@ -17,7 +17,7 @@ from smoothdp.errors import (
     OutOfReach,
     PrivacyWarning,
 )
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.shuffle.applications.support import identify_support, samples_needed
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate

@@ -12,15 +12,14 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from smoothdp.exact.flipped_bits import log_flip_delta, log_flip_tail
-from smoothdp.exact.flipped_curve import flip_knots
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio
-from smoothdp.exact.tilted_window import tilted_window
-from smoothdp.shuffle.accounting.flip_curve import cover, flip_tradeoff, type_two_errors
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.probabilities.tilted_window import tilted_window
+from smoothdp.shuffle.accounting.flip_curve import cover, flip_knots, flip_tradeoff, type_two_errors
 from smoothdp.shuffle.accounting.flip_error import exact_deviation, tilted_deviation
 from smoothdp.shuffle.accounting.flip_mu import CountTests, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile
+from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta, log_flip_tail
 from smoothdp.shuffle.accounting.worst_case import violation, worst_case
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.real_sum import RealSum

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import binom
 
 import smoothdp as sd
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.mechanisms.histogram.accounting.binomial_table import BinomialTable
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
@@ -30,6 +29,7 @@ from smoothdp.smoothed.delta_line import FIRST, DeltaLine
 from smoothdp.smoothed.endpoint import endpoint
 from smoothdp.smoothed.many_values import every_composition
 from smoothdp.smoothed.two_values import two_values
+from smoothdp.types import BoolArray
 
 SAMPLINGS: tuple[Sampling, ...] = ("without_replacement", "with_replacement")
 
@@ -240,7 +240,7 @@ def test_an_inclusion_that_rounds_to_one_is_not_one() -> None:
     assert result.log_delta == pytest.approx(rare, abs=1e-9)
 
 
-def likelier(n_draws: int, count: int) -> NDArray[np.bool_]:
+def likelier(n_draws: int, count: int) -> BoolArray:
     """Where P > e^(1/2) P', for 400 records and count of them of the first category."""
     k = np.arange(n_draws + 1)
     gain = k * math.log(count / (count - 1)) + (n_draws - k) * math.log(

@@ -10,10 +10,10 @@ from math import comb
 import pytest
 from flint import arb
 
-from smoothdp.exact.balls import precision
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.points import binomial_point
-from smoothdp.exact.tails import log_binomial_tail, log_hypergeometric_tail
+from smoothdp.exact.balls.balls import precision
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.probabilities.points import binomial_point
+from smoothdp.exact.probabilities.tails import log_binomial_tail, log_hypergeometric_tail
 
 
 def assert_holds(bounds: LogBounds, exact: Fraction) -> None:

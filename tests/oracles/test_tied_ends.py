@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smoothdp.exact.balls import ball, precision
+from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
 from smoothdp.queries import clamped_inputs as kernel
 from smoothdp.queries.clamped_inputs import ClampedInputs

@@ -12,7 +12,14 @@ import pytest
 import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import Explanation, OutOfReach, SmoothdpError
-from smoothdp.exact.work import WorkLimitReached, limited, remembered, share, spend, spend_once
+from smoothdp.exact.balls.work import (
+    WorkLimitReached,
+    limited,
+    remembered,
+    share,
+    spend,
+    spend_once,
+)
 from smoothdp.noise import (
     ArsinhNormal,
     GeneralizedCauchy,

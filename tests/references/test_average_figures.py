@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smoothdp.exact.balls import ball
+from smoothdp.exact.balls.balls import ball
 from smoothdp.noise import Gaussian
 from smoothdp.noise.theorems import scores
 from smoothdp.papers.average_case_averages import private as average_figures_private

@@ -16,7 +16,7 @@ from smoothdp import GaussianDP, LaplaceMechanism, Pair, PureDP, SubsampledGauss
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.laws.law import LossLaws, known
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
 DATA = json.loads(Path(__file__).with_name("composition.json").read_text())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
-from smoothdp.exact.balls import ball, precision
+from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.laplace import Laplace
 from smoothdp.noise.laplace_log_normal import LaplaceLogNormal

@@ -15,7 +15,7 @@ import pytest
 
 from smoothdp import Pair, SamplingHistogram
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.composed import Composed
 from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram
 from smoothdp.mechanisms.histogram.sample_law import log_sample_law, sampled_histograms

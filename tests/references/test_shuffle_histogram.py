@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from smoothdp.claims import ApproxDP
-from smoothdp.exact.parameters import exact_real
-from smoothdp.exact.shift_sum import log_shift_sum
+from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.paper_bounds.balcer_cheu import (
     balcer_cheu_error,
     balcer_cheu_omission,
     balcer_cheu_smooth,
 )
+from smoothdp.shuffle.accounting.shift_sum import log_shift_sum
 from smoothdp.shuffle.applications.pure_privacy import no_two_ones_randomizer
 from smoothdp.shuffle.applications.support import support_success
 from smoothdp.shuffle.histogram.accuracy import worst_case_error

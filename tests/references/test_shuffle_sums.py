@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smoothdp.exact.flipped_bits import log_flip_delta
-from smoothdp.exact.flipped_curve import flip_knots
 from smoothdp.paper_bounds.chen_long import chen_long_tradeoff
 from smoothdp.paper_bounds.cheu import cheu_epsilon, cheu_fixed_set_epsilon
 from smoothdp.paper_bounds.clones import clones_delta
+from smoothdp.shuffle.accounting.flip_curve import flip_knots
+from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.real_sum import RealSum
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from smoothdp import SamplingHistogram
-from smoothdp.exact.parameters import exact_real
+from smoothdp.exact.parameters.numbers import exact_real
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_draws = n_records")
 

@@ -11,7 +11,12 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from smoothdp.exact.balls import (
+from smoothdp.claims.excess import (
+    log_distance_bound,
+    log_gaussian_excess,
+    log_gaussian_square_excess,
+)
+from smoothdp.exact.balls.balls import (
     ball,
     exp_bounds,
     expm1_fixed,
@@ -20,16 +25,10 @@ from smoothdp.exact.balls import (
     round_down,
     round_up,
 )
-from smoothdp.exact.curves import (
-    at_most,
-    log_distance_bound,
-    log_gaussian_excess,
-    normal_upper_quantile,
-)
-from smoothdp.exact.gaussian_square import log_gaussian_square_excess
-from smoothdp.exact.log_normal_balls import log_transform_ball
-from smoothdp.exact.parameters import LogRatio, float_bounds
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.compare import at_most, normal_upper_quantile
+from smoothdp.exact.balls.log_normal import log_transform_ball
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import LogRatio, float_bounds
 from tests.rounding.certain import between, bits, exact, exp_of
 
 F = Fraction

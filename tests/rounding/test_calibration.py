@@ -11,9 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -33,10 +32,10 @@ from smoothdp.noise.calibration.promise import Promise, divergence_curve
 from smoothdp.noise.calibration.rounding import below
 from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
 from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
+from smoothdp.types import FloatArray
 from tests.rounding.certain import between, exact
 
 F = Fraction
-FloatArray = NDArray[np.float64]
 LAWS: list[NoiseDistribution] = [
     ArsinhNormal("0.6"),
     ArsinhNormal("2.5"),

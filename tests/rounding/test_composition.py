@@ -11,17 +11,17 @@ import pytest
 from flint import acb, arb
 
 from smoothdp.composition.composed_profile import epsilon_root
-from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.atoms import AtomsLaw, atoms_transform
 from smoothdp.composition.laws.law import GaussianLaw, Slack
+from smoothdp.composition.laws.oscillation import Waves
 from smoothdp.composition.laws.product import Product, log_any_infinite
+from smoothdp.composition.routes.balls import ball_sums
 from smoothdp.composition.routes.contour import Contour, Plan, truncation
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.composition.routes.large_losses import LargeLosses
 from smoothdp.composition.routes.solver import Solver
-from smoothdp.exact.contour_balls import atoms_transform, ball_sums
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.oscillation import Waves
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.training_runs.line_points import Line, Points, error_from
 from smoothdp.training_runs.panels import Branch, Piece, rightwards
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw

@@ -10,12 +10,17 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from smoothdp.exact.flip_kernel import flip_kernel
-from smoothdp.exact.flipped_bits import log_flip_delta, log_flip_tail
-from smoothdp.exact.flipped_curve import flip_knots
-from smoothdp.exact.oscillation import Waves, damped_sums, oscillating_sums, short_step
-from smoothdp.exact.parameters import LogRatio
-from smoothdp.exact.tilted_window import tilted_window
+from smoothdp.composition.laws.oscillation import (
+    Waves,
+    damped_sums,
+    oscillating_sums,
+    short_step,
+)
+from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.probabilities.tilted_window import tilted_window
+from smoothdp.shuffle.accounting.flip_curve import flip_knots
+from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
+from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta, log_flip_tail
 from tests.checkers.rationals import binomial_law, hockey_stick
 from tests.oracles.bit_sums import convolve as convolve_exactly
 from tests.oracles.bit_sums import total_law

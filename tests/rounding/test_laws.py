@@ -15,7 +15,7 @@ from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.grid_pair import grid_pair
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from tests.rounding.certain import between, bits, exact, log_of
 
 F = Fraction

@@ -12,7 +12,7 @@ from flint import arb
 
 import smoothdp as sd
 from smoothdp.errors import BudgetExceeded, IncompatibleClaims
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.ledger import Amount, Ledger
 from smoothdp.ledger.amount import square_root
 from smoothdp.ledger.budgets import filter_of

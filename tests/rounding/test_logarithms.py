@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from flint import arb
 
-from smoothdp.exact.bisection import narrowed, smallest_true
-from smoothdp.exact.log_sums import log_total_upper
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.scaled import scaled_from_logs
+from smoothdp.exact.logspace.bisection import narrowed, smallest_true
+from smoothdp.exact.logspace.bounds import (
     LogBounds,
     exp_lower,
     exp_upper,
@@ -21,7 +21,7 @@ from smoothdp.exact.logspace import (
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.scaled import scaled_from_logs
+from smoothdp.exact.logspace.log_sums import log_total_upper
 from tests.rounding.certain import between, bits, exact
 
 LARGEST = 1.7976931348623157e308

@@ -8,23 +8,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
-from numpy.typing import NDArray
 
-from smoothdp.exact.binomial_shift import log_shift_delta
-from smoothdp.exact.cells import cell_deviance
-from smoothdp.exact.exchange_rows import log_rows_upper
-from smoothdp.exact.exchange_sum import log_exchange_sum
-from smoothdp.exact.parameters import LogRatio
-from smoothdp.exact.ratio_sum import log_ratio_sum
-from smoothdp.exact.stirling import DEVIANCE_ERROR, EXCESS_ERROR, log_factorial_excess
-from smoothdp.exact.suffix_sums import discounted_suffix_sums, suffix_roundings
-from smoothdp.exact.tails import log_binomial_tail, log_hypergeometric_tail
+from smoothdp.exact.logspace.ratio_sum import log_ratio_sum
+from smoothdp.exact.logspace.suffix_sums import discounted_suffix_sums, suffix_roundings
+from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.probabilities.stirling import (
+    DEVIANCE_ERROR,
+    EXCESS_ERROR,
+    cell_deviance,
+    log_factorial_excess,
+)
+from smoothdp.exact.probabilities.tails import log_binomial_tail, log_hypergeometric_tail
+from smoothdp.paper_bounds.chen_long import log_shift_delta
+from smoothdp.shuffle.accounting.exchange_rows import log_rows_upper
+from smoothdp.shuffle.accounting.exchange_sum import log_exchange_sum
+from smoothdp.types import FloatArray
 from tests.checkers.rationals import binomial_law, hockey_stick
 from tests.rounding.binomials import binomial_terms
 from tests.rounding.certain import between, bits, exact, log_between
 
 F = Fraction
-FloatArray = NDArray[np.float64]
 
 
 @pytest.mark.parametrize("length", range(36, 60))

@@ -9,16 +9,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
-from numpy.typing import NDArray
 
 from smoothdp.queries import near_maxima
 from smoothdp.queries.decays import decayed_upper, largest, log_decayed
 from smoothdp.queries.exact_pairs import exact_candidates, largest_within
 from smoothdp.queries.sides import Clamp, sides
+from smoothdp.types import FloatArray
 from tests.rounding.certain import between, exact
 
 F = Fraction
-FloatArray = NDArray[np.float64]
 
 
 def candidates(count: int) -> list[tuple[int, Fraction]]:

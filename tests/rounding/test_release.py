@@ -12,7 +12,7 @@ from flint import arb
 
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.mechanisms.release.budget import bars_budget
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.error_bars import LOG_STEP, ErrorBars, rest_of

@@ -12,8 +12,8 @@ import pytest
 from flint import arb
 
 import smoothdp as sd
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.shuffle.accounting.exchange_profile import _exchange_atoms
 from smoothdp.shuffle.accounting.flip_curve import cover
 from smoothdp.shuffle.accounting.flip_error import exact_deviation, tilted_deviation

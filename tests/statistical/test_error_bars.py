@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.opening import opened
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean, WindowMean
+from smoothdp.types import BoolArray, FloatArray
 
 SEED = 20261121
 BOUNDS = (-60, 1440)
 HALF = Fraction(1, 2)
-Column = NDArray[np.float64]
+Column = FloatArray
 
 
 def column(name: str, n: int, rng: np.random.Generator) -> Column:
@@ -68,7 +68,7 @@ def pivots(
     confidence: str,
     draws: int,
     seed: int = SEED,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[FloatArray, BoolArray]:
     """Return |y - f| over the half-width of each draw, and whether the interval covers f."""
     mechanism = SmoothNoise.calibrate(
         query, guarantee=guarantee, n_records=len(data), coverage=Coverage.read(confidence)
@@ -98,7 +98,7 @@ def pivots(
     return np.array(ratios), np.array(covered)
 
 
-def deviation(covered: NDArray[np.bool_], confidence: str) -> float:
+def deviation(covered: BoolArray, confidence: str) -> float:
     """Return coverage less confidence, in standard errors."""
     level = float(Fraction(confidence))
     return float((covered.mean() - level) / math.sqrt(level * (1 - level) / len(covered)))

@@ -13,8 +13,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from smoothdp.exact.entropy import Entropy, SeededRandom, SystemRandom
-from smoothdp.exact.geometric_sampler import bernoulli_exp, geometric, two_sided_geometric
+from smoothdp.exact.random.entropy import Entropy, SeededRandom, SystemRandom
+from smoothdp.exact.random.geometric import bernoulli_exp, geometric, two_sided_geometric
 from smoothdp.testing import frequency_test
 
 LEVEL = 1e-8

@@ -15,12 +15,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 from smoothdp.claims import PureDP
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.random.entropy import SeededRandom
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.release.laws import lazy_law
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import (
@@ -37,6 +36,7 @@ from smoothdp.noise import (
 )
 from smoothdp.queries import Mean, Median
 from smoothdp.testing import frequency_test
+from smoothdp.types import FloatArray
 
 LEVEL = 1e-8
 SEED = 20261129
@@ -76,17 +76,17 @@ def sampled(
     return [draws.draw(rng) - int(centre / STEP) for _ in range(DRAWS)]
 
 
-Cdf = Callable[[NDArray[np.float64]], object]
+Cdf = Callable[[FloatArray], object]
 
 
-def cells_test(values: NDArray[np.float64], law: NoiseDistribution, cdf: Cdf) -> float:
+def cells_test(values: FloatArray, law: NoiseDistribution, cdf: Cdf) -> float:
     """Return the p-value of the counts in 60 cells that are equally likely under the law."""
     edges = np.asarray(law.quantile(np.linspace(0, 1, 61)[1:-1]))
     stated = np.diff(np.asarray(cdf(edges)), prepend=0.0, append=1.0)
     return frequency_test(np.bincount(np.searchsorted(edges, values), minlength=60), stated)
 
 
-def distance_test(values: NDArray[np.float64], law: NoiseDistribution, cdf: Cdf) -> float:
+def distance_test(values: FloatArray, law: NoiseDistribution, cdf: Cdf) -> float:
     """Return the p-value of the largest distance of two distribution functions (Massart)."""
     del law
     ordered = np.sort(values)
@@ -115,7 +115,7 @@ def test_draws_follow_the_law(law: NoiseDistribution) -> None:
     assert low_digits_test(indices) > LEVEL
 
 
-def naive(centre: float, factor: float, law: NoiseDistribution, seed: int) -> NDArray[np.float64]:
+def naive(centre: float, factor: float, law: NoiseDistribution, seed: int) -> FloatArray:
     """What must not be done: centre + factor * Z in floats."""
     return centre + factor * np.asarray(law.quantile(np.random.default_rng(seed).random(DRAWS)))
 
@@ -131,9 +131,7 @@ def test_the_last_digits_of_a_naive_sampler_are_not_those_of_the_law() -> None:
 # ---- the precision attack --------------------------------------------------------------------
 
 
-def precision_test(
-    at_zero: NDArray[np.float64], at_one: NDArray[np.float64], epsilon: float
-) -> float:
+def precision_test(at_zero: FloatArray, at_one: FloatArray, epsilon: float) -> float:
     """Return a p-value for: P(event | 0) <= e^epsilon P(event | 1), both ways, of every event
     "the output is finer (or no finer) than 2^-k".
 
@@ -174,7 +172,7 @@ def _ratio_test(hits: int, other_hits: int, epsilon: float) -> float:
     return float(10 ** (-30 * (1 - high)))
 
 
-def released(data: list[float], mechanism: SmoothNoise, seed: int) -> NDArray[np.float64]:
+def released(data: list[float], mechanism: SmoothNoise, seed: int) -> FloatArray:
     draws = mechanism._draws(mechanism.query.private_summary(data, smoothing=mechanism.smoothing))
     rng = SeededRandom(seed)
     return np.array([float(mechanism.grid.number(draws.draw(rng))) for _ in range(DRAWS)])

@@ -11,16 +11,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.entropy import Entropy, SeededRandom, SystemRandom
-from smoothdp.exact.samplers import (
+from smoothdp.exact.probabilities.scalar_pmf import hypergeometric_log_pmf
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.exact.random.entropy import Entropy, SeededRandom, SystemRandom
+from smoothdp.exact.random.samplers import (
     bernoulli,
     binomial,
     hypergeometric,
     multinomial,
     multivariate_hypergeometric,
 )
-from smoothdp.exact.scalar_pmf import hypergeometric_log_pmf
 from smoothdp.testing import frequency_test
 
 LEVEL = 1e-8

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.binomial_table import _invert, _side, _table, binomial_draws
-from smoothdp.exact.entropy import SeededRandom, SystemRandom
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.exact.random.binomial_table import _invert, _side, _table, binomial_draws
+from smoothdp.exact.random.entropy import SeededRandom, SystemRandom
 from smoothdp.shuffle.applications.finite_randomizer import FiniteRandomizer
 from smoothdp.shuffle.applications.pointers import MultiPartyPointerJumping, PointerChasing
 from smoothdp.shuffle.applications.support import identify_support, support_success

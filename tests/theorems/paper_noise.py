@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Array = NDArray[np.float64]
+from smoothdp.types import FloatArray
+
+Array = FloatArray
 LogDensity = Callable[[Array], Array]
 
 ORDERS = (1.01, 1.5, 2.0, 5.0, 20.0, 100.0)

@@ -14,7 +14,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.exact.balls import precision, round_down
+from smoothdp.exact.balls.balls import precision, round_down
 from smoothdp.ledger.budgets import filter_of
 from smoothdp.noise.theorems.amounts import (
     Amount,

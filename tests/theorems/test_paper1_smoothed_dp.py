@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 from smoothdp import BernoulliHistogram, SamplingHistogram
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,

@@ -9,7 +9,7 @@ import pytest
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidData, OutOfReach
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.shuffle.applications.pointers import MultiPartyPointerJumping, PointerChasing
 from smoothdp.shuffle.applications.support import (
     identify_support,

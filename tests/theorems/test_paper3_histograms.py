@@ -10,10 +10,10 @@ import pytest
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.parameters import LogRatio, Parameter
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.paper_bounds.balcer_cheu import (
     balcer_cheu_error,
     balcer_cheu_omission,

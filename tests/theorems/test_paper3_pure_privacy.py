@@ -12,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.parameters import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.shuffle.applications.finite_randomizer import FiniteRandomizer
 from smoothdp.shuffle.applications.pure_privacy import (
     SingleMessageProtocol,

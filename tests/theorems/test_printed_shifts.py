@@ -18,7 +18,7 @@ import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.cli import main
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

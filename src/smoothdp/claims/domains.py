@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_real, sign
 
 # So that products of a few parameters are still floats.
 _LARGEST = 10**300

@@ -1,15 +1,18 @@
-"""What one notion of privacy costs in another, rounded up."""
+"""Hockey sticks in closed form, as bounded logarithms; what one notion costs in another."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.curves import normal_cdf_at_least
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision, round_up
+from smoothdp.exact.balls.compare import at_most, normal_cdf_at_least
+from smoothdp.exact.balls.special import Ball, log_probability, minimum, normal_tail
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 # Beyond it no pure claim is told from none at the precision of `normal_cdf_at_least`.
 _LARGEST_MU = 64.0
@@ -40,3 +43,85 @@ def mu_of_pure(epsilon: Real) -> Fraction | None:
         return Fraction(0)
     mu = smallest_true(lambda mu: normal_cdf_at_least(Fraction(mu) / 2, epsilon), high=_LARGEST_MU)
     return None if math.isinf(mu) else Fraction(mu)
+
+
+# Beyond this many standard deviations a bound is as good as the value.
+_FAR = 1e6
+
+
+@lru_cache(maxsize=4096)
+def log_two_point_excess(limit: Real, epsilon: Real, floor: Fraction) -> LogBounds:
+    """Bound ln of floor + (1 - floor) max(0, e^limit - e^epsilon) / (1 + e^limit).
+
+    >>> log_two_point_excess(Fraction(1), Fraction(2), Fraction(0))
+    LogBounds(lower=-inf, upper=-inf)
+    """
+    if floor == 1:
+        return LogBounds(0.0, 0.0)
+    if at_most(limit, epsilon):
+        if floor == 0:
+            return LOG_ZERO
+        return log_probability(lambda: ball(LogRatio(floor)), bits=128)
+
+    def compute() -> Ball:
+        top, here = ball(limit), ball(epsilon)
+        share = -(here - top).expm1() / (1 + (-top).exp())
+        return (ball(floor) + (1 - ball(floor)) * share).log()
+
+    return log_probability(compute, bits=128)
+
+
+@lru_cache(maxsize=4096)
+def log_gaussian_excess(mu: Fraction, epsilon: Real) -> LogBounds:
+    """Bound ln of Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), mu > 0.
+
+    Exact at any depth: the working precision follows the cancellation.
+    """
+    return _log_gaussian_excess(lambda: ball(mu), epsilon)
+
+
+@lru_cache(maxsize=4096)
+def log_gaussian_square_excess(square: Fraction, epsilon: Real) -> LogBounds:
+    """Bound the same for mu = sqrt(square): compositions add squares.
+
+    >>> bounds = log_gaussian_square_excess(Fraction(1), Fraction(1))
+    >>> round(math.exp(bounds.upper), 6)
+    0.126937
+    """
+    return _log_gaussian_excess(lambda: ball(square).sqrt(), epsilon)
+
+
+def _log_gaussian_excess(mu: Callable[[], Ball], epsilon: Real) -> LogBounds:
+    with precision(128):
+        shift = mu()
+        distance = ball(epsilon) / shift - shift / 2
+        if distance > _FAR:
+            # At most P(N(0, 1) > x) <= e^(-x^2 / 2).
+            return LogBounds(-math.inf, round_up(-distance * distance / 2))
+
+    def compute() -> Ball:
+        shift, target = mu(), ball(epsilon)
+        first = normal_tail(target / shift - shift / 2)
+        return (first - target.exp() * normal_tail(target / shift + shift / 2)).log()
+
+    return log_probability(compute, bits=192)
+
+
+@lru_cache(maxsize=4096)
+def log_order_bound(rho: Fraction, order: Fraction, epsilon: Real) -> LogBounds:
+    """Bound ln of exp((a - 1)(a rho - epsilon)) / (a - 1) (1 - 1/a)^a, for a = order > 1."""
+    with precision(192):
+        a = ball(order)
+        power = (a - 1) * (a * ball(rho) - ball(epsilon))
+        return enclose(power - (a - 1).log() + a * (1 - 1 / a).log())
+
+
+@lru_cache(maxsize=4096)
+def log_distance_bound(rho: Fraction) -> LogBounds:
+    """Bound ln of min(sqrt(rho / 2), sqrt(1 - e^-rho)), a bound of total variation."""
+
+    def compute() -> Ball:
+        r = ball(rho)
+        return minimum(r / 2, -(-r).expm1()).log() / 2
+
+    return log_probability(compute, bits=128)

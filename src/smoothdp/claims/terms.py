@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from smoothdp.claims.model.model import DataModel
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 
 
 @dataclass(frozen=True, slots=True)

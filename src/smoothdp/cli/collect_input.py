@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.cli.files import read_lines
+from smoothdp.types import FloatArray
 
 
 def read_domain(path: Path) -> list[str]:
@@ -36,7 +35,7 @@ def require_known(values: Sequence[str], domain: Sequence[str], path: Path, *, c
         )
 
 
-def require_bits(numbers: NDArray[np.float64], *, column: str) -> None:
+def require_bits(numbers: FloatArray, *, column: str) -> None:
     """Raise UsageError unless a column holds 0 and 1 alone."""
     if ((numbers != 0) & (numbers != 1)).any():
         raise click.UsageError(

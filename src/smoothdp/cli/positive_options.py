@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import smoothdp as sd
-from smoothdp.exact.parameters import exact_real, sign
+from smoothdp.exact.parameters.numbers import exact_real, sign
 
 
 def read_approximate(epsilon: str | None, delta: str | None) -> sd.ApproxDP:

@@ -18,10 +18,10 @@ from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.contour import Progress
 from smoothdp.composition.routes.solver import Solver
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.logspace import LogBounds, log_sum_lower, log_sum_upper
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bounds import LogBounds, log_sum_lower, log_sum_upper
+from smoothdp.exact.parameters.numbers import Real
 
 Orientation = Literal["common", "any"] | None
 """None: "common" where one of two neighbours has a record more, and "any" else."""

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, exp_upper, log_sum_upper
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, exp_upper, log_sum_upper
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_real
 
 _GOLDEN = 0.3819660112501051
 _FARTHEST = 4096.0

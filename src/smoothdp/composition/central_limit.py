@@ -9,7 +9,7 @@ from typing import ClassVar
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.sources import Source
 
 # Moments under P itself, to within 1e-6 of the tilt.

@@ -11,7 +11,7 @@ from smoothdp.composition.items import common_model, read_items
 from smoothdp.composition.opening import opened
 from smoothdp.composition.routes.contour import Progress
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 
 # What the contour aims at where nothing is asked for, and the finest that can be asked for.
 _AIM = 1e-5

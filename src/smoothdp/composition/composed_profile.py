@@ -14,9 +14,9 @@ from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_real
 from smoothdp.sources import Source
 
 _FARTHEST = 1e15

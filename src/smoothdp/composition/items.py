@@ -22,7 +22,7 @@ from smoothdp.composition.laws.guarantees import guarantee_laws
 from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaws, known
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 
 
 @dataclass(frozen=True, eq=False)

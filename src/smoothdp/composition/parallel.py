@@ -13,8 +13,8 @@ from smoothdp.composition.accountant import Accountant
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real
 
 Split = Literal["by_position", "by_value"]
 

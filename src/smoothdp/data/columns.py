@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.data.csv_file import csv_values
 from smoothdp.data.missing import require_number
 from smoothdp.data.parquet_file import parquet_numbers, parquet_texts
 from smoothdp.data.refusals import no_number, no_rows
 from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.types import FloatArray
 
 Kind = Literal["number", "category"]
 
@@ -23,14 +23,14 @@ Kind = Literal["number", "category"]
 @overload
 def read_column(
     path: str | Path, column: str, *, kind: Literal["number"] = ..., missing: str | None = ...
-) -> NDArray[np.float64]: ...
+) -> FloatArray: ...
 @overload
 def read_column(
     path: str | Path, column: str, *, kind: Literal["category"], missing: str | None = ...
 ) -> list[str]: ...
 def read_column(
     path: str | Path, column: str, *, kind: Kind = "number", missing: str | None = None
-) -> NDArray[np.float64] | list[str]:
+) -> FloatArray | list[str]:
     """Return one column of a CSV or Parquet file; nothing else is kept in memory.
 
     Args:
@@ -131,9 +131,7 @@ def _texts(path: str | Path, column: str, missing: str | None) -> Iterator[list[
     return csv_values(file, column, "\t" if ending == ".tsv" else ",", missing)
 
 
-def _values(
-    path: str | Path, column: str, missing: str | None
-) -> Iterator[list[str] | NDArray[np.float64]]:
+def _values(path: str | Path, column: str, missing: str | None) -> Iterator[list[str] | FloatArray]:
     file, ending = _existing(path)
     if ending == ".parquet":
         return parquet_numbers(file, column, missing)
@@ -163,7 +161,7 @@ def _existing(path: str | Path) -> tuple[Path, str]:
     return file, ending
 
 
-def _numbers(values: list[str] | NDArray[np.float64], column: str) -> NDArray[np.float64]:
+def _numbers(values: list[str] | FloatArray, column: str) -> FloatArray:
     try:
         numbers = np.array(values, dtype=np.float64)
         # Python's float takes 1_000; in a column of data it is more likely a slip.

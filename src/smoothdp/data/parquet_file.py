@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.data.missing import without_missing
 from smoothdp.data.refusals import column_place, no_rows, unreadable
 from smoothdp.errors import MissingExtra
+from smoothdp.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow
-
-FloatArray = NDArray[np.float64]
 
 
 def parquet_texts(path: Path, column: str, missing: str | None) -> Iterator[list[str]]:
@@ -37,7 +35,7 @@ def parquet_numbers(
 
 
 def _present(
-    values: pyarrow.Array, absent: NDArray[np.bool_], missing: str | None, column: str
+    values: pyarrow.Array, absent: BoolArray, missing: str | None, column: str
 ) -> list[str]:
     texts = _texts(values)
     if absent.any():
@@ -45,7 +43,7 @@ def _present(
     return without_missing(texts, missing, column)
 
 
-def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, NDArray[np.bool_]]]:
+def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, BoolArray]]:
     """Yield chunks, and which of their values are missing."""
     try:
         import pyarrow

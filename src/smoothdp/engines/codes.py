@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.queries.reading import Values
-
-CodeArray = NDArray[np.uint64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import BoolArray, IntArray, WordArray
 
 LEVEL_BITS = 12
 _TOP = np.uint64(1 << 63)
 
 
-def codes_of(values: Values) -> CodeArray:
+def codes_of(values: Values) -> WordArray:
     """Return codes that are in the order of the values; equal values have equal codes.
 
     >>> codes = codes_of(np.array([-1.5, -0.0, 0.0, 2.0]))
@@ -31,7 +28,7 @@ def codes_of(values: Values) -> CodeArray:
     return np.where(negative, ~words, words | _TOP)
 
 
-def values_of(codes: CodeArray, *, whole: bool) -> Values:
+def values_of(codes: WordArray, *, whole: bool) -> Values:
     """Return the values with these codes.
 
     >>> values_of(codes_of(np.array([-1.5, 2.0])), whole=False)
@@ -66,12 +63,12 @@ class Cell(NamedTuple):
 WHOLE = Cell(0, 64)
 
 
-def within(codes: CodeArray, cell: Cell) -> NDArray[np.bool_]:
+def within(codes: WordArray, cell: Cell) -> BoolArray:
     """Return which codes are in a cell."""
     return (codes >= np.uint64(cell.start)) & (codes <= np.uint64(cell.last))
 
 
-def count_parts(codes: CodeArray, cell: Cell) -> IntArray:
+def count_parts(codes: WordArray, cell: Cell) -> IntArray:
     """Return how many codes are in each of the equal parts of a cell, 4,096 at most."""
     if cell != WHOLE:
         codes = codes[within(codes, cell)]
@@ -84,11 +81,11 @@ def count_parts(codes: CodeArray, cell: Cell) -> IntArray:
 class Runs:
     """Sorted distinct codes, how often each occurs, and how many values are below it."""
 
-    codes: CodeArray
+    codes: WordArray
     counts: IntArray
     below: IntArray
 
-    def at_ranks(self, first: int, last: int) -> CodeArray:
+    def at_ranks(self, first: int, last: int) -> WordArray:
         """Return the codes of the ranks first, ..., last, from 1, ascending."""
         start = np.maximum(self.below, first - 1)
         stop = np.minimum(self.below + self.counts, last)

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from smoothdp.engines.job import Partition
 from smoothdp.engines.keyed_random import check_key, user_bytes
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.histogram.estimate import require_bin
 from smoothdp.shuffle.histogram.zero_preserving import require_explicit
 from smoothdp.shuffle.user_data import read_bits, read_units
+from smoothdp.types import IntArray, WordArray
 
-MarkArray = NDArray[np.uint64]
 Summed = BooleanSum | RealSum | Histogram
 MOST_CHECKED = 1 << 24
 """Users whose names one machine compares."""
@@ -85,7 +85,7 @@ def _joined(words: Sequence[str]) -> bytes:
     return b"".join(len(word).to_bytes(8, "little") + word for word in coded)
 
 
-def read_rows(protocol: Summed, data: NDArray[Any]) -> NDArray[np.int64]:
+def read_rows(protocol: Summed, data: NDArray[Any]) -> IntArray:
     """Return data as the protocol takes them: bits, multiples of 2^-62, or bins.
 
     Raises:
@@ -107,7 +107,7 @@ class Marked:
 
     n_users: int
     data_mark: int
-    users: MarkArray
+    users: WordArray
 
     def __add__(self, other: Marked) -> Marked:
         n_users = self.n_users + other.n_users
@@ -133,7 +133,7 @@ class MarkRows:
         users, data = columns
         return self.mark(users.tolist(), read_rows(self.protocol, data))
 
-    def mark(self, users: Sequence[Any], rows: NDArray[np.int64]) -> Marked:
+    def mark(self, users: Sequence[Any], rows: IntArray) -> Marked:
         """Return the mark of rows that were read."""
         if self.with_users and len(users) > MOST_CHECKED:
             raise _too_many()
@@ -157,7 +157,7 @@ class MarkRows:
         return Marked(len(users), total % (1 << 8 * _MARK_BYTES), own_marks)
 
 
-def require_distinct(users: MarkArray) -> None:
+def require_distinct(users: WordArray) -> None:
     """Raise InvalidData if a user has two rows: counted twice, one would lose more than promised.
 
     Two users are taken for one with probability below 10^-5 at the most users that are checked.

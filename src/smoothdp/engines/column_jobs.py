@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.engines.codes import Cell, CodeArray, codes_of, count_parts
+from smoothdp.engines.codes import Cell, codes_of, count_parts
 from smoothdp.engines.job import Partition
 from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.queries.exact_sums import exact_sum
 from smoothdp.queries.reading import LARGEST_FLOAT, LARGEST_WHOLE, Bounds, Values
 from smoothdp.queries.sides import Clamp
+from smoothdp.types import IntArray, WordArray
 
-IntArray = NDArray[np.int64]
 MOST_COLLECTED = 1 << 23
 
 
@@ -89,7 +88,7 @@ class CollectCells:
 
     cells: tuple[Cell, ...]
 
-    def __call__(self, columns: Partition) -> tuple[CodeArray, IntArray]:
+    def __call__(self, columns: Partition) -> tuple[WordArray, IntArray]:
         codes = codes_of(numbers(columns))
         starts = np.array([cell.start for cell in self.cells], dtype=np.uint64)
         # A cell may lie inside another: up to here everything that began is covered.
@@ -101,8 +100,8 @@ class CollectCells:
 
 
 def merge_codes(
-    a: tuple[CodeArray, IntArray], b: tuple[CodeArray, IntArray]
-) -> tuple[CodeArray, IntArray]:
+    a: tuple[WordArray, IntArray], b: tuple[WordArray, IntArray]
+) -> tuple[WordArray, IntArray]:
     """Return the codes of both, counts added."""
     codes, inverse = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
     if len(codes) > MOST_COLLECTED:

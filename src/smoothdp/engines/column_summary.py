@@ -17,7 +17,7 @@ from smoothdp.engines.codes import WHOLE, Cell, Runs, values_of
 from smoothdp.engines.column_jobs import CollectCells, SumBetween, Tally, TallyCells, merge_codes
 from smoothdp.engines.job import Job, Run
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries import ColumnSummary, Query
 from smoothdp.queries.column_summary import MoreNeeded
 from smoothdp.queries.reading import read_smoothing

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.types import WordArray
 
 KEY_BYTES = 32
 _BLOCK_BYTES = 64
@@ -74,7 +74,7 @@ def _base(key: bytes, collection: bytes) -> Any:
     return base
 
 
-def keyed_words(users: Iterable[Any], *, key: bytes, collection: bytes) -> NDArray[np.uint64]:
+def keyed_words(users: Iterable[Any], *, key: bytes, collection: bytes) -> WordArray:
     """Return the first 64-bit word of each user, an array: what `KeyedRandom.bits(64)` starts with.
 
     >>> words = keyed_words(["ann", "bob"], key=b"k" * 32, collection=b"tea, 2026")

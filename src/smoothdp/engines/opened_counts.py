@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
 from smoothdp.services.envelope import DUMMY, DecodeError, inner_info, open_slot
 from smoothdp.services.hybrid import PrivateKey

@@ -7,7 +7,6 @@ from operator import add
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.engines.collection import (
     Marked,
@@ -22,8 +21,8 @@ from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.engines.keyed_random import KeyedRandom, check_key, keyed_words
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.shuffle import BooleanSum, Histogram
+from smoothdp.types import IntArray
 
-IntArray = NDArray[np.int64]
 Users = Literal["check", "unique"]
 
 

@@ -23,7 +23,7 @@ from smoothdp.engines.randomized_counts import RandomizedCounts, Users, require_
 from smoothdp.engines.randomized_counts import randomized_counts as _randomized_counts
 from smoothdp.engines.spark_failures import failure, is_damaged
 from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries import ColumnSummary, Query
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 

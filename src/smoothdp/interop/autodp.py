@@ -11,7 +11,7 @@ from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.interop.extras import binary_up, guarantee_of, library, profile_of
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.curves.atoms import Atoms, log_of
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
@@ -17,12 +16,12 @@ from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.composition.laws.law import LossBracket, LossLaws
 from smoothdp.composition.laws.symmetrise import directed_law, symmetrised
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_positive
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_positive
 from smoothdp.interop.extras import library, profile_of
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _MODULE = "dp_accounting.pld.privacy_loss_distribution"
 _MOST_POINTS = 200_000
 _FAR = 1e4

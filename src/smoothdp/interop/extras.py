@@ -9,8 +9,8 @@ from typing import Any
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import LogRatio, Real, float_bounds
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real, float_bounds
 
 
 def library(name: str, *, extra: str) -> Any:

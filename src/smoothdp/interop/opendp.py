@@ -14,8 +14,8 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real, exact_int, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, exact_int, float_of
 from smoothdp.interop.extras import binary_up, guarantee_of, library
 
 _METRICS = {

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidData
-from smoothdp.exact.balls import ball, precision, round_down, round_up
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.float_up import float_up
-from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, exact_text
+from smoothdp.exact.balls.balls import ball, precision, round_down, round_up
+from smoothdp.exact.balls.compare import at_most, float_up
+from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_fraction, exact_text
 
 # Longer sums are rounded up, rationals to so many bits.
 _LONGEST = 20_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from smoothdp.claims.release import library_version
 from smoothdp.errors import BudgetExceeded, InvalidData, LedgerError
-from smoothdp.exact.parameters import float_of
+from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.ledger.charged import Charged
 from smoothdp.ledger.entry import Entry, body_of, digest_of, entry_of
 from smoothdp.ledger.filters import Amounts, Filter

@@ -9,7 +9,7 @@ from smoothdp.claims.guarantees.codec import guarantee_from_json
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.ledger.amount import Amount
 from smoothdp.ledger.filters import Filter
 from smoothdp.ledger.sum_filters import (

@@ -16,7 +16,7 @@ from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
 from smoothdp.composition.laws.law import HasLossLaws
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.parameters import LogRatio, exact_text
+from smoothdp.exact.parameters.numbers import LogRatio, exact_text
 
 _LONGEST_TEXT = 2000
 _LOOKED_AT = tuple(map(Fraction, ("0", "1/10", "1/2", "1", "2", "4", "8", "16")))

@@ -13,7 +13,7 @@ from typing import ClassVar
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.composition import ComposedProfile, compose
 from smoothdp.errors import InvalidParameter, LedgerError
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.ledger.amount import Amount
 from smoothdp.ledger.bookkeeping import (
     checked_entry,

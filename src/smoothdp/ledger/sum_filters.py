@@ -13,8 +13,8 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.parameters import Real, exact_fraction
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.parameters.numbers import Real, exact_fraction
 from smoothdp.ledger.amount import ZERO, Amount, square_root
 from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.sources import Source

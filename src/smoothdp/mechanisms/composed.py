@@ -11,9 +11,9 @@ from smoothdp.claims.curves.atoms import MOST_ATOMS, Atoms
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.post_processed import PostProcessed
 from smoothdp.mechanisms.histogram.sample_law import (
     SampledHistogram,

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 
 
 class BallLaw(ABC):
     """The hooks of a law for certified numbers; ``v`` and ``x`` are balls.
 
-    ``_ball_work`` is what one evaluation costs, in the units of `smoothdp.exact.work`.
+    ``_ball_work`` is what one evaluation costs, in the units of `smoothdp.exact.balls.work`.
     """
 
     _ball_work: ClassVar[int] = 8

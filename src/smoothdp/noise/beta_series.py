@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
+
 _MOST_TERMS = 100_000
 
 

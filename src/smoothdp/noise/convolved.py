@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.inverted_quantiles import InvertedQuantiles
 from smoothdp.noise.sigma_law import SigmaLaw
 

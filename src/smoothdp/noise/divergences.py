@@ -8,11 +8,17 @@ from functools import lru_cache
 from typing import Literal
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball, precision, real_bounds, round_down, round_up
-from smoothdp.exact.logspace import LogBounds, exp_lower, exp_upper
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, float_bounds
-from smoothdp.exact.work import scope
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision, real_bounds, round_down, round_up
+from smoothdp.exact.balls.work import scope
+from smoothdp.exact.logspace.bounds import LogBounds, exp_lower, exp_upper
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_real,
+    float_bounds,
+)
 from smoothdp.noise.ball_law import BallLaw
 from smoothdp.noise.hockey_stick import MOST_BITS, log_hockey_stick
 from smoothdp.noise.loss_integral import LossIntegral

@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR
+from smoothdp.exact.logspace.bounds import LIBM_ERROR
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _SERIES_BELOW = 0.3
 _TERMS = 16
 RELATIVE_ERROR = 64 * LIBM_ERROR

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 
 
 def _exponential(rate: Ball) -> Ball:

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, repr=False)

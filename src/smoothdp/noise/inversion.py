@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 _LOWEST, _HIGHEST = -745.0, 709.7
 _ROUNDS = 200

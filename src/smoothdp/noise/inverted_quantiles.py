@@ -7,7 +7,8 @@ from abc import abstractmethod
 import numpy as np
 
 from smoothdp.noise.inversion import invert
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.types import FloatArray
 
 
 class InvertedQuantiles(NoiseDistribution):

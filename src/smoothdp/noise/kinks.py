@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from smoothdp.exact.balls import ball, round_down, round_up
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.balls import ball, round_down, round_up
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Left, Middle, Piece
 

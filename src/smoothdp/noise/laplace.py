@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,15 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.log_normal_balls import log_transform_ball
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.log_normal import log_transform_ball
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.convolved import LogNormalFactor
-from smoothdp.noise.law import FloatArray
 from smoothdp.noise.log_normal_transform import log_transform, transform_deficit
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -9,21 +9,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_int
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.noise.divergences import Divergences
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 if TYPE_CHECKING:
     from smoothdp.noise.calibration import Calibration
 
-FloatArray = NDArray[np.float64]
-Values = TypeVar("Values", float, NDArray[np.float64])
+Values = TypeVar("Values", float, FloatArray)
 
 _HALF_LOG = math.log(0.25)
 

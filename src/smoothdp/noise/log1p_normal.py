@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.exponential_moments import exponential_moment
-from smoothdp.noise.law import FloatArray
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.noise.stretched_normal import StretchedNormal
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, init=False, repr=False)

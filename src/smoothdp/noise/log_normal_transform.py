@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.noise import special_functions as special
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 _DIGITS = 40.0
 _CHUNK = 256

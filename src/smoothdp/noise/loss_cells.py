@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
-from smoothdp.exact.work import spend
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.balls.work import spend
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Piece, pieces
 

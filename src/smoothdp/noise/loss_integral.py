@@ -7,23 +7,22 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
-from smoothdp.exact.log_sums import log_total
-from smoothdp.exact.work import spend
+from smoothdp.exact.balls.gauss_legendre import IMAGINARY_REACH, REAL_REACH, log_error_factor
+from smoothdp.exact.balls.work import spend
+from smoothdp.exact.logspace.log_sums import log_total
 from smoothdp.noise.excess import RELATIVE_ERROR, log_psi, slope_bound
 from smoothdp.noise.kinks import kink_gaps
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.panel_ends import Cell, Tail, end_cell, gap_cell
 from smoothdp.noise.panels import BITS, Panel
 from smoothdp.noise.pieces import Piece, pieces
+from smoothdp.types import BoolArray, FloatArray
 
-FloatArray = NDArray[np.float64]
 _TOLERANCE = 1e-12
 _MOST_PANELS = 3_000
-# What one order costs for each panel, in the units of `smoothdp.exact.work`.
+# What one order costs for each panel, in the units of `smoothdp.exact.balls.work`.
 _PER_PANEL = 8
 # Losses smaller than the root of this are rounding.
 _LEAST_EXCESS = -2 * BITS * math.log(2)
@@ -249,7 +248,7 @@ class _Table:
         return log_total(lower) - rounding, log_total(upper) + rounding
 
 
-def _largest(errors: FloatArray, target: float) -> NDArray[np.bool_]:
+def _largest(errors: FloatArray, target: float) -> BoolArray:
     """Mark as few errors as it takes for the others to sum to at most e^target."""
     order = np.argsort(errors)
     with np.errstate(over="ignore"):

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 # Exp-sinh nodes on (0, inf): h = exp(t - e^-t) for the trapezoidal rule in t.
 _STEP = 1 / 16

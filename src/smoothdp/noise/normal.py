@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.noise import special_functions as special
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 _ROOT_TWO = math.sqrt(2.0)

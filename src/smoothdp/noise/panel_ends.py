@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import round_down, round_up
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import round_down, round_up
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.excess import log_range
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Left, Piece

@@ -8,23 +8,22 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball, round_down, round_up
-from smoothdp.exact.gauss_legendre import (
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, round_down, round_up
+from smoothdp.exact.balls.gauss_legendre import (
     IMAGINARY_REACH,
     N_NODES,
     REAL_REACH,
     nodes_and_weights,
 )
-from smoothdp.exact.special import Ball
-from smoothdp.exact.work import spend
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.balls.work import spend
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Logs, Piece
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 BITS = 96
 _SMALLEST_HALF_WIDTH = 2.0**-24
 _PER_PANEL = 130

@@ -10,13 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import LogRatio, Parameter
-from smoothdp.exact.special import Ball
-from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import Parameter
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.noise.law import NoiseDistribution
 
 

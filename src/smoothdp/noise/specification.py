@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.parameters import Parameter, exact_fraction
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 
 
 @dataclass(frozen=True, slots=True)

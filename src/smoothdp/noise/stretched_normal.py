@@ -7,11 +7,11 @@ from abc import abstractmethod
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
-from smoothdp.noise.law import FloatArray
 from smoothdp.noise.sigma_law import SigmaLaw
+from smoothdp.types import FloatArray
 
 
 class StretchedNormal(SigmaLaw):

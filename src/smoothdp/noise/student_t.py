@@ -9,16 +9,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import Parameter
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.noise.beta_series import log_incomplete_beta
 from smoothdp.noise.inverted_quantiles import InvertedQuantiles
-from smoothdp.noise.law import FloatArray
 from smoothdp.noise.mills import log_mills
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 # From here on the tail is integrated by quadrature where its series is long.
 _MANY = 8

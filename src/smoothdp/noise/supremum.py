@@ -6,9 +6,9 @@ import heapq
 import math
 from itertools import count
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import round_down, round_up
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import round_down, round_up
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.loss_cells import CellFactory, LossCell
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.panels import BITS

@@ -8,15 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise import special_functions as scipy_special
 from smoothdp.noise.convolved import LogNormalFactor
-from smoothdp.noise.law import FloatArray
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 # Below this shape the closed form of the tail cancels, and an integral replaces it.
 _SMALL = 0.5

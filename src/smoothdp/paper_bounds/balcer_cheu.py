@@ -11,8 +11,15 @@ from typing import Any, NamedTuple
 
 from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int, sign
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import (
+    LogRatio,
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_int,
+    sign,
+)
 
 __all__ = [
     "balcer_cheu_error",

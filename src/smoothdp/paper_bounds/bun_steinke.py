@@ -10,10 +10,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball, precision, round_down
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision, round_down
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
 from smoothdp.noise.theorems import best_laplace_log_normal_sigma, scores, statements
 from smoothdp.noise.theorems.lower_bounds import proposition_35_log, steps_to
 from smoothdp.paper_bounds.noise_setting import linear_loss, read_above, read_magnitude, upper_float

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.parameters import LogRatio, Parameter, exact_int
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, exact_int
 from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
 
 _BITS = 128

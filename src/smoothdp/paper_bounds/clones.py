@@ -14,20 +14,20 @@ from typing import NamedTuple
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, enclose, log_bounds, precision
-from smoothdp.exact.bisection import narrowed
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.log_sums import largest, log_total
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bisection import narrowed
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     LogBounds,
     exp_upper,
     log_difference_lower,
     log_difference_upper,
 )
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int
-from smoothdp.exact.points import binomial_point
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.logspace.log_sums import largest, log_total
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_int
+from smoothdp.exact.probabilities.points import binomial_point
+from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
 
 _NATS = 50.0

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.exact.special import sqrt
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.special import sqrt
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.noise.theorems import printed_deviations
 from smoothdp.paper_bounds.noise_setting import read_above, read_magnitude, upper_float
 

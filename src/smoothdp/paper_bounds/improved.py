@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.noise.theorems import scores
 from smoothdp.noise.theorems.scores import generalized_cauchy_score
 from smoothdp.paper_bounds.noise_setting import (

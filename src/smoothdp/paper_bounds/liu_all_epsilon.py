@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.claims.model.model import DataModel
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.logspace import log_sum_upper
-from smoothdp.exact.parameters import LogRatio, Parameter, Real
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.logspace.bounds import log_sum_upper
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real
 from smoothdp.paper_bounds.liu_setting import (
     AtCounts,
     OverModel,

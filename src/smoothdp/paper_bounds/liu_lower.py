@@ -9,9 +9,9 @@ import math
 from fractions import Fraction
 
 from smoothdp.claims.model.model import DataModel
-from smoothdp.exact.balls import ball, precision, round_down
-from smoothdp.exact.logspace import exp_lower
-from smoothdp.exact.parameters import Parameter, float_bounds
+from smoothdp.exact.balls.balls import ball, precision, round_down
+from smoothdp.exact.logspace.bounds import exp_lower
+from smoothdp.exact.parameters.numbers import Parameter, float_bounds
 from smoothdp.paper_bounds.liu_setting import Sample, read_rows, read_sample
 
 _BITS = 256

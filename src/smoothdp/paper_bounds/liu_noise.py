@@ -6,8 +6,8 @@ from typing import Literal
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.paper_bounds.liu_setting import read_sample
 
 _BITS = 256

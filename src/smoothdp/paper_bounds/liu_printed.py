@@ -9,9 +9,9 @@ from typing import Any
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.logspace import exp_upper, log_sum_upper
-from smoothdp.exact.parameters import Parameter, Real, float_bounds
+from smoothdp.exact.balls.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.logspace.bounds import exp_upper, log_sum_upper
+from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds
 from smoothdp.paper_bounds.liu_setting import (
     AtCounts,
     OverModel,

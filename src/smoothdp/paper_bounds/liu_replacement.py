@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, enclose, precision, round_up
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.logspace import LogBounds, exp_upper
-from smoothdp.exact.parameters import Parameter, Real, float_bounds
+from smoothdp.exact.balls.balls import ball, enclose, precision, round_up
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bounds import LogBounds, exp_upper
+from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds
 from smoothdp.paper_bounds.liu_setting import (
     AtCounts,
     OverModel,

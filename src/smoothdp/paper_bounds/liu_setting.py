@@ -9,8 +9,8 @@ from fractions import Fraction
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
-from smoothdp.exact.sample_size import read_sample_size
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.reading import read_sample_size
 
 # delta falls in epsilon, so a bound at this epsilon holds beyond it; e^-10000 is a number.
 _LARGEST_EPSILON = Fraction(10_000)

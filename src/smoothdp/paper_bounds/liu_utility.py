@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from smoothdp.claims.domains import read_delta
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.paper_bounds.liu_setting import read_capped_epsilon
 from smoothdp.paper_bounds.utility_bounds import utility_of_two as liu_lemma_2
 from smoothdp.paper_bounds.utility_bounds import utility_of_two as liu_lemma_10

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 
 _BITS = 192
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
 
 
 class Setting(NamedTuple):

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.logspace import LIBM_ERROR
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.logspace.bounds import LIBM_ERROR
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
 
 
 class UtilityRange(NamedTuple):

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.queries.reading import Bounds, read_values
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 _SPREADS = 6000
 _DEGREES = 3

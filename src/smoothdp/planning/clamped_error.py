@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.planning.assumption import FloatArray
+from smoothdp.types import FloatArray
 
 _DEEPEST, _GROWTH, _POINTS = 600.0, 1.35, 8
 _SAME = 0.999

@@ -11,7 +11,7 @@ from typing import Any
 from smoothdp import noise
 from smoothdp.claims.guarantees.codec import guarantee_from_json, once
 from smoothdp.errors import InvalidData, SmoothdpError
-from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, exact_text
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.noise.law import NoiseDistribution

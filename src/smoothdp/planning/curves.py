@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_real, float_of
+from smoothdp.exact.parameters.numbers import Parameter, exact_real, float_of
 from smoothdp.planning.make import plan_quietly
 from smoothdp.planning.result import Plan
 from smoothdp.queries import Query

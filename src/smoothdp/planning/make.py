@@ -9,7 +9,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
-from smoothdp.exact.parameters import Parameter, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.mechanisms.release.usefulness import warn_if_useless

@@ -13,7 +13,7 @@ from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import SmoothdpError
-from smoothdp.exact.work import limited
+from smoothdp.exact.balls.work import limited
 from smoothdp.mechanisms.release.defaults import Rule, default_family
 from smoothdp.noise import NoiseDistribution, StudentT
 from smoothdp.noise.calibration import best_shape
@@ -25,7 +25,7 @@ from smoothdp.noise.theorems import variance_lower_bound
 BOUNDED = (PureDP, ZCDP, TruncatedCDP)
 """Guarantees for which a deviation is known that no noise can beat."""
 _MOST_WORK = 1_000_000
-"""Of one estimate (`smoothdp.exact.work`); beyond it the law serves no plan."""
+"""Of one estimate (`smoothdp.exact.balls.work`); beyond it the law serves no plan."""
 _KNOTS = (0.015, 0.06, 0.15, 0.3, 0.45, 0.6)
 
 

@@ -10,8 +10,8 @@ from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import Entropy, read_rng
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.release.coverage import read_coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import useless_words, warn_if_useless

@@ -28,12 +28,13 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import RhoTerms
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.noise import Gaussian, Laplace, NoiseDistribution
-from smoothdp.planning.assumption import Assumption, FloatArray
+from smoothdp.planning.assumption import Assumption
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.clamped_error import Samples, clamped_error
 from smoothdp.planning.sampling import SamplingError
-from smoothdp.planning.simulated import IntArray, order_statistics
+from smoothdp.planning.simulated import order_statistics
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
+from smoothdp.types import FloatArray, IntArray
 
 NO_DATA = "the middle of the bounds, without data"
 _SAMPLES = 200

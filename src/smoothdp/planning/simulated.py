@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.planning.assumption import Assumption, FloatArray
+from smoothdp.planning.assumption import Assumption
+from smoothdp.types import FloatArray, IntArray
 
-IntArray = NDArray[np.int64]
 Drops = tuple[int, int]
 
 _SEED = 20190605

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, new_axes
+from smoothdp.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = NDArray[np.float64]
 _COLOURS = (BLUE, ORANGE, GREEN, "black", GREY)
 _LINES = ("-", "--")
 

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.plots.canvas import STYLES, new_axes
 from smoothdp.plots.inputs import by_label, label_axes, power_ticks
+from smoothdp.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = NDArray[np.float64]
 _DEPTH = 12
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.plots.canvas import GREY, STYLES, new_axes
 from smoothdp.plots.inputs import HasProfile, by_label, label_axes, tradeoff_of
+from smoothdp.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ def plot_tradeoff(
     return axes
 
 
-def _alphas(curve: TradeoffFunction, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+def _alphas(curve: TradeoffFunction, grid: FloatArray) -> FloatArray:
     """Return the grid and the curve's own knots, in order, so that corners are sharp."""
     knots = curve.alphas
     knots = knots[:: max(1, knots.size // 1000)]

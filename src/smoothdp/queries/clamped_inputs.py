@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
-from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.queries.column_summary import ColumnSummary
 from smoothdp.queries.decays import Candidate, largest
 from smoothdp.queries.exact_pairs import exact_candidates, largest_within

@@ -22,7 +22,7 @@ import math
 import sys
 from fractions import Fraction
 
-from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.queries.decays import Candidate, largest, log_decayed
 from smoothdp.queries.exact_pairs import exact_candidates, largest_within
 from smoothdp.queries.near_maxima import near_maxima

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries.decays import Candidate, largest
 from smoothdp.queries.reading import read_smoothing
 from smoothdp.queries.summary import SensitivitySummary

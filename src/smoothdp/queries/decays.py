@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TypeAlias
 
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.logspace import SMALLEST_FLOAT, LogBounds
-from smoothdp.exact.parameters import LogRatio, float_bounds
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.logspace.bounds import SMALLEST_FLOAT, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, float_bounds
 
 Candidate: TypeAlias = tuple[int, Fraction]
 """(k, d): the number e^(-rate k) d, d > 0."""

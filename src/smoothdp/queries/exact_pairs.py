@@ -5,13 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.double_double import exact_sum as two_sum
+from smoothdp.exact.logspace.double_double import exact_sum as two_sum
 from smoothdp.queries.decays import Candidate
 from smoothdp.queries.sides import GAIN_ERROR, Sides
-
-IntArray = NDArray[np.int64]
+from smoothdp.types import IntArray
 
 # Up to this many pairs become fractions one by one.
 _FEW = 32

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 # A block of floats that stays in the cache; its logarithm is lost from each part.
 _BLOCK = 1 << 15

@@ -19,14 +19,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.queries.row_maxima import near_row_maxima
 from smoothdp.queries.sides import Sides
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import BoolArray, FloatArray, IntArray
 
 # Up to this many pairs are simply all looked at.
 _ALL_PAIRS = 1 << 19
@@ -163,7 +160,7 @@ def _climbed(problem: Problem) -> float:
     return best
 
 
-def _kept(problem: Problem, best: float, margin: float) -> NDArray[np.bool_]:
+def _kept(problem: Problem, best: float, margin: float) -> BoolArray:
     """Return which columns may hold the largest pair.
 
     A column is out if its bound over all rows is too small; if a nearer column (not column 0) is
@@ -176,7 +173,7 @@ def _kept(problem: Problem, best: float, margin: float) -> NDArray[np.bool_]:
         furthest = np.log(problem.high_gains + problem.low_gains[-1]) - decay
     # e^(-rate k) with k = p + q - 1, or 0 for the pair (0, 0), which this bounds as well.
     bound = furthest - problem.rate * (float(problem.low_steps[0]) - 1.0)
-    kept: NDArray[np.bool_] = bound >= best - margin
+    kept: BoolArray = bound >= best - margin
     rivals = np.where(problem.high_steps > 0, nearest, -np.inf)
     before = np.maximum.accumulate(rivals)[:-1]
     kept[1:] &= nearest[1:] >= before - margin

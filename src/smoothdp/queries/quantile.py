@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.queries.query import Query, bounds_text
 from smoothdp.queries.ranks import check_room, read_window
 from smoothdp.queries.reading import read_bounds

@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import Parameter, exact_int, float_bounds, float_of
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds, float_of
 from smoothdp.queries.clamped_inputs import ClampedInputs
 from smoothdp.queries.clamped_output import ClampedOutput
 from smoothdp.queries.column_summary import ColumnSummary

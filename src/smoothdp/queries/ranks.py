@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 
 
 def read_window(window: object) -> int | None:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_bounds
+from smoothdp.types import FloatArray
 
 Values: TypeAlias = NDArray[np.float64 | np.int64]
 """Finite numbers, each exact: floats, or whole numbers of which some are no floats."""
@@ -89,11 +90,11 @@ def _refused(got: str, remedy: str) -> InvalidData:
     return InvalidData(expected="one column of numbers", got=got, remedy=remedy)
 
 
-def _magnitude(values: NDArray[np.float64]) -> float:
+def _magnitude(values: FloatArray) -> float:
     return max(abs(float(values.max())), abs(float(values.min())))
 
 
-def _check_finite(values: NDArray[np.float64]) -> None:
+def _check_finite(values: FloatArray) -> None:
     largest = _magnitude(values)
     if largest <= LARGEST_FLOAT:
         return

@@ -16,13 +16,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from smoothdp.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from smoothdp.queries.near_maxima import Problem
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Pairs looked at in one go.
 _CHUNK = 1 << 21

@@ -17,14 +17,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.parameters import float_bounds
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.queries.reading import LARGEST_WHOLE, Bounds, Values
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import FloatArray, IntArray
 
 # A gain is a difference, a constant and their sum, each rounded once; then the sum of two.
 GAIN_ERROR = 4 * UNIT_ROUNDOFF

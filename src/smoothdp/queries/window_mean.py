@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries.query import Query, Truncate, bounds_text, read_truncate
 from smoothdp.queries.reading import count_of, read_bounds, read_share
 from smoothdp.sources import Source

@@ -11,8 +11,8 @@ from typing import Any
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.ledger.amount import Amount
 from smoothdp.plots.canvas import save

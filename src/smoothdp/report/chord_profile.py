@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, float_of
 
 # Interpolation: exponentials, differences, a quotient and two products of positive floats.
 _ROUNDING = 1e-12

@@ -6,20 +6,21 @@ from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.arrays import float_array
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.float_estimates import error_of_counts, misplaced, scaled_estimate
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.exact.parameters.reading import float_array
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.queries.reading import read_bounds
 from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.shuffle.accounting.float_estimates import error_of_counts, misplaced, scaled_estimate
 from smoothdp.text import number_up
+from smoothdp.types import FloatArray
 
 
 def collect_share(
@@ -243,7 +244,7 @@ def _texts(values: object, *, name: str) -> list[str]:
     return found
 
 
-def _column(values: ArrayLike) -> NDArray[np.float64]:
+def _column(values: ArrayLike) -> FloatArray:
     """Return one finite float per user, or raise InvalidData."""
     numbers = float_array(values, name="values")
     if numbers.ndim != 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.logspace import exp_upper
+from smoothdp.exact.logspace.bounds import exp_upper
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.text import estimate_text, number_up, percent_text, table, upper_text

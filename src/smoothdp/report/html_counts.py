@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from smoothdp import paper_bounds
 from smoothdp.claims import ApproxDP
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from smoothdp import paper_bounds
 from smoothdp.claims import ApproxDP, DataModel
 from smoothdp.errors import PrivacyWarning
-from smoothdp.exact.parameters import Parameter, float_of
+from smoothdp.exact.parameters.numbers import Parameter, float_of
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.report.chord_profile import ChordProfile
 from smoothdp.report.html_page import HtmlReport, Section

@@ -17,7 +17,7 @@ from smoothdp.text import number_up, upper_text
 if TYPE_CHECKING:
     from smoothdp.claims.curves.profile import PrivacyProfile
     from smoothdp.claims.guarantees.guarantee import Guarantee
-    from smoothdp.exact.parameters import Parameter
+    from smoothdp.exact.parameters.numbers import Parameter
     from smoothdp.plots.inputs import HasProfile
 
 _LN10 = math.log(10)

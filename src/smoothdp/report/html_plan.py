@@ -5,8 +5,8 @@ from __future__ import annotations
 from smoothdp.claims import Guarantee
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import SmoothdpError
-from smoothdp.exact.float_up import float_up
-from smoothdp.exact.parameters import exact_text
+from smoothdp.exact.balls.compare import float_up
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms import SmoothNoise
 from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.noise import Laplace, NoiseDistribution, StudentT

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_text
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_text
 from smoothdp.mechanisms.histogram.accounting.utility import odds
 from smoothdp.paper_bounds.utility_bounds import utility_upper
 from smoothdp.plots.canvas import save

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, SmoothdpError
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.histogram.accounting.utility import odds
 
 _THRESHOLD_STEP = 10**15

@@ -10,7 +10,7 @@ from typing import Any
 
 from smoothdp import SystemRandom
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_int
 from smoothdp.services.envelope import (
     DUMMY,
     REPORT_ID_BYTES,

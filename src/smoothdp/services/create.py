@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smoothdp import ApproxDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, exact_text
 from smoothdp.services.hybrid import PublicKey
 from smoothdp.services.task import LARGEST_BATCH, Task
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum

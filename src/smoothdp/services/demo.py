@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.parameters.numbers import exact_fraction
 from smoothdp.services.calls import ServiceError, connect, fetch_result, submit
 from smoothdp.services.client import Client
 from smoothdp.services.create import create_task

@@ -18,12 +18,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp import SystemRandom
 from smoothdp.errors import OutOfReach
 from smoothdp.services.envelope import SLOT_BYTES
 from smoothdp.shuffle import UniformShuffler
+from smoothdp.types import ByteArray
 
 SLOTS_AT_ONCE = 4_000_000
 """Slots of one bucket, on average: 208 MB, of which sealing holds about three copies."""
@@ -56,14 +56,14 @@ def mixed(read: Read, count: int, *, at_once: int = SLOTS_AT_ONCE) -> Iterator[b
         yield _shuffled(_collected(read, buckets, bucket))
 
 
-def _drawn(count: int, bits: int) -> NDArray[np.uint8]:
+def _drawn(count: int, bits: int) -> ByteArray:
     """Return independent uniform numbers of so many bits."""
     if not bits:
         return np.zeros(count, dtype=np.uint8)
     return np.right_shift(np.frombuffer(os.urandom(count), np.uint8), np.uint8(8 - bits))
 
 
-def _collected(read: Read, buckets: NDArray[np.uint8], bucket: int) -> NDArray[np.uint8]:
+def _collected(read: Read, buckets: ByteArray, bucket: int) -> ByteArray:
     """Return the slots of a bucket, one a row, in the order in which they are read."""
     table = np.empty((int(np.count_nonzero(buckets == bucket)), SLOT_BYTES), dtype=np.uint8)
     first = filled = 0
@@ -77,6 +77,6 @@ def _collected(read: Read, buckets: NDArray[np.uint8], bucket: int) -> NDArray[n
     return table
 
 
-def _shuffled(table: NDArray[np.uint8]) -> bytes:
+def _shuffled(table: ByteArray) -> bytes:
     places = np.arange(table.shape[0], dtype=np.int64)
     return table[UniformShuffler().shuffle_array(places, rng=SystemRandom())].tobytes()

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from smoothdp.errors import InvalidData
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.analyzer import Analyzer
 from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.calls import connect, putting

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.float_estimates import scaled_estimate
-from smoothdp.exact.float_up import float_up
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.services.analyzer_tables import INVALID, REPEATED
 from smoothdp.services.task import Task
 from smoothdp.shuffle import Histogram
+from smoothdp.shuffle.accounting.float_estimates import scaled_estimate
 
 CURVE_SHARES = ("0", "0.1", "0.25", "0.5", "0.75", "0.9")
 FAILURE_PROBABILITY = "0.05"

@@ -7,7 +7,7 @@ import warnings
 from typing import Self
 
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.text import number_up
 
 

@@ -7,21 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter
-from smoothdp.exact.words import random_words
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.words import random_words
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.shuffle.user_data import read_bits, read_count, require_n_users
 from smoothdp.sources import Source
+from smoothdp.types import ByteArray
 
-BitArray = NDArray[np.uint8]
 _AT_ONCE = 1 << 18
 
 
@@ -105,7 +104,7 @@ class BooleanSum(FlippedSum[int]):
         bit = int(read_bits([datum])[0])
         return (self._flip(bit, SystemRandom() if rng is None else rng),)
 
-    def randomize_all(self, data: Iterable[int], *, rng: Entropy | None = None) -> BitArray:
+    def randomize_all(self, data: Iterable[int], *, rng: Entropy | None = None) -> ByteArray:
         """Return the bit of every user, an array: the same law as `randomize` one by one."""
         source = SystemRandom() if rng is None else rng
         bits = self.check_data(data)
@@ -115,7 +114,7 @@ class BooleanSum(FlippedSum[int]):
         ]
         return np.concatenate(parts)
 
-    def check_data(self, data: Iterable[int]) -> BitArray:
+    def check_data(self, data: Iterable[int]) -> ByteArray:
         """Return one bit per user, or raise InvalidData."""
         bits = read_bits(data)
         require_n_users(bits.size, self.n_users)
@@ -142,14 +141,14 @@ class BooleanSum(FlippedSum[int]):
             )
         return ones
 
-    def _run_users(self, data: BitArray, rng: Entropy) -> float:
+    def _run_users(self, data: ByteArray, rng: Entropy) -> float:
         total = 0
         for start in range(0, data.size, _AT_ONCE):
             part = data[start : start + _AT_ONCE]
             total += int(np.count_nonzero(self._flip_array(part, rng)))
         return self.estimate_from_total(total)
 
-    def _flip_array(self, bits: BitArray, rng: Entropy) -> BitArray:
+    def _flip_array(self, bits: ByteArray, rng: Entropy) -> ByteArray:
         flips = random_words(bits.size, rng) < np.uint64(self.threshold)
         return np.bitwise_xor(bits, flips.view(np.uint8))
 

@@ -15,12 +15,12 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import exp_bounds, log_bounds
-from smoothdp.exact.bisection import least_integer, smallest_true
-from smoothdp.exact.flipped_bits import log_flip_delta
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.balls.balls import exp_bounds, log_bounds
+from smoothdp.exact.logspace.bisection import least_integer, smallest_true
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.shuffle.accounting.flip_mu import exact_mu, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
+from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 
 _LEAST_SHARE = 1e-18

@@ -10,18 +10,18 @@ from functools import cached_property
 from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, float_bounds
-from smoothdp.exact.samplers import binomial
-from smoothdp.exact.words import WORD_BITS
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, float_bounds
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.samplers import binomial
+from smoothdp.exact.random.words import WORD_BITS
 from smoothdp.shuffle.accounting.flip_curve import type_two_errors
 from smoothdp.shuffle.accounting.flip_error import deviation
 from smoothdp.shuffle.accounting.flip_mu import exact_mu
@@ -29,9 +29,9 @@ from smoothdp.shuffle.accounting.flip_profile import FlipProfile
 from smoothdp.shuffle.accounting.flip_promise import check_kind, false_promise, is_certified, keeps
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.types import FloatArray
 
 Datum = TypeVar("Datum")
-FloatArray = NDArray[np.float64]
 DEFAULT_DELTA = Fraction(1, 10**6)
 MOST_BITS = 1 << 16
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypedDict
 
-from smoothdp.exact.bisection import least_integer
+from smoothdp.exact.logspace.bisection import least_integer
 
 _LOG_ALARM = math.log(1e12)
 

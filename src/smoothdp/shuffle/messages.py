@@ -12,11 +12,9 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData
-
-IntArray = NDArray[np.int64]
+from smoothdp.types import IntArray
 
 OTHER_PROTOCOL = "of another protocol"
 MALFORMED = "malformed"

@@ -13,21 +13,19 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.exact.words import uniform_order
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.words import uniform_order
 from smoothdp.shuffle.answering import Answering
 from smoothdp.shuffle.messages import ReadMessages
 from smoothdp.sources import Source
+from smoothdp.types import IntArray
 
 Item = TypeVar("Item")
 
@@ -47,9 +45,7 @@ class UniformShuffler:
         order = uniform_order(len(messages), SystemRandom() if rng is None else rng)
         return [messages[place] for place in order.tolist()]
 
-    def shuffle_array(
-        self, messages: NDArray[np.int64], *, rng: Entropy | None = None
-    ) -> NDArray[np.int64]:
+    def shuffle_array(self, messages: IntArray, *, rng: Entropy | None = None) -> IntArray:
         """Return an array of messages in a uniform order."""
         return messages[uniform_order(messages.size, SystemRandom() if rng is None else rng)]
 

@@ -8,14 +8,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.exact.samplers import binomial
-from smoothdp.exact.words import random_words
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.samplers import binomial
+from smoothdp.exact.random.words import random_words
 from smoothdp.shuffle.calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
@@ -28,8 +27,8 @@ from smoothdp.shuffle.user_data import (
     whole_and_rest,
 )
 from smoothdp.sources import Source
+from smoothdp.types import IntArray
 
-IntArray = NDArray[np.int64]
 UnitCounts = tuple[tuple[int, int], ...]
 _WORDS_AT_ONCE = 1 << 20
 _REST_BITS = 62

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
+from smoothdp.types import ByteArray, IntArray
 
-IntArray = NDArray[np.int64]
 UNIT = 1 << 62
 """One, in the integers that numbers in [0, 1] are read as."""
 _LOW = 0xFFFFFFFF
 
 
-def read_bits(data: Iterable[object]) -> NDArray[np.uint8]:
+def read_bits(data: Iterable[object]) -> ByteArray:
     """Return bits from whole numbers, floats or Booleans that are 0 or 1, or raise InvalidData.
 
     >>> read_bits([0, 1, True, 1.0])
@@ -28,7 +28,7 @@ def read_bits(data: Iterable[object]) -> NDArray[np.uint8]:
     """
     array = _array(data)
     if array.dtype == np.uint8 or array.dtype == np.bool_:
-        bits: NDArray[np.uint8] = array.view(np.uint8)
+        bits: ByteArray = array.view(np.uint8)
         if bits.size and bits.max() > 1:
             raise _no_bit()
         return bits

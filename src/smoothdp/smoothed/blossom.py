@@ -13,13 +13,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.stirling import DEVIANCE_ERROR, EXCESS_ERROR
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.probabilities.stirling import DEVIANCE_ERROR, EXCESS_ERROR
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _DROPPED = 1e-30
 # Of a binomial probability that is not below e^-100, with exp.
 _LOG_ERROR = 4 * EXCESS_ERROR + 100 * (DEVIANCE_ERROR + 2.0**-51) + LIBM_ERROR

@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smoothdp.exact.parameters import Real, float_of
-from smoothdp.mechanisms.histogram.accounting.line_table import FloatArray
+from smoothdp.exact.parameters.numbers import Real, float_of
+from smoothdp.types import FloatArray
 
 Vertex = tuple[Fraction, ...]
 _SPLITS = np.linspace(0.02, 0.98, 97)

@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Vertex = tuple[Fraction, ...]
 
 

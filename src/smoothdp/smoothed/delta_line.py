@@ -12,17 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real, float_of
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.mechanisms.histogram.accounting.binomial_table import BinomialTable
 from smoothdp.mechanisms.histogram.accounting.hypergeometric_table import HypergeometricTable
-from smoothdp.mechanisms.histogram.accounting.line_table import (
-    FloatArray,
-    IntArray,
-    LineTable,
-    LogArrays,
-)
+from smoothdp.mechanisms.histogram.accounting.line_table import LineTable, LogArrays
 from smoothdp.mechanisms.sampling.draws import Draws
+from smoothdp.types import FloatArray, IntArray
 
 FIRST = 2
 """The least count at which delta is not the cap."""

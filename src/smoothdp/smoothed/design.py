@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.parameters import Parameter, Real, exact_int
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.draws import Sampling
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
-from smoothdp.mechanisms.histogram.accounting.line_table import FloatArray, IntArray
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.smoothed.delta_line import FIRST, DeltaLine
+from smoothdp.types import FloatArray, IntArray
 
 _NATS = 46.0
 """Blocks below e^-46 of the largest term are bounded, not evaluated."""

@@ -13,12 +13,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _TIGHT = math.log(0.03)
 _ROUNDING = 1e-9
 

@@ -14,20 +14,19 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.proposal import Proposal, propose
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 
@@ -115,7 +114,7 @@ def smoothed_delta_interval(
     Raises:
         InvalidParameter, InvalidData: arguments outside these domains.
 
-    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> from smoothdp.smoothed.result import smoothed_delta
     >>> mechanism, model = SamplingHistogram(40, n_draws=20), DataModel([("0.3", "0.7")])

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LogBounds, log_difference_lower
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.pmf_points import LARGEST_TOTAL
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds, log_difference_lower
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism

@@ -15,8 +15,8 @@ from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.model.push import RecordFunction
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up
 

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.smoothed.falling import falling_steps
 from smoothdp.smoothed.two_smallest import least_count, log_any_below, two_smallest
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _LARGEST = 5_000_000
 _BESIDE = math.log(1e-4)
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from smoothdp.exact.log_sums import log_total_upper
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.pmf_points import LARGEST_TOTAL
+from smoothdp.exact.logspace.log_sums import log_total_upper
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.smoothed.bracket import Bracket

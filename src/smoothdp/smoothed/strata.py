@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.log_sums import log_total_upper
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import log_total_upper
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 

@@ -6,15 +6,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.accounting.pair_table import PairTable
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 LARGEST_FACTORS = 4_000_000
 
 

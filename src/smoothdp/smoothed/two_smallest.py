@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.log_sums import log_total_upper
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.log_sums import log_total_upper
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 
 

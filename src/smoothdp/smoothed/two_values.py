@@ -13,15 +13,14 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.smoothed.blossom import all_compositions, one_composition
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.delta_line import FIRST, DeltaLine
 from smoothdp.smoothed.endpoint import Endpoint, coarse_endpoint, endpoint
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _SHARP = 1e-11
 _WIDE = 1e-4
 _SMALL = 20_000

@@ -9,11 +9,12 @@ for every sample size.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from smoothdp.errors import InvalidData
-from smoothdp.exact.arrays import float_array
+from smoothdp.exact.parameters.reading import float_array
+from smoothdp.types import FloatArray
 
 
 def frequency_test(observed: ArrayLike, probabilities: ArrayLike) -> float:
@@ -75,9 +76,7 @@ def chi_square_test(observed: ArrayLike, probabilities: ArrayLike) -> float:
     return float(stats.chi2.sf(statistic, int(used.sum()) - 1))
 
 
-def _read(
-    observed: ArrayLike, probabilities: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _read(observed: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
     counts = float_array(observed, name="observed")
     law = float_array(probabilities, name="probabilities")
     if counts.ndim != 1 or counts.shape != law.shape or counts.size < 2:

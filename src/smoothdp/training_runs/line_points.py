@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.oscillation import Waves
-
-FloatArray = NDArray[np.float64]
+from smoothdp.composition.laws.oscillation import Waves
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.types import FloatArray
 
 
 class Points(NamedTuple):

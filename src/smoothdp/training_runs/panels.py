@@ -7,9 +7,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
+
 # The part up is divided into panels that double, from one on which e^(t m y) is tame.
 _TAME = 32.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
@@ -11,9 +12,16 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.laws.guarantees import gaussian_laws
 from smoothdp.composition.laws.law import LossLaws, known
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_positive
-from smoothdp.exact.subsampled import log_mixture_excess
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball, log_probability, normal_tail
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import (
+    LogRatio,
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_positive,
+)
 from smoothdp.sources import Source
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 
@@ -106,3 +114,20 @@ class SubsampledGaussian:
             return LossLaws(self.neighbours, symmetric)
         views = [known(SubsampledGaussianLaw(rate, mu, view)) for view in ("mixture", "base")]
         return LossLaws(self.neighbours, symmetric, (views[0], views[1]))
+
+
+@lru_cache(maxsize=4096)
+def log_mixture_excess(rate: Fraction, mu: Fraction, epsilon: Real) -> LogBounds:
+    """Bound ln of the hockey stick of (1 - q) N(0, 1) + q N(mu, 1) over N(0, 1), epsilon >= 0.
+
+    It is q times that of N(mu, 1) over N(0, 1) at ln(1 + (e^epsilon - 1) / q).
+    """
+
+    def compute() -> Ball:
+        growth = ball(epsilon.ratio - 1) if isinstance(epsilon, LogRatio) else ball(epsilon).expm1()
+        inner, shift = (growth / ball(rate)).log1p(), ball(mu)
+        first = normal_tail(inner / shift - shift / 2)
+        value = first - inner.exp() * normal_tail(inner / shift + shift / 2)
+        return (ball(rate) * value).log()
+
+    return log_probability(compute, bits=192)

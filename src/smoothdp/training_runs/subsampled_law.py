@@ -23,16 +23,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.law import LossLaw, Moments, Split, TiltedSums
-from smoothdp.exact.oscillation import damped_sums
-from smoothdp.exact.subsampled import log_mass_at_zero
+from smoothdp.composition.laws.oscillation import damped_sums
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.balls.special import normal_tail
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.training_runs.line_points import (
     Line,
     Points,
@@ -45,7 +46,6 @@ from smoothdp.training_runs.line_points import (
 from smoothdp.training_runs.panels import Branch, Piece, leftwards, rightwards, upwards
 from smoothdp.training_runs.subsampled_lines import N_NODES, Mixture, log_tail
 
-FloatArray = NDArray[np.float64]
 View = Literal["mixture", "base", "symmetric"]
 # e^-45 = 3e-20 of a tail is left out.
 _TAIL = 45.0
@@ -294,3 +294,12 @@ def _blocks(step: float, count: int) -> list[tuple[int, int]]:
         found.append((first, end - first))
         first, end = end, min(count, max(end + 1, 2 * end))
     return found
+
+
+@lru_cache(maxsize=256)
+def log_mass_at_zero(rate: Fraction, mu: Fraction) -> LogBounds:
+    """Bound ln of 1 - P(y > mu/2) - Q(y > mu/2), P the mixture and Q = N(0, 1)."""
+    with precision(192):
+        q, shift = ball(rate), ball(mu)
+        value = 1 - (2 - q) * normal_tail(shift / 2) - q * normal_tail(-shift / 2)
+        return enclose(value.log()) if value > 0 else LOG_ZERO

@@ -43,15 +43,14 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.gauss_legendre import gauss_legendre
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.oscillation import Waves
+from smoothdp.composition.laws.oscillation import Waves
+from smoothdp.exact.balls.gauss_legendre import gauss_legendre
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.training_runs.line_points import Points
 from smoothdp.training_runs.panels import Branch, Piece
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 N_NODES = 64
 _HALF_LOG_2PI = 0.91893853320467274178
 # The second where the first ellipse is too large.

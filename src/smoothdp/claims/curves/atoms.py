@@ -10,14 +10,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 MOST_ATOMS = 5_000_000
 # Atoms whose losses agree to this, relatively to their logarithms, are joined.
 _SAME_LOSS = 1e-14
@@ -198,7 +197,7 @@ def _largest(values: FloatArray) -> float:
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
-def _group_sum(logs: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+def _group_sum(logs: FloatArray, starts: IntArray) -> FloatArray:
     """Return ln of the sums of e^logs over groups that begin at ``starts``."""
     tops = np.maximum.reduceat(logs, starts)
     safe = np.where(np.isfinite(tops), tops, 0.0)

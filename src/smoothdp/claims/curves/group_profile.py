@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.balls import ball, enclose, precision
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import LogRatio, Real, exact_int, exact_real
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_int, exact_real
 
 
 @dataclass(frozen=True)

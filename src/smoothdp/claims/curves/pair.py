@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.first import UNSAID, First, Unsaid, other_first, read_first
@@ -15,12 +15,12 @@ from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter
-from smoothdp.exact.arrays import float_array
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.reading import float_array
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 # Beyond this order the divergence of order inf is as good, and not below.
 _LARGEST_ORDER = 1e12
 _NEARLY_ONE = 0.5

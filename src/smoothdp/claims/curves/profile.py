@@ -12,10 +12,10 @@ from smoothdp.claims.curves.profile_curve import curve_of_profile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_real
 
 LARGEST_SEARCHED = 1e15
 """No epsilon is looked for beyond this one."""

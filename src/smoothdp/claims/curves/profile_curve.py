@@ -10,9 +10,9 @@ import numpy as np
 
 from smoothdp.claims.curves.atoms import Atoms, log_of
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import Parameter
 
 # e^700 is still a float.
 _LARGEST_EPSILON = 700.0

@@ -10,26 +10,27 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from smoothdp.claims.curves.atoms import Atoms, log_cumulative, log_of
 from smoothdp.claims.domains import read_delta, read_epsilon
+from smoothdp.claims.excess import log_gaussian_excess
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.arrays import float_array
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.curves import log_gaussian_excess, normal_upper_quantile
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import normal_upper_quantile
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import (
     UNIT_ROUNDOFF,
     LogBounds,
     exp_lower,
     exp_upper,
     log_difference_upper,
 )
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.reading import float_array
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 # Interpolation: two differences, a quotient, a product and a sum of floats >= 0.
 _INTERPOLATION = 8 * UNIT_ROUNDOFF
 # Beyond these no Gaussian curve is looked for.

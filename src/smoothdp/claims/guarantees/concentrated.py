@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.domains import read_amount
+from smoothdp.claims.excess import log_distance_bound, log_gaussian_excess, log_order_bound
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.terms import RhoTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.curves import log_distance_bound, log_gaussian_excess, log_order_bound
-from smoothdp.exact.float_up import float_up
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
+from smoothdp.exact.balls.compare import float_up
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
 from smoothdp.sources import Source
 from smoothdp.text import number_down, number_up
 

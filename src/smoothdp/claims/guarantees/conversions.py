@@ -17,8 +17,8 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import LogRatio, Parameter
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter
 
 
 def pure_to_zcdp(guarantee: PureDP) -> ZCDP:

@@ -30,12 +30,11 @@ from smoothdp.claims.excess import mu_of_pure, rho_of_pure
 from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.claims.terms import RhoTerms, Terms
 from smoothdp.errors import IncompatibleClaims
-from smoothdp.exact.balls import exp_bounds
-from smoothdp.exact.curves import at_most, normal_cdf_at_least
-from smoothdp.exact.float_up import float_up
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_int, exact_text
-from smoothdp.exact.shown import Rounding, shown
+from smoothdp.exact.balls.balls import exp_bounds
+from smoothdp.exact.balls.compare import at_most, float_up, normal_cdf_at_least
+from smoothdp.exact.balls.shown import Rounding, shown
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_int, exact_text
 from smoothdp.sources import Source
 from smoothdp.text import number_up, ratio_up
 

@@ -14,7 +14,7 @@ from smoothdp.claims.curves.profile_curve import curve_of_profile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 
 
 def curve_to_profile(

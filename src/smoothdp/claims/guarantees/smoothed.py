@@ -13,7 +13,7 @@ from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.terms import AverageTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up
 

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_delta, read_epsilon
+from smoothdp.claims.excess import log_two_point_excess
 from smoothdp.claims.guarantees.guarantee import Guarantee, factor_text, times
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.terms import EpsilonTerms
-from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.curves import at_most, log_two_point_excess
-from smoothdp.exact.float_up import float_up
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.balls.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.balls.compare import at_most, float_up
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.sources import Source
 from smoothdp.text import ratio_up
 

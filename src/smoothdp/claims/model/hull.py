@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
+
 Distribution = tuple[Fraction, ...]
 _FAR = 1e-9
 

@@ -13,7 +13,7 @@ from smoothdp.claims.model.neighbourhood import within_divergence, within_total_
 from smoothdp.claims.model.push import RecordFunction, pushed_vertices
 from smoothdp.claims.model.quantized import quantized_laplace, quantized_normal
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.sources import Source
 
 _TOLERANCE = Fraction(1, 10**12)

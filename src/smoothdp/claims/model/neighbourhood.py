@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.balls import divergence_above
+from smoothdp.exact.balls.balls import divergence_above
 
 Distribution = tuple[Fraction, ...]
 _MOST_ATOMS = 12

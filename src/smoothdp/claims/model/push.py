@@ -7,7 +7,7 @@ from fractions import Fraction
 from numbers import Integral
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
 
 Vertices = Sequence[Sequence[Fraction]]
 RecordFunction = Callable[[int], int] | Mapping[int, int] | Sequence[int]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.normal_cells import laplace_cells, normal_cells
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.balls.normal_cells import laplace_cells, normal_cells
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
 
 _MOST_BITS = 12
 # The least probability is kept above about 2^-this: numbers of a few thousand digits.

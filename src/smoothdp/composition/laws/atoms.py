@@ -8,11 +8,20 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.composition.laws.law import EXACT, Capped, LossLaw, Moments, Slack, TiltedSums
-from smoothdp.exact.contour_balls import BallTransform, two_point_transform
-from smoothdp.exact.logspace import (
+from smoothdp.composition.laws.law import (
+    EXACT,
+    BallTransform,
+    Capped,
+    LossLaw,
+    Moments,
+    Slack,
+    TiltedSums,
+)
+from smoothdp.composition.laws.oscillation import oscillating_sums
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball, number
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     UNIT_ROUNDOFF,
@@ -20,10 +29,8 @@ from smoothdp.exact.logspace import (
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.oscillation import oscillating_sums
-from smoothdp.exact.parameters import Real
-
-FloatArray = NDArray[np.float64]
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +104,7 @@ class AtomsLaw(LossLaw):
         return result
 
     @staticmethod
-    def _kept(weights: FloatArray, budget: float) -> NDArray[np.bool_]:
+    def _kept(weights: FloatArray, budget: float) -> BoolArray:
         """Return which atoms are summed: the others have less than the budget together."""
         return np.asarray(weights > budget / (4 * weights.size))
 
@@ -146,3 +153,29 @@ class TwoPointLaw(AtomsLaw):
 
     def ball_transform(self) -> BallTransform | None:
         return two_point_transform(self.epsilon, self.delta)
+
+
+def atoms_transform(log_masses: FloatArray, losses: FloatArray) -> BallTransform:
+    """Return the transform of masses e^log_masses at losses, floats taken as exact."""
+    pairs = [
+        (number(log_p), number(loss))
+        for log_p, loss in zip(log_masses.tolist(), losses.tolist(), strict=True)
+    ]
+
+    def transform(z: Ball) -> Ball:
+        total = number(0.0)
+        for log_p, loss in pairs:
+            total += (log_p + z * loss).exp()
+        return total
+
+    return transform
+
+
+def two_point_transform(epsilon: Real, delta: Fraction) -> BallTransform:
+    """Return the transform of losses +-epsilon with odds e^epsilon, total mass 1 - delta."""
+
+    def transform(z: Ball) -> Ball:
+        e = ball(epsilon)
+        return ball(1 - delta) * ((z * e).exp() + (-(z + 1) * e).exp()) / (1 + (-e).exp())
+
+    return transform

@@ -28,15 +28,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.curves.atoms import log_cumulative
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.law import LossBracket, Slack
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-
-FloatArray = NDArray[np.float64]
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
+from smoothdp.types import FloatArray, IntArray
 
 
 def log_sticks(
@@ -256,7 +254,7 @@ def _meeting(
     return [(float(left + math.log1p(meet)), float(scale + math.log(value)))]
 
 
-def _hull(losses: FloatArray, logs: FloatArray) -> NDArray[np.int64]:
+def _hull(losses: FloatArray, logs: FloatArray) -> IntArray:
     """Return the points of the greatest convex minorant of (e^loss, e^log), in order."""
     kept: list[int] = []
     for place in range(losses.size):

@@ -12,9 +12,9 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms
 from smoothdp.composition.laws.atoms import AtomsLaw, TwoPointLaw
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaws, Slack, known
-from smoothdp.exact.balls import log_bounds, real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.balls.balls import log_bounds, real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import Real
 
 
 def two_point_law(epsilon: Real, delta: Fraction) -> AtomsLaw:

@@ -9,27 +9,26 @@ To take part in `smoothdp.compose` with more than its `.profile()`, an object of
 
     def loss_laws(self) -> LossLaws
 
-and fills it with the laws of this folder (`AtomsLaw`, `LaplaceLaw`, `GaussianLaw`) or its
-own subclass of `LossLaw`.
+and fills it with the laws of this folder (`AtomsLaw`, `GaussianLaw`) or its own subclass of
+`LossLaw`, as `mechanisms/additive/laplace.py` does.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.contour_balls import BallTransform
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.types import ComplexArray, FloatArray
 
-FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
+BallTransform: TypeAlias = Callable[[Ball], Ball]
+"""From a complex ball z to a ball around E[e^(zL); L finite]."""
 
 
 class Slack(NamedTuple):

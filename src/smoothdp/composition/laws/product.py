@@ -15,8 +15,8 @@ from smoothdp.composition.laws.law import (
     Slack,
     chernoff_constant,
 )
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ONE,
     LOG_ZERO,

@@ -3,7 +3,7 @@
 Composing all-forward and all-reversed pairs and taking the larger is no bound when items can
 point different ways. The pointwise larger of the two D is convex, hence the D of a pair
 again: piecewise linear, with the kinks of whichever D is larger and one where they cross
-(`exact.larger_stick`). A kink at E is an atom of loss ln E, of Q-mass the change of slope and
+(`larger_stick`). A kink at E is an atom of loss ln E, of Q-mass the change of slope and
 of P-mass E times that.
 """
 
@@ -12,15 +12,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.composition.laws.atoms import AtomsLaw
+from smoothdp.composition.laws.larger_stick import FARTHEST, Stick, larger_stick
 from smoothdp.composition.laws.law import LossBracket, Slack, known
-from smoothdp.exact.larger_stick import FARTHEST, Stick, larger_stick
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 # Atomwise differences of a pair and its mirror image below this are taken into the slack.
 _MIRRORED = 1e-12
 # Mass at infinity that is known less well than this gets two laws, above and below.

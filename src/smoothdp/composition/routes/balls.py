@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 
+from smoothdp.composition.laws.law import BallTransform
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.contour import truncation
 from smoothdp.composition.routes.inversion import Inversion
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.contour_balls import BallTransform, ball_sums
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import ball, enclose, precision, real_bounds
+from smoothdp.exact.balls.special import Ball, complex_ball, number, pi, real
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     LogBounds,
     log_difference_lower,
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 
 # Nodes times laws: each costs some microseconds.
 _MOST_TERMS = 40_000
 _TARGET = 1e-28
 _FARTHEST = 1e6
+_BITS = 160
 
 
 def ball_transforms(product: Product) -> list[tuple[BallTransform, int]] | None:
@@ -72,3 +76,63 @@ def ball_bounds(product: Product, epsilon: Real) -> LogBounds | None:
         log_sum_lower(lower, infinite.lower),
         min(0.0, log_sum_upper(log_sum_upper(found.upper, cut), infinite.upper)),
     )
+
+
+def ball_sums(
+    transforms: Sequence[tuple[BallTransform, int]],
+    variance: Fraction,
+    epsilon: Real,
+    *,
+    tilt: float,
+    step: float,
+    count: int,
+    spread: float = 0.0,
+) -> list[LogBounds]:
+    """Bound ln of the sum (step / pi) [F(0) / 2 + Re F(step) + ...] over ``count`` nodes.
+
+    F(t) = e^(v (z^2 + z) / 2) prod transform(z)^count e^(-z epsilon) / (z (z + 1)), z = tilt + i t;
+    with a spread s > 0, of the two sums with the upper and the lower kernel of smoothing.
+    """
+    bits = _BITS
+    while True:
+        with precision(bits):
+            sums = _sums(transforms, variance, epsilon, tilt, step, count, spread)
+            if all(value > 0 and value.rel_accuracy_bits() > 60 for value in sums):
+                return [enclose(value.log()) for value in sums]
+        if bits > 4 * _BITS:
+            return [
+                LogBounds(
+                    enclose(value.log()).lower if value > 0 else -math.inf,
+                    enclose(value.upper().log()).upper if value.upper() > 0 else -math.inf,
+                )
+                for value in sums
+            ]
+        bits *= 2
+
+
+def _sums(
+    transforms: Sequence[tuple[BallTransform, int]],
+    variance: Fraction,
+    epsilon: Real,
+    tilt: float,
+    step: float,
+    count: int,
+    spread: float,
+) -> list[Ball]:
+    totals = [number(0.0)] * (2 if spread else 1)
+    here, normal = ball(epsilon), ball(variance)
+    square = number(spread) * number(spread)
+    for m in range(count):
+        z = complex_ball(number(tilt), number(step) * m)
+        value = (normal * (z * z + z) / 2 - z * here).exp() / (z * (z + 1))
+        for transform, power in transforms:
+            value *= transform(z) ** power
+        if m == 0:
+            value /= 2
+        if not spread:
+            totals[0] += real(value)
+            continue
+        small, large = (square * z * z / 2).exp(), (square * (z + 1) * (z + 1) / 2).exp()
+        totals[0] += real(value * (square * (z * z + z) / 2).exp())
+        totals[1] += real(value * ((1 + z) * small - z * large))
+    return [total * number(step) / pi() for total in totals]

@@ -44,14 +44,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from smoothdp.composition.laws.oscillation import TRIG_ERROR, short_step, unit_circle
 from smoothdp.composition.laws.product import Product
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.oscillation import TRIG_ERROR, short_step, unit_circle
-
-FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.types import ComplexArray, FloatArray
 
 
 def kernel_error(tilt: float, t: FloatArray, spread: float) -> FloatArray:

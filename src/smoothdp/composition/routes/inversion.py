@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.contour import Contour, Plan, Progress, truncation
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     LogBounds,

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from smoothdp.composition.laws.law import GaussianLaw, LossLaw, Split
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.inversion import Inversion
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     UNIT_ROUNDOFF,
     LogBounds,

@@ -8,22 +8,22 @@ from fractions import Fraction
 from functools import cached_property
 
 from smoothdp.claims.curves.atoms import Atoms
+from smoothdp.claims.excess import log_gaussian_square_excess
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.balls import ball_bounds
 from smoothdp.composition.routes.contour import Progress
 from smoothdp.composition.routes.grouping import grouped
 from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.composition.routes.large_losses import LargeLosses
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.gaussian_square import log_gaussian_square_excess
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     LogBounds,
     log_difference_lower,
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
 
 # Brackets up to this wide are not worth another look.
 _NARROW = 1e-6

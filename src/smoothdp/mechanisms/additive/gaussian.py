@@ -11,7 +11,7 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.composition.laws.guarantees import gaussian_laws
 from smoothdp.composition.laws.law import LossLaws
-from smoothdp.exact.parameters import Parameter, exact_positive
+from smoothdp.exact.parameters.numbers import Parameter, exact_positive
 from smoothdp.sources import Source
 
 

@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Layers = list[FloatArray]
 
 MOST_WORK = 2e10

@@ -15,9 +15,9 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData, PrivacyWarning
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.average.law import check_work
 from smoothdp.mechanisms.average.search import SampleSums, worst_neighbour
 from smoothdp.mechanisms.average.sequences import SequenceSums

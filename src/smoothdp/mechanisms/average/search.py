@@ -26,10 +26,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Real
-from smoothdp.mechanisms.average.law import Bracket, FloatArray, sum_upper
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.mechanisms.average.law import Bracket, sum_upper
+from smoothdp.types import FloatArray
 
 
 class Shared(Protocol):

@@ -10,11 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.mechanisms.average.law import (
     Bracket,
-    FloatArray,
     Layers,
     alternating,
     check_work,
@@ -22,6 +21,7 @@ from smoothdp.mechanisms.average.law import (
     smallest_in_reach,
     weight_unit,
 )
+from smoothdp.types import FloatArray
 
 # Values whose layers are kept for the next removed value.
 _MOST_KEPT = 16

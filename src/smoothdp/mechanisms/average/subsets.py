@@ -10,11 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.mechanisms.average.law import (
     Bracket,
-    FloatArray,
     Layers,
     alternating,
     check_work,
@@ -23,6 +22,7 @@ from smoothdp.mechanisms.average.law import (
     weight_unit,
     with_record,
 )
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True)

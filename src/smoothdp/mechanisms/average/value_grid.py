@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 
 MOST_STEPS = 1_000_000
 _MOST_BITS = 10_000

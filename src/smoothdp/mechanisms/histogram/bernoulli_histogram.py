@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, PrivacyWarning
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.log_sums import largest, log_total
-from smoothdp.exact.logspace import LOG_ONE, LogBounds, log_sum_upper
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_int
-from smoothdp.exact.samplers import binomial
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LOG_ONE, LogBounds, log_sum_upper
+from smoothdp.exact.logspace.log_sums import largest, log_total
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.samplers import binomial
 from smoothdp.mechanisms.histogram.accounting.independent import independent_divergence
 from smoothdp.mechanisms.histogram.accounting.line import BinomialLine
 from smoothdp.mechanisms.histogram.accounting.rows import window

@@ -15,9 +15,9 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 

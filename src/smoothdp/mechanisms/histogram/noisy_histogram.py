@@ -10,10 +10,10 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import PureDP
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.geometric_sampler import two_sided_geometric
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.geometric import two_sided_geometric
 from smoothdp.mechanisms.histogram.noisy_law import noisy_law
 from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.mechanisms.sampling.finite_law import FiniteLawMechanism, OutputLaw

@@ -13,11 +13,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.balls import ball, enclose, precision
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.scaled import Scaled, scaled_exp, scaled_from_logs
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.balls.scaled import Scaled, scaled_exp, scaled_from_logs
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.histogram.sample_law import (
     histograms_of_total,
     largest_magnitude,
@@ -25,8 +24,7 @@ from smoothdp.mechanisms.histogram.sample_law import (
 )
 from smoothdp.mechanisms.sampling.draws import Draws
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray, IntArray
 
 
 def noisy_law(
@@ -98,7 +96,7 @@ def _at(values: Scaled, place: int) -> Scaled:
     return Scaled(values.mantissa[place], values.exponent[place])
 
 
-def _log_norm(sampled: NDArray[np.int64], rate: float, nonnegative: bool) -> FloatArray:
+def _log_norm(sampled: IntArray, rate: float, nonnegative: bool) -> FloatArray:
     """Return ln((1 - q) Z(h)), between 0 and ln 2: 1 + q - q^(h+1) = 1 + q (1 - q^h).
 
     Absolute error at most 4 LIBM_ERROR: the rate is rounded once, which moves q and

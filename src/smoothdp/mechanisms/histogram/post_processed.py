@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.curves.atoms import MOST_ATOMS
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.histogram.sample_law import (
     SampledHistogram,
     largest_magnitude,
@@ -28,9 +27,8 @@ from smoothdp.mechanisms.sampling.finite_law import (
     OutputLaw,
 )
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 # Sums run over blocks of this many terms and then over blocks: fewer roundings.
 _BLOCK = 1024
 

@@ -7,19 +7,16 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.exact.probabilities.windows import LogWindow, log_binomial_pmf, log_poisson_pmf
 from smoothdp.mechanisms.histogram.bernoulli_histogram import BernoulliHistogram
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.draws import Draws
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw
+from smoothdp.types import FloatArray, IntArray
 
-IntArray = NDArray[np.int64]
 SampledHistogram: TypeAlias = SamplingHistogram | BernoulliHistogram
 """A mechanism that publishes the histogram of its sample as it is."""
 
@@ -128,6 +125,6 @@ def _product(histograms: IntArray, tables: Sequence[Table]) -> OutputLaw:
     return OutputLaw(logs, error + len(tables) * UNIT_ROUNDOFF * largest_magnitude(logs))
 
 
-def largest_magnitude(logs: NDArray[np.float64]) -> float:
+def largest_magnitude(logs: FloatArray) -> float:
     """Return the largest absolute value among the finite ones, 0 if there is none."""
     return float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,

@@ -13,10 +13,10 @@ from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampling.sampled import Measured
 from smoothdp.sources import Source

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.parameters import exact_text
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.release.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Query

@@ -14,7 +14,7 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import exact_text, float_of
+from smoothdp.exact.parameters.numbers import exact_text, float_of
 from smoothdp.mechanisms.release.defaults import Rule
 
 _DEAREST = 0.2

@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import Literal, cast, get_args
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_positive
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_positive
 from smoothdp.mechanisms.release.statistic_words import (
     clamped_words,
     stands_for,

@@ -27,7 +27,7 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import exact_fraction, exact_int, float_of
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, float_of
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.opening import opened
-from smoothdp.exact.lazy.laws import LazyLaw
-from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
-from smoothdp.exact.lazy.rounded import RoundedDraws
+from smoothdp.exact.random.lazy import RoundedDraws
+from smoothdp.exact.random.lazy_laws import LazyLaw
+from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.queries.private_summary import PrivateSummary
 
 

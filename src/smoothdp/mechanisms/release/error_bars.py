@@ -21,10 +21,10 @@ from typing import ClassVar
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.lazy.laws import LazyLaplace, LazyNormal
-from smoothdp.exact.parameters import exact_text, float_bounds
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import exact_text, float_bounds
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.lazy_laws import LazyLaplace, LazyNormal
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.draws import log_sensitivity_draws
 from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries.reading import Bounds

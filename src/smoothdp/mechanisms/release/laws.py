@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.lazy import laws as lazy
+from smoothdp.exact.random import lazy_laws as lazy
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,

@@ -17,13 +17,12 @@ from functools import lru_cache
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.bisection import smallest_true
+from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.noise import Gaussian
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Tail = Callable[[FloatArray], FloatArray]
 
 _ERROR = 1e-9

@@ -5,8 +5,8 @@ from __future__ import annotations
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
-from smoothdp.exact.entropy import Entropy, read_rng
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.release.arguments import check_kinds
 from smoothdp.mechanisms.release.coverage import read_coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
@@ -74,7 +74,7 @@ def release(
         BudgetExceeded, LedgerError: the ledger refuses.
         In all these cases nothing is released.
 
-    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> ages = [20 + i % 50 for i in range(1000)]

@@ -10,10 +10,10 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import Entropy, read_rng
-from smoothdp.exact.lazy.rounded import RoundedDraws
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
-from smoothdp.exact.work import limited
+from smoothdp.exact.balls.work import limited
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.mechanisms.release.arguments import check_kinds, check_statistic, resolve_smoothing
 from smoothdp.mechanisms.release.budget import bars_budget
 from smoothdp.mechanisms.release.coverage import Coverage
@@ -57,7 +57,7 @@ class SmoothNoise:
         IncompatibleClaims: a guarantee about other neighbours than the statistic's.
         InvalidData: fewer records than the statistic needs.
 
-    >>> from smoothdp.exact.entropy import SeededRandom
+    >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> mechanism = SmoothNoise.calibrate(

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from smoothdp.errors import InvalidParameter, PrivacyWarning
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import LIBM_ERROR, LogBounds, exp_upper
-from smoothdp.exact.parameters import Parameter, exact_int
-from smoothdp.exact.sample_size import read_sample_size
-from smoothdp.exact.samplers import multinomial, multivariate_hypergeometric
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LogBounds, exp_upper
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
+from smoothdp.exact.parameters.reading import read_sample_size
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.samplers import multinomial, multivariate_hypergeometric
 from smoothdp.mechanisms.sampling.counts import LARGEST_COUNT
 
 Sampling = Literal["without_replacement", "with_replacement"]

@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism, Value
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 class OutputLaw(NamedTuple):

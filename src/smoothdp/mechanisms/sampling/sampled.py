@@ -19,9 +19,9 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, float_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, float_bounds
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.sources import Source
 

@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.balls import log_bounds, real_bounds
-from smoothdp.exact.logspace import (
+from smoothdp.exact.balls.balls import log_bounds, real_bounds
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     LogBounds,
     log_difference_lower,
     log_difference_upper,
 )
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.points import hypergeometric_point
-from smoothdp.exact.tails import log_hypergeometric_tail
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.points import hypergeometric_point
+from smoothdp.exact.probabilities.tails import log_hypergeometric_tail
 
 _EXPONENTIAL = 40.0  # beyond, e^x - 1 is e^x to less than a rounding
 

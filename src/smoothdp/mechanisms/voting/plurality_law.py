@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from smoothdp.exact.balls import ball, enclose, log_bounds, log_factorial, precision
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.logspace import LIBM_ERROR, LOG_ONE, LOG_ZERO, LogBounds
-from smoothdp.exact.tails import log_binomial_tail, log_hypergeometric_tail
+from smoothdp.exact.balls.balls import ball, enclose, log_bounds, log_factorial, precision
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ONE, LOG_ZERO, LogBounds
+from smoothdp.exact.probabilities.tails import log_binomial_tail, log_hypergeometric_tail
 from smoothdp.mechanisms.voting.plurality_sum import Centre, Rival, win_sum
 
 

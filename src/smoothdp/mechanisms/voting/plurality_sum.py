@@ -12,14 +12,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.probabilities.windows import log_binomial_pmf, log_poisson_pmf
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 MOST_WORK = 2e11
 """Additions for the laws at a database and all its neighbours: about a minute."""
 

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw
 from smoothdp.mechanisms.voting.rules import Rule, Tally, tallies
+from smoothdp.types import IndexArray
 
-IndexArray = NDArray[np.int32]
 MOST_STATES = 4_000_000
 """States that may be formed at once: about a second and 200 MB."""
 

@@ -13,12 +13,11 @@ from math import factorial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
+from smoothdp.types import IntArray
 
-IntArray = NDArray[np.int64]
 Rule = Literal["plurality", "borda", "copeland", "runoff"]
 MOST_RANKED = 4
 

@@ -14,10 +14,10 @@ import numpy as np
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.errors import InvalidData
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.mechanisms.sampling.finite_law import (
     FiniteLawMechanism,

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter, OutOfReach, SmoothdpError
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.balls import ball, log_bounds
-from smoothdp.exact.parameters import LogRatio, float_of
-from smoothdp.exact.shown import shown
-from smoothdp.exact.work import WorkLimitReached, limited
+from smoothdp.exact.balls.balls import ball, log_bounds
+from smoothdp.exact.balls.rationals import positive_ends
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.work import WorkLimitReached, limited
+from smoothdp.exact.parameters.numbers import LogRatio, float_of
 from smoothdp.noise.calibration.delta_cover import covered, ends_keep
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.rounding import below

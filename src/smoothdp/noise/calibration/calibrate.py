@@ -8,9 +8,9 @@ from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction
-from smoothdp.exact.shown import shown
-from smoothdp.exact.work import remembered
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.work import remembered
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.result import Calibration
 from smoothdp.noise.calibration.table import shipped_claim

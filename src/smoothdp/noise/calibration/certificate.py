@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.exact.work import share
+from smoothdp.exact.balls.work import share
 from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.cover import cover
 from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE

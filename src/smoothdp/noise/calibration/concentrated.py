@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.parameters import float_bounds
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.noise.calibration.certificate import certify
 from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.estimate import Binding, Problem

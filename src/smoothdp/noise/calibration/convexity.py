@@ -34,10 +34,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import Explanation
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball, precision
-from smoothdp.exact.special import Ball
-from smoothdp.exact.work import remembered, spend
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.balls.work import remembered, spend
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.law import NoiseDistribution
@@ -45,7 +45,7 @@ from smoothdp.noise.student_t import StudentT
 
 _BITS = 64
 _MOST_CELLS = 4000
-# In the units of `smoothdp.exact.work`.
+# In the units of `smoothdp.exact.balls.work`.
 _PER_CELL = 100
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from smoothdp.exact.balls import exp_bounds
-from smoothdp.exact.work import share
+from smoothdp.exact.balls.balls import exp_bounds
+from smoothdp.exact.balls.work import share
 from smoothdp.noise.calibration.estimate import stretch
 from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE
 from smoothdp.noise.calibration.orders import unproved

@@ -16,12 +16,12 @@ import math
 from fractions import Fraction
 from itertools import count
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball, precision, round_down, round_up
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.special import Ball
-from smoothdp.exact.work import spend
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision, round_down, round_up
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.balls.work import spend
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.loss_cells import CellFactory, LossCell
 from smoothdp.noise.offset import Offset

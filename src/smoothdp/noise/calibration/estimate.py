@@ -9,18 +9,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.work import spend, spend_once
+from smoothdp.exact.balls.work import spend, spend_once
 from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
 from smoothdp.noise.law import NoiseDistribution
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 _STEP = 0.15
 _FAR = 700.0
 _TABLE_STEP = 0.04
-# In the units of `smoothdp.exact.work`.
+# In the units of `smoothdp.exact.balls.work`.
 _PER_RULE = 200
 _PER_TABLE = 50_000
 

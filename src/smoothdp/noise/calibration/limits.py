@@ -1,6 +1,6 @@
 """How much work a calibration may do, and what is said where it would take more.
 
-The limit is counted (`smoothdp.exact.work`), so a refusal is the same on every machine. The laws
+The limit is counted (`exact/balls/work.py`), so a refusal is the same on every machine. The laws
 of the defaults take a tenth of it. What needs more are shapes near the edge of their range (a
 smoothing near sigma sqrt(2 rho), a large sigma of a log-normal law) and guarantees far out (rho
 of 1e-12, or 50), for which another shape or a closed form serves as well.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from smoothdp.errors import Explanation
 
 MOST_WORK = 4_500_000
-"""Units of `smoothdp.exact.work`: some seconds."""
+"""Units of `smoothdp.exact.balls.work`: some seconds."""
 
 MOST_WORK_OF_A_CURVE = MOST_WORK // 4
 """For all orders of one pair of laws, of which a certificate needs three, and a cover more."""

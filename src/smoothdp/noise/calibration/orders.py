@@ -22,11 +22,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.work import spend
+from smoothdp.exact.balls.work import spend
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Interval = tuple[float, float]
 Bounds = Callable[[float], tuple[float, float]]
 """b -> floats around D_{1+b}."""
@@ -36,7 +35,7 @@ _MOST_SPLITS = 40
 _FINE = 32
 _UNIT = 2.0**-53
 _WINDOWS = (6, 4)
-# In the units of `smoothdp.exact.work`.
+# In the units of `smoothdp.exact.balls.work`.
 _PER_CHORD = 60
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.parameters import float_bounds
-from smoothdp.exact.work import WorkLimitReached
+from smoothdp.exact.balls.work import WorkLimitReached
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.noise.calibration.orders import Curve
 from smoothdp.noise.calibration.tails import forward_tail, reverse_tail
 from smoothdp.noise.law import NoiseDistribution

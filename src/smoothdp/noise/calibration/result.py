@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
-from smoothdp.exact.shown import shown
-from smoothdp.exact.work import apart
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.work import apart
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_bounds
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import LABELS
 from smoothdp.sources import Source

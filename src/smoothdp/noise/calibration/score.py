@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.balls import ball, precision, round_up
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy

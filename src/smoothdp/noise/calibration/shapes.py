@@ -14,9 +14,9 @@ from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter, SmoothdpError
-from smoothdp.exact.parameters import LogRatio, Parameter, exact_fraction, float_of
-from smoothdp.exact.shown import shown
-from smoothdp.exact.work import remembered
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.work import remembered
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, exact_fraction, float_of
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate

@@ -10,10 +10,10 @@ from functools import lru_cache
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_delta
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import narrowed
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bisection import narrowed
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.noise.calibration.delta_cover import covered, log_delta_at_ends, log_delta_bounds
 from smoothdp.noise.law import NoiseDistribution
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.exact.parameters import exact_text
+from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.sources import Source

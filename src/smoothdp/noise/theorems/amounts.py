@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, RhoTerms
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.parameters import LogRatio, Real
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 
 class Amount(NamedTuple):

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.concentrated import TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.balls import ball
-from smoothdp.exact.special import Ball, sqrt
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.rationals import positive_ends
+from smoothdp.exact.balls.special import Ball, sqrt
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
 from smoothdp.noise.law import NoiseDistribution

@@ -35,10 +35,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.exact.ball_fractions import fraction_ends
-from smoothdp.exact.balls import ball, precision
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.balls.rationals import fraction_ends
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Real
 
 # Relative width at which the search for the shift stops.
 _NARROW = Fraction(1, 2**48)

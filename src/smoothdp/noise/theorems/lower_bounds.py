@@ -12,13 +12,13 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import PureDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact import special
-from smoothdp.exact.ball_fractions import fraction_ends
-from smoothdp.exact.balls import ball, precision, round_down
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.parameters import Parameter, Real, exact_fraction
-from smoothdp.exact.shown import shown
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision, round_down
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.rationals import fraction_ends
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
 from smoothdp.noise.theorems.staircase import staircase_variance
 from smoothdp.noise.theorems.statement import read_smoothing
 

@@ -31,9 +31,9 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.concentrated import TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.balls import ball
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.rationals import positive_ends
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy

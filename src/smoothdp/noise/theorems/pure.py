@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.balls import ball, precision
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.balls.rationals import positive_ends
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy

@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.theorems.endpoints import Supremum
 
 _FLOAT_STEPS = 80

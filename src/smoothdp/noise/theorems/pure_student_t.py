@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Real
 
 
 def student_t_shift(degrees: Fraction, epsilon: Real, t: Fraction) -> Ball:

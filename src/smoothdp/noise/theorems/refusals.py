@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import Real
 
 
 def not_in_the_papers(law: object, guarantee: object, statement: str) -> InvalidParameter:

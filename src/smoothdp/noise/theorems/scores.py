@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
 
 # The bracket of the root is this wide; the score errs by its square.
 _BISECTIONS = 60

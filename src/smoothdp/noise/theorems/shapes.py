@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_real, sign
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_real, sign
 from smoothdp.noise.theorems.statement import read_smoothing
 
 

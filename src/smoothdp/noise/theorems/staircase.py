@@ -29,10 +29,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball, precision
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import Real
 
 _STEPS = 60
 

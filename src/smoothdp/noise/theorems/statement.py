@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.parameters import exact_fraction
-from smoothdp.exact.shown import shown
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls.rationals import positive_ends
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import exact_fraction
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.noise.theorems.amounts import Amount

@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.exact import special
-from smoothdp.exact.balls import ball
-from smoothdp.exact.parameters import LogRatio
-from smoothdp.exact.special import Ball
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.parameters.numbers import LogRatio
 
 
 def theorem_25_dilation_cost(sigma: Fraction, t: Fraction) -> Ball:

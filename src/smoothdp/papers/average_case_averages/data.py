@@ -8,12 +8,10 @@ for every t. Data are drawn by a seeded generator.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 BOUNDS = (-50.0, 1050.0)
 """The paper truncates records to these."""

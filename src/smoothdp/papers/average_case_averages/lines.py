@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.papers.average_case_averages.trimmed import normal, trimmed_variance
-
-FloatArray: TypeAlias = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, ndtr, ndtri
 
 from smoothdp.errors import InvalidParameter
-
-FloatArray: TypeAlias = NDArray[np.float64]
+from smoothdp.types import FloatArray
 
 _STEPS = 160
 # Densities are left out where they are below e^-42 of their peak.

@@ -12,7 +12,7 @@ import numpy as np
 
 from smoothdp.claims.curves.pair import Pair
 from smoothdp.claims.guarantees.gaussian import GaussianDP
-from smoothdp.exact.binomial import log_binomial_pmf
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.paper_bounds import (
     chen_long_delta,
     chen_long_tradeoff,

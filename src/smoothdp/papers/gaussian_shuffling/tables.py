@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.paper_bounds.chen_long import chen_long_random_users
 from smoothdp.paper_bounds.cheu import cheu_random_users
 from smoothdp.paper_bounds.clones import clones_random_users

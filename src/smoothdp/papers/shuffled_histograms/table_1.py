@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.parameters import exact_fraction
+from smoothdp.exact.parameters.numbers import exact_fraction
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
 from smoothdp.papers.table import PaperTable
 from smoothdp.shuffle import BooleanSum
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
+from smoothdp.types import FloatArray, IntArray
 
 _EPSILON, _DELTA, _FAILURE = 1.0, "1e-6", 0.05
 _SIZES = ((100_000, 100), (100_000, 10_000))
@@ -90,7 +90,7 @@ def zipf_counts(n: int, d: int) -> Counts:
     28
     """
     weights = 1 / np.arange(1, d + 1)
-    counts: NDArray[np.int64] = np.floor(n * weights / weights.sum()).astype(np.int64)
+    counts: IntArray = np.floor(n * weights / weights.sum()).astype(np.int64)
     counts[0] += n - int(counts.sum())
     values, bins = np.unique(counts, return_counts=True)
     return dict(zip(values.tolist(), bins.tolist(), strict=True))
@@ -123,7 +123,7 @@ def flipped_error(n: int, d: int, present: float, absent: float) -> float:
     return _least(failure, 1.0 * n) / (present - absent)
 
 
-def _binomial(trials: int, chance: float) -> tuple[NDArray[np.float64], int]:
+def _binomial(trials: int, chance: float) -> tuple[FloatArray, int]:
     """Return the probabilities of Bin(trials, chance) around its mean, and the first value."""
     spread = _REACH * math.sqrt(trials * chance * (1 - chance)) + 2 * _REACH**2
     low = max(0, math.floor(trials * chance - spread))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.mechanisms.histogram.accounting.utility import odds
 from smoothdp.papers.reproduction import Progress

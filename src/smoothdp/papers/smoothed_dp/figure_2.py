@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from smoothdp.claims.model.model import DataModel
-from smoothdp.exact.parameters import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells

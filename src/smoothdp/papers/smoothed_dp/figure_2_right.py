@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from smoothdp.claims.model.model import DataModel
-from smoothdp.exact.entropy import SeededRandom
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms import SamplingAverage
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import PrivacyProfile
@@ -20,15 +19,13 @@ from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.exchange_sum import log_exchange_sum
-from smoothdp.exact.log_sums import largest
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds, exp_upper
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.shift_sum import log_shift_sum
-from smoothdp.exact.tails import log_binomial_tail
-
-FloatArray = NDArray[np.float64]
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds, exp_upper
+from smoothdp.exact.logspace.log_sums import largest
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.shuffle.accounting.exchange_sum import log_exchange_sum
+from smoothdp.shuffle.accounting.shift_sum import log_shift_sum
 
 # A curve is computed atom by atom up to this many, else from the profile.
 _MOST_ATOMS = 150_000

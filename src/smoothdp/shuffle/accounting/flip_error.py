@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.bisection import narrowed
-from smoothdp.exact.flipped_bits import log_flip_tail
-from smoothdp.exact.logspace import log_sum_upper
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bisection import narrowed
+from smoothdp.exact.logspace.bounds import log_sum_upper
+from smoothdp.shuffle.accounting.flipped_bits import log_flip_tail
 
 EXACT_UP_TO = 300
 _CLASSES = 24

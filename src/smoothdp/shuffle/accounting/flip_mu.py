@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from smoothdp.exact.curves import normal_upper_quantile
-from smoothdp.exact.flipped_bits import log_flip_tail
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.balls.compare import normal_upper_quantile
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.shuffle.accounting.flipped_bits import log_flip_tail
 from smoothdp.shuffle.accounting.worst_case import violation
 
 _TOLERANCE = 1e-4

@@ -11,13 +11,13 @@ from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.domains import read_delta
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import EpsilonTerms
-from smoothdp.exact.balls import log_bounds, real_bounds
-from smoothdp.exact.bisection import smallest_true
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.flipped_bits import log_flip_delta
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_real
+from smoothdp.exact.balls.balls import log_bounds, real_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_real
 from smoothdp.shuffle.accounting.flip_curve import flip_tradeoff
+from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
 from smoothdp.shuffle.accounting.worst_case import MOST_PARTS, Value, worst_case
 from smoothdp.shuffle.accounting.worst_case import violation as find_violation
 

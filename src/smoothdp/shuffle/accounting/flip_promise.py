@@ -5,9 +5,9 @@ from __future__ import annotations
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.curves import at_most
-from smoothdp.exact.parameters import float_bounds
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.shuffle.accounting.flip_mu import is_mu_at_most, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.goals import require_replace_one

@@ -12,7 +12,7 @@ import heapq
 import math
 from collections.abc import Callable
 
-from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.logspace.bounds import LogBounds
 
 Value = Callable[[int, int], LogBounds]
 """From (zeros, ones) of the others to bounds of a figure that data processing lowers."""
@@ -30,7 +30,7 @@ def worst_case(
 
     >>> import math
     >>> from fractions import Fraction
-    >>> from smoothdp.exact.flipped_bits import log_flip_delta
+    >>> from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
     >>> def log_delta(zeros, ones):
     ...     return log_flip_delta(zeros, ones, Fraction(29, 100), 1, Fraction("0.2778"))
     >>> round(math.exp(worst_case(log_delta, 99, tolerance=0).upper), 10)

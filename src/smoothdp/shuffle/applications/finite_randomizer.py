@@ -11,8 +11,8 @@ from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 from smoothdp.errors import InvalidData, OutOfReach
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.sources import Source
 
 Messages = tuple[Hashable, ...]

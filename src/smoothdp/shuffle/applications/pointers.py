@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, OutOfReach
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import exact_int
+from smoothdp.exact.parameters.numbers import exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.sources import Source
 

@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any, ClassVar, Generic, TypeVar
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Real, exact_int
+from smoothdp.exact.parameters.numbers import Real, exact_int
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.shuffle.applications.finite_randomizer import FiniteRandomizer
 from smoothdp.shuffle.protocol import UniformShuffler
 from smoothdp.sources import Source

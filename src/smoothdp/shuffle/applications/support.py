@@ -14,23 +14,21 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.cells import cell_deviance
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
-from smoothdp.exact.stirling import log_factorial_excess
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.probabilities.stirling import cell_deviance, log_factorial_excess
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
+from smoothdp.exact.random.entropy import Entropy
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.zero_preserving import read_omission
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 _MOST_SAMPLES = 20_000
 
 
@@ -167,7 +165,7 @@ def samples_needed(
     return least_integer(succeeds, low + 1, low + step)
 
 
-def _log_poisson(s: NDArray[np.int64], mean: Fraction) -> FloatArray:
+def _log_poisson(s: IntArray, mean: Fraction) -> FloatArray:
     """Return ln P(Poisson(mean) = s), by Loader's method: -excess(s) - deviance."""
     logs: FloatArray = -log_factorial_excess(s) - cell_deviance(s, mean)
     return logs

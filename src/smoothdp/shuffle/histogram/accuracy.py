@@ -15,11 +15,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.logspace import LIBM_ERROR, exp_upper
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, exp_upper
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 
 _SPREADS = 14.0
 _RELATIVE = 1e-9

@@ -8,8 +8,8 @@ from typing import Self
 from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.parameters import Parameter
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.shuffle.accounting.exchange_profile import slack_mu, stated_guarantee
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.calibration import is_kept

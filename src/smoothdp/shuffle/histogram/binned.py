@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
@@ -22,8 +21,7 @@ from smoothdp.shuffle.honesty import (
     most_messages_of,
 )
 from smoothdp.shuffle.messages import ReadMessages, read_messages
-
-IntArray = NDArray[np.int64]
+from smoothdp.types import IntArray
 
 
 class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):

@@ -15,10 +15,10 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.bisection import least_integer, smallest_true
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, sign
+from smoothdp.exact.balls.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.logspace.bisection import least_integer, smallest_true
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_fraction, sign
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 from smoothdp.shuffle.protocol import LARGEST_USERS
 

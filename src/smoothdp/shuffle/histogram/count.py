@@ -14,10 +14,10 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, Real, exact_int, float_bounds
-from smoothdp.exact.samplers import bernoulli, binomial
-from smoothdp.exact.shown import shown
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int, float_bounds
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.samplers import bernoulli, binomial
 from smoothdp.shuffle.accounting.exchange_profile import CountProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp

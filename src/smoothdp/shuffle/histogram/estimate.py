@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 LARGEST_ARRAY = 10**8
 """Bins that an explicit array may have."""
 

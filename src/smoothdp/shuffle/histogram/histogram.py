@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.exact.binomial_table import binomial_draws
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.logspace import exp_upper
-from smoothdp.exact.parameters import Parameter, Real, float_bounds
-from smoothdp.exact.shown import shown
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.logspace.bounds import exp_upper
+from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.random.binomial_table import binomial_draws
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
-from smoothdp.shuffle.histogram.binned import BinnedProtocol, IntArray, add_true
+from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
     read_promise,
@@ -33,6 +33,7 @@ from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.reading import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
+from smoothdp.types import IntArray
 
 _BITS_AT_ONCE = 1 << 20
 

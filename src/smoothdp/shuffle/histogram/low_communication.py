@@ -16,19 +16,19 @@ import numpy as np
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.binomial_table import binomial_draws
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.logspace import log_sum_upper
-from smoothdp.exact.parameters import Parameter, float_bounds
-from smoothdp.exact.shown import shown
-from smoothdp.exact.tails import log_binomial_tail
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import log_sum_upper
+from smoothdp.exact.parameters.numbers import Parameter, float_bounds
+from smoothdp.exact.probabilities.tails import log_binomial_tail
+from smoothdp.exact.random.binomial_table import binomial_draws
+from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
-from smoothdp.shuffle.histogram.binned import BinnedProtocol, IntArray, add_true
+from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
     read_promise,
@@ -40,6 +40,7 @@ from smoothdp.shuffle.histogram.reading import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
 from smoothdp.text import number_up
+from smoothdp.types import IntArray
 
 
 @dataclass(frozen=True, init=False)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.exchange_sum import LARGEST_TRIALS
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
-from smoothdp.exact.samplers import bernoulli
-from smoothdp.exact.words import WORD_BITS, random_words
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.samplers import bernoulli
+from smoothdp.exact.random.words import WORD_BITS, random_words
+from smoothdp.shuffle.accounting.exchange_sum import LARGEST_TRIALS
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.text import upper_text
+from smoothdp.types import BoolArray
 
 LARGEST_EXPLICIT = 10**7
 """Bins for which messages, or the shuffled counts of all bins, are formed."""
@@ -97,14 +97,14 @@ def require_explicit(n_bins: int, what: str) -> None:
         )
 
 
-def bernoulli_array(probability: Fraction, count: int, rng: Entropy) -> NDArray[np.bool_]:
+def bernoulli_array(probability: Fraction, count: int, rng: Entropy) -> BoolArray:
     """Return independent bits that are True with a rational probability, exactly."""
     scaled = probability * (1 << WORD_BITS)
     threshold = int(scaled)
     if threshold >= 1 << WORD_BITS:
         return np.ones(count, dtype=np.bool_)
     words = random_words(count, rng)
-    bits: NDArray[np.bool_] = words < np.uint64(threshold)
+    bits: BoolArray = words < np.uint64(threshold)
     for place in np.flatnonzero(words == np.uint64(threshold)).tolist():
         bits[place] = bernoulli(scaled - threshold, rng)
     return bits

@@ -8,18 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact.balls import real_bounds
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.pmf_points import log_binomial_points
+from smoothdp.exact.balls.balls import real_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.probabilities.array_pmf import log_binomial_points
+from smoothdp.exact.probabilities.windows import LogWindow
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import multinomial_line_divergence
-from smoothdp.mechanisms.histogram.accounting.line_table import (
-    FloatArray,
-    IntArray,
-    LineTable,
-    Start,
-    chernoff_exponent,
-)
+from smoothdp.mechanisms.histogram.accounting.line_table import LineTable, Start, chernoff_exponent
+from smoothdp.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

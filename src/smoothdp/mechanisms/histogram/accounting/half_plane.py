@@ -15,8 +15,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.exact.balls import expm1_fixed, real_fixed
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.balls.balls import expm1_fixed, real_fixed
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 BITS = 192
 MOST_BITS = 1536

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.accounting.half_plane import HalfPlane
 from smoothdp.mechanisms.histogram.accounting.line import (
     BinomialLine,
-    FloatArray,
     HypergeometricLine,
     Weight,
     tail_sum,
 )
+from smoothdp.types import FloatArray
 
 
 def hypergeometric_line_divergence(

@@ -10,25 +10,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from smoothdp.exact.balls import expm1_fixed
-from smoothdp.exact.double_double import (
+from smoothdp.exact.balls.balls import expm1_fixed
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.double_double import (
     exact_product,
     exact_sum,
     split_integers,
     split_rational,
 )
-from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.parameters import LogRatio, Real, float_of
-from smoothdp.exact.pmf_points import log_hypergeometric_points
+from smoothdp.exact.parameters.numbers import LogRatio, Real, float_of
+from smoothdp.exact.probabilities.array_pmf import log_hypergeometric_points
+from smoothdp.exact.probabilities.windows import LogWindow
 from smoothdp.mechanisms.histogram.accounting.hockey_stick import hypergeometric_line_divergence
-from smoothdp.mechanisms.histogram.accounting.line_table import (
-    FloatArray,
-    IntArray,
-    LineTable,
-    Start,
-    chernoff_exponent,
-)
+from smoothdp.mechanisms.histogram.accounting.line_table import LineTable, Start, chernoff_exponent
+from smoothdp.types import FloatArray, IntArray
 
 _BITS = 160
 

@@ -12,18 +12,17 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     UNIT_ROUNDOFF,
     LogBounds,
     log_sum_upper,
 )
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.ratio_sum import expected_length
+from smoothdp.exact.logspace.ratio_sum import expected_length
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.mechanisms.histogram.accounting.half_plane import (
     BITS,
     HalfPlane,
@@ -31,8 +30,7 @@ from smoothdp.mechanisms.histogram.accounting.half_plane import (
 )
 from smoothdp.mechanisms.histogram.accounting.line import BinomialLine
 from smoothdp.mechanisms.histogram.accounting.rows import highest_row, rows_inside, window
-
-FloatArray = NDArray[np.float64]
+from smoothdp.types import FloatArray, IntArray
 
 
 def independent_divergence(
@@ -88,7 +86,7 @@ def independent_divergence(
     return LogBounds(lower, log_sum_upper(upper, span.log_dropped))
 
 
-def _row_slopes(plane: HalfPlane, count_a: int, count_b: int, j: NDArray[np.int64]) -> FloatArray:
+def _row_slopes(plane: HalfPlane, count_a: int, count_b: int, j: IntArray) -> FloatArray:
     return np.asarray(plane.slope_a / (plane.scale * count_a) / (count_b + 1 - j))
 
 

@@ -13,14 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.logspace import LOG_ZERO, LogBounds
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.points import binomial_point, hypergeometric_point
-from smoothdp.exact.ratio_sum import expected_length, log_ratio_sum
-from smoothdp.exact.scalar_pmf import binomial_log_pmf, hypergeometric_log_pmf
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
+from smoothdp.exact.logspace.ratio_sum import expected_length, log_ratio_sum
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.points import binomial_point, hypergeometric_point
+from smoothdp.exact.probabilities.scalar_pmf import binomial_log_pmf, hypergeometric_log_pmf
 from smoothdp.mechanisms.histogram.accounting.half_plane import (
     BITS,
     MOST_BITS,
@@ -28,8 +27,8 @@ from smoothdp.mechanisms.histogram.accounting.half_plane import (
     hypergeometric_half_plane,
     multinomial_half_plane,
 )
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 Weight = Callable[[FloatArray], FloatArray]
 _SHARP = 2e-13
 _RARE, _FAINT = -600.0, -150.0

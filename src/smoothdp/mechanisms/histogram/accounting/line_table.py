@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.parameters import Real
-
-FloatArray = NDArray[np.float64]
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.windows import LogWindow
+from smoothdp.types import BoolArray, FloatArray, IntArray
 
 
 def chernoff_exponent(
@@ -46,7 +44,6 @@ def chernoff_exponent(
     return np.where(valid, result, 0.0)
 
 
-IntArray = NDArray[np.int64]
 _CHUNK = 1 << 14
 _CHECK_EVERY = 8
 _REMAINDER = 2.0**-44
@@ -76,7 +73,7 @@ class Start(NamedTuple):
     slope: FloatArray
     parts: FloatArray
 
-    def take(self, keep: NDArray[np.bool_]) -> Start:
+    def take(self, keep: BoolArray) -> Start:
         """Return the chosen databases."""
         place, count_a, first, gain, gain_error, slope, parts = self
         return Start(

@@ -16,17 +16,14 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.balls import exp_bounds
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.parameters import LogRatio, Real, float_of
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.balls.balls import exp_bounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.exact.parameters.numbers import LogRatio, Real, float_of
+from smoothdp.exact.probabilities.windows import log_binomial_pmf, log_poisson_pmf
 from smoothdp.mechanisms.sampling.draws import Draws
+from smoothdp.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 _CELLS = 1 << 17
 _SMALLEST = 1e-38
 """Probabilities below it are left out, and what they hold is added to the upper bounds."""

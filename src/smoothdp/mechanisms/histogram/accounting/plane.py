@@ -10,17 +10,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.logspace import (
+from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
     UNIT_ROUNDOFF,
     LogBounds,
     log_sum_upper,
 )
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.parameters import Real
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.windows import LogWindow
 from smoothdp.mechanisms.histogram.accounting.half_plane import BITS, HalfPlane
 from smoothdp.mechanisms.histogram.accounting.plane_laws import PlaneLaw
 from smoothdp.mechanisms.histogram.accounting.rows import (
@@ -30,8 +29,8 @@ from smoothdp.mechanisms.histogram.accounting.rows import (
     rows_inside,
     window,
 )
+from smoothdp.types import FloatArray
 
-FloatArray = NDArray[np.float64]
 _CELLS = 1 << 19
 
 

@@ -12,21 +12,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.parameters import Real
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.windows import LogWindow, log_binomial_pmf, log_poisson_pmf
 from smoothdp.mechanisms.histogram.accounting.half_plane import (
     HalfPlane,
     hypergeometric_half_plane,
     multinomial_half_plane,
 )
 from smoothdp.mechanisms.histogram.accounting.line import BinomialLine, HypergeometricLine, Line
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from smoothdp.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smoothdp.exact.bisection import least_integer
-from smoothdp.exact.logspace import log_sum_upper
+from smoothdp.exact.logspace.bisection import least_integer
+from smoothdp.exact.logspace.bounds import log_sum_upper
 from smoothdp.mechanisms.histogram.accounting.half_plane import HalfPlane
 from smoothdp.mechanisms.histogram.accounting.line import Line
+from smoothdp.types import BoolArray, FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 NATS = 36.0
 """Rows and terms below e^-36 of the largest are dropped (and bounded)."""
 
@@ -35,7 +33,7 @@ class Rows(NamedTuple):
     j: IntArray
     first: IntArray
     step: FloatArray
-    ambiguous: NDArray[np.bool_]
+    ambiguous: BoolArray
 
 
 class Window(NamedTuple):

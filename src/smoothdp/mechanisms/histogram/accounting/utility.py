@@ -18,17 +18,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.exact.balls import log_bounds
-from smoothdp.exact.logspace import LOG_ONE, LogBounds, log_sum_lower, log_sum_upper
-from smoothdp.exact.parameters import LogRatio, Real
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LOG_ONE, LogBounds, log_sum_lower, log_sum_upper
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 from smoothdp.mechanisms.histogram.accounting.half_plane import HalfPlane
 from smoothdp.mechanisms.histogram.accounting.line import (
     BinomialLine,
-    FloatArray,
     HypergeometricLine,
     Weight,
     tail_sum,
 )
+from smoothdp.types import FloatArray
 
 
 def odds(threshold: Fraction) -> Real:

@@ -12,17 +12,13 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.binomial import log_binomial_pmf
-from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.logwindow import LogWindow
-from smoothdp.exact.poisson import log_poisson_pmf
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
+from smoothdp.exact.probabilities.windows import LogWindow, log_binomial_pmf, log_poisson_pmf
 from smoothdp.text import number_up
+from smoothdp.types import IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 MOST_OUTPUTS = 3_000_000
 
 Table = Callable[[IntArray, int], LogWindow]

@@ -1,0 +1,1 @@
+"""Balls, which hold a number for certain: special functions, integrals, roundings outwards."""

@@ -1,0 +1,1 @@
+"""Numbers kept as logarithms, with a direction: sums, differences and what they lose."""

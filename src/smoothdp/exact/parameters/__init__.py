@@ -1,0 +1,1 @@
+"""What a given number means: exact rationals and logarithms of them, read once and kept."""

@@ -1,0 +1,77 @@
+"""The part of a binomial law that holds all but e^-50 of it, from its odds alone."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
+from smoothdp.types import FloatArray
+
+_NATS = 50.0
+
+
+class TiltedWindow(NamedTuple):
+    """P(low), P(low + 1), ... of a binomial law.
+
+    Attributes:
+        low: the first count.
+        mass: the probabilities, none left out between the first and the last.
+        steps: P(i) - P(i - 1) from low to one beyond the last, with P = 0 outside.
+        error: relative error of every mass, and of every step beside ``step_error``.
+        step_error: further absolute error of every step.
+        dropped: no more than this probability lies outside.
+    """
+
+    low: int
+    mass: FloatArray
+    steps: FloatArray
+    error: float
+    step_error: float
+    dropped: float
+
+
+def tilted_window(n_trials: int, odds: float, *, odds_roundings: float) -> TiltedWindow:
+    """Return Bin(n_trials, odds / (1 + odds)) but for e^-50 at each end.
+
+    Probabilities follow from the ratio of neighbours, (n - i) / (i + 1) odds, starting at the
+    mode, and are divided by their sum: 3 roundings a step beside those of the odds, for the
+    numerator and for the sum. The window is that of Bernstein's inequality,
+    P(|X - mean| >= x) <= 2 exp(-x^2 / (2 variance + 2 x / 3)).
+
+    Args:
+        n_trials: 0 <= n < 2^50.
+        odds: >= 0, finite.
+        odds_roundings: error of the odds in units of 2^-53.
+
+    >>> window = tilted_window(2, 1.0, odds_roundings=0)
+    >>> window.low, window.mass
+    (0, array([0.25, 0.5 , 0.25]))
+    """
+    mean = n_trials * (odds / (1.0 + odds))
+    reach = _NATS / 3 + math.sqrt((_NATS / 3) ** 2 + 2 * _NATS * mean / (1.0 + odds)) + 2
+    # The mean as a float is off by less than 1 below 2^50.
+    low = max(0, math.floor(mean - reach))
+    high = min(n_trials, math.ceil(mean + reach))
+    mode = min(high, max(low, math.floor(mean)))
+    ahead = np.arange(mode, high, dtype=np.float64)
+    behind = np.arange(mode, low, -1, dtype=np.float64)
+    up = np.multiply.accumulate((n_trials - ahead) / (ahead + 1.0) * odds)
+    # behind is empty if odds = 0, which puts all mass at 0.
+    down = np.multiply.accumulate(behind / (n_trials - behind + 1.0) / (odds or 1.0))
+    mass = np.concatenate([down[::-1], [1.0], up])
+    mass /= mass.sum()
+    places = np.arange(low, high + 1, dtype=np.float64)
+    # P(i - 1) / P(i): the step is formed without the difference of two nearly equal masses.
+    ratio = places / (n_trials - places + 1.0) / (odds or 1.0)
+    steps = np.append(mass * (1.0 - ratio), -mass[-1])
+    steps[0] = mass[0]
+    dropped = 0.0 if low == 0 and high == n_trials else 2.0 * math.exp(-_NATS)
+    units = (3.0 + odds_roundings) * 2 * max(mode - low, high - mode) + 2 * places.size**0.5 + 60
+    before = np.concatenate([[0.0], mass[:-1]])
+    step_error = (6.0 + odds_roundings) * float((mass + before).max()) * UNIT_ROUNDOFF
+    return TiltedWindow(
+        low, mass, steps, 1.01 * units * UNIT_ROUNDOFF + dropped, step_error, dropped
+    )

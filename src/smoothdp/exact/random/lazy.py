@@ -1,0 +1,118 @@
+"""The nearest whole number to centre + scale * Z, exactly, for a law that is sampled lazily."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from flint import arb, fmpz
+
+from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.lazy_laws import Function, LazyLaw, Undrawn
+
+FIRST_BITS = 96
+"""Bits of each uniform number at first; each time that they do not suffice they are doubled."""
+
+_GUARD_BITS = 32
+
+
+class _Level(NamedTuple):
+    """Everything that depends on the precision alone."""
+
+    function: Function
+    scale: arb
+    offset: arb
+    unit: arb
+
+
+class RoundedDraws:
+    """Draws of the whole number nearest to centre + factor e^-decay Z.
+
+    The result has exactly the law of the rounded real number. It is computed from balls around
+    the uniform numbers behind Z: where they do not decide the rounding, the same uniform numbers
+    are continued by further bits.
+
+    Args:
+        law: the law of Z, continuous.
+        centre: any rational number; a draw of 0 at a centre between two whole numbers has
+            probability 0.
+        factor: a rational number > 0.
+        decay: any rational number: factor e^-decay need not be a float.
+        lowest, highest: results beyond them are replaced by them. Without limits a law with
+            heavy tails may need numbers of any length.
+
+    >>> from smoothdp.exact.random.entropy import SeededRandom
+    >>> from smoothdp.exact.random.lazy_laws import LazyLaplace
+    >>> draws = RoundedDraws(LazyLaplace(), centre=Fraction(7), factor=Fraction(1),
+    ...     decay=Fraction(10**6), lowest=-100, highest=100)
+    >>> draws.draw(SeededRandom(1))
+    7
+    """
+
+    __slots__ = ("_centre", "_decay", "_ends", "_factor", "_law", "_levels", "_limits", "_whole")
+
+    def __init__(
+        self,
+        law: LazyLaw,
+        *,
+        centre: Fraction,
+        factor: Fraction,
+        decay: Fraction,
+        lowest: int,
+        highest: int,
+    ) -> None:
+        self._law, self._factor, self._decay = law, factor, decay
+        # The nearest whole number to y is floor(y + 1/2). Its distance to a border is kept as
+        # a small number, so that the sign of tiny noise at a border is not lost.
+        self._whole = round(centre + Fraction(1, 2))
+        self._centre = centre + Fraction(1, 2) - self._whole
+        self._limits = lowest, highest
+        self._ends = arb(fmpz(lowest - self._whole)), arb(fmpz(highest + 1 - self._whole))
+        self._levels: dict[int, _Level] = {}
+
+    def draw(self, rng: Entropy) -> int:
+        """Return one draw; a fresh one each time."""
+        count = self._law.n_uniforms
+        lowest, highest = self._limits
+        while True:
+            bits = FIRST_BITS
+            drawn = rng.bits(count * bits + 1)
+            positive, rest = bool(drawn & 1), drawn >> 1
+            mask = (1 << bits) - 1
+            uniforms = [rest >> (bits * place) & mask for place in range(count)]
+            while True:
+                with precision(bits + _GUARD_BITS):
+                    level = self._levels.get(bits) or self._prepare(bits)
+                    unit = level.unit
+                    # [2 u, 2 u + 2] in units of 2^-(bits + 1).
+                    known = [arb(2 * u + 1, 1) * unit for u in uniforms]
+                    z = level.function(positive, *known)
+                    if z is Undrawn.REJECTED:
+                        break
+                    if z is not Undrawn.UNDECIDED:
+                        place = level.offset + level.scale * z
+                        if place < self._ends[0]:
+                            return lowest
+                        if place >= self._ends[1]:
+                            return highest
+                        whole = place.floor().unique_fmpz()
+                        if whole is not None:
+                            return self._whole + int(whole)
+                uniforms = [u << bits | rng.bits(bits) for u in uniforms]
+                bits *= 2
+
+    def _prepare(self, bits: int) -> _Level:
+        """Return what one precision needs; called with it set."""
+        level = _Level(
+            function=self._law.function(),
+            scale=ball(self._factor) * (-ball(self._decay)).exp(),
+            offset=self._offset(),
+            unit=arb(fmpz(1)) / arb(fmpz(1) << (bits + 1)),
+        )
+        self._levels[bits] = level
+        return level
+
+    def _offset(self) -> arb:
+        """Return the centre plus 1/2 less the whole number that results are counted from."""
+        return ball(self._centre)

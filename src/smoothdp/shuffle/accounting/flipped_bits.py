@@ -1,0 +1,168 @@
+"""The total of bits that are flipped at random: its tails, and how far one user moves it.
+
+V = Bin(zeros, q) + Bin(ones, 1 - q): of ``zeros`` bits 0 and ``ones`` bits 1, each flipped with
+probability q in (0, 1/2), how many are 1 after it. All sums are of a law tilted to have its mode
+where the sum has its largest term (see `flip_kernel`), so nothing underflows at any depth.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.logspace.bounds import (
+    LIBM_ERROR,
+    LOG_ONE,
+    LOG_ZERO,
+    UNIT_ROUNDOFF,
+    LogBounds,
+    log_difference_lower,
+    log_difference_upper,
+)
+from smoothdp.exact.logspace.convolution import convolve
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.tilted_window import TiltedWindow, tilted_window
+from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
+
+_BITS = 192
+
+
+def log_flip_delta(
+    n_zeros: int, n_ones: int, flip: Fraction, n_bits: int, epsilon: Real, *, copies: int = 1
+) -> LogBounds:
+    """Bound ln sum (P0 - e^epsilon P1)_+ over the totals: V plus n_bits zeros, or ones.
+
+    Args:
+        n_zeros, n_ones: the bits of the others.
+        flip: q in (0, 1/2).
+        n_bits: r >= 1, the bits of the protected user.
+        epsilon: exact, >= 0.
+        copies: how often each bit of that user is counted.
+
+    >>> bounds = log_flip_delta(1, 0, Fraction(1, 5), 1, Fraction(0))
+    >>> bounds.lower <= math.log(12 / 25) <= bounds.upper
+    True
+    """
+    kernel = flip_kernel(flip, n_bits, epsilon, copies=copies)
+    if kernel is None:
+        return LOG_ZERO
+    first, second = _windows(n_zeros, n_ones, flip, kernel.tilt)
+    steps, before = convolve(first.steps, kernel.partial_sums)
+    values, after = convolve(steps, second.mass)
+    low = first.low + second.low
+    n_kernel = kernel.partial_sums.size
+    n_sums = min(first.steps.size, n_kernel) + min(steps.size, second.mass.size) + 8
+    relative = first.error + second.error + (n_sums + 4) * 1.01 * UNIT_ROUNDOFF
+    # Errors of a step, weighted by |H| and by masses; then those of H.
+    weight = float(np.abs(kernel.partial_sums).sum()) + n_kernel * 2.0**-52
+    largest = float(np.abs(first.steps).max())
+    peak = float(second.mass.max() if second.mass.size > first.mass.size else first.mass.max())
+    each = weight * (largest * relative + first.step_error) + n_kernel * 2.0**-52 * largest
+    # Masses sum to 1 but for roundings.
+    each += 1.01 * before + after
+    residual_low, residual_high = kernel.residual
+    dropped = 1.01 * (first.dropped + second.dropped)
+    # Totals from the first one at which the truth is certainly not positive are left out: the
+    # ratio P0 / P1 falls, so it stays that way.
+    over = values + (each + residual_high * peak + dropped)
+    below_zero = np.flatnonzero(over < 0.0)
+    n_terms = int(below_zero[0]) if below_zero.size else values.size
+    cut = low + n_terms - 1
+    distance = np.arange(n_terms - 1, -1, -1, dtype=np.float64)
+    exponent = distance * -math.log(kernel.tilt) if kernel.tilt < 1.0 else 0.0 * distance
+    powers = np.exp(-exponent)
+    terms = np.maximum(values[:n_terms], 0.0) * powers
+    # Sums of m positive terms in any order are within m roundings.
+    summed = (n_terms + 2) * UNIT_ROUNDOFF
+    total = float(terms.sum())
+    n_weights = float(powers.sum()) * (1 + summed)
+    loose = n_weights * each + float(terms @ (3.0 * exponent + 10.0)) * UNIT_ROUNDOFF
+    loose += total * summed
+    mass = min(1.0, n_weights * peak) * 1.01
+    upper = (total + loose * 1.01 + residual_high * mass + dropped) * (1 + 8 * UNIT_ROUNDOFF)
+    lower = (total - loose * 1.01 + residual_low * mass - 2 * dropped) * (1 - 8 * UNIT_ROUNDOFF)
+    bounds = kernel.log_normaliser(n_zeros, n_ones, cut).shifted(_logs(lower, upper))
+    return LogBounds(bounds.lower, min(0.0, bounds.upper))
+
+
+@lru_cache(maxsize=4096)
+def log_flip_tail(n_zeros: int, n_ones: int, flip: Fraction, total: int) -> LogBounds:
+    """Bound ln P(V <= total); small tails as sums, others as 1 minus the other tail.
+
+    >>> bounds = log_flip_tail(1, 1, Fraction(1, 5), 0)
+    >>> bounds.lower <= math.log(4 / 25) <= bounds.upper
+    True
+    """
+    n_all = n_zeros + n_ones
+    if total < 0:
+        return LOG_ZERO
+    if total >= n_all:
+        return LOG_ONE
+    if total >= n_zeros * flip + n_ones * (1 - flip):
+        other = log_flip_tail(n_ones, n_zeros, flip, n_all - total - 1)
+        return LogBounds(
+            log_difference_lower(0.0, other.upper), log_difference_upper(0.0, other.lower)
+        )
+    tilt = _tilt_to(n_zeros, n_ones, float(flip), total)
+    first, second = _windows(n_zeros, n_ones, flip, tilt)
+    masses = np.convolve(first.mass, second.mass)
+    low = first.low + second.low
+    used = masses[: max(0, total - low + 1)]
+    distance = np.arange(used.size - 1, -1, -1, dtype=np.float64) + (total - low + 1 - used.size)
+    exponent = distance * -math.log(tilt)
+    terms = used * np.exp(-exponent)
+    value = math.fsum(terms.tolist())
+    n_sums = min(first.mass.size, second.mass.size)
+    relative = first.error + second.error + (n_sums + 8) * 1.01 * UNIT_ROUNDOFF
+    loose = value * relative + float(terms @ (3.0 * exponent + 10.0)) * UNIT_ROUNDOFF
+    dropped = first.dropped + second.dropped
+    logs = _logs(
+        (value - loose * 1.01) * (1 - 4 * UNIT_ROUNDOFF),
+        (value + loose * 1.01 + dropped) * (1 + 4 * UNIT_ROUNDOFF),
+    )
+    with precision(_BITS):
+        q, rho = ball(flip), ball(Fraction(tilt))
+        normaliser = n_zeros * (1 - q + q * rho).log() + n_ones * (q + (1 - q) * rho).log()
+        bounds = enclose(normaliser - total * rho.log()).shifted(logs)
+    return LogBounds(bounds.lower, min(0.0, bounds.upper))
+
+
+def _windows(
+    n_zeros: int, n_ones: int, flip: Fraction, tilt: float
+) -> tuple[TiltedWindow, TiltedWindow]:
+    """Return the two tilted parts of V, the wider one first: its steps are the smaller."""
+    ones = float((1 - flip) / flip) * tilt
+    parts = [
+        # The odds q / (1 - q), correctly rounded, times the tilt: two roundings.
+        tilted_window(n_zeros, float(flip / (1 - flip)) * tilt, odds_roundings=2),
+        tilted_window(n_ones, ones, odds_roundings=2),
+    ]
+    wide, narrow = sorted(parts, key=lambda part: -part.mass.size)
+    return wide, narrow
+
+
+def _tilt_to(n_zeros: int, n_ones: int, flip: float, total: int) -> float:
+    """Return about the rho < 1 under which V' has its mean at total + 1/2."""
+    goal = total + 0.5
+    low, high = -700.0, 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        rho = math.exp(middle)
+        zeros = n_zeros * flip * rho / (1 - flip + flip * rho)
+        ones = n_ones * (1 - flip) * rho / (flip + (1 - flip) * rho)
+        low, high = (middle, high) if zeros + ones < goal else (low, middle)
+    return math.exp(high)
+
+
+def _logs(lower: float, upper: float) -> LogBounds:
+    """Return outward logarithms of positive floats."""
+    below = math.log(lower) if lower > 0 else -math.inf
+    above = math.log(upper)
+    return LogBounds(
+        below if below == -math.inf else below - LIBM_ERROR * (abs(below) + 1),
+        above + LIBM_ERROR * (abs(above) + 1),
+    )
