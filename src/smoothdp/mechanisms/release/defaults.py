@@ -114,6 +114,7 @@ def resolve_window(
 ) -> Statistic:
     """Return a median or quantile without a window with the default one; others as they are.
 
+    >>> from smoothdp.claims import PureDP
     >>> resolve_window(Median((0, 1)), PureDP(1), 1001)
     Median(bounds=(Fraction(0, 1), Fraction(1, 1)), window=13)
     """
@@ -143,6 +144,7 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
         InvalidParameter: a guarantee of another kind, or one that allows no loss at all;
             n_records below 1; least outside [0, 1/2].
 
+    >>> from smoothdp.claims import ZCDP, PureDP
     >>> default_trim(PureDP(1), 1001), default_trim(ZCDP("0.5"), 1001)
     (66, 50)
     """
@@ -162,6 +164,7 @@ def default_smoothing(
 ) -> Fraction:
     """Return t for a query whose window is resolved and leaves something out, as a short decimal.
 
+    >>> from smoothdp.claims import PureDP
     >>> default_smoothing(Median((0, 1), window=13), PureDP(1), 1001)
     Fraction(2, 25)
     """

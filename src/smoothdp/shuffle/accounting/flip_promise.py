@@ -36,6 +36,8 @@ def keeps(profile: FlipProfile, promise: Guarantee) -> bool:
     Pure: r ln((1 - q) / q) <= epsilon, decided exactly. Approximate: delta(epsilon) for every
     data set of the others, by the cover that calibration uses. Gaussian: the certified mu.
 
+    >>> from fractions import Fraction
+    >>> from smoothdp.claims import ApproxDP
     >>> profile = FlipProfile(Fraction(29, 100), 1, 99)
     >>> keeps(profile, ApproxDP("0.3", delta="6e-5")), keeps(profile, ApproxDP("0.3", delta="5e-5"))
     (True, False)
