@@ -40,6 +40,11 @@ PLANTED = [
     ("papers/elections.py", "import pyarrow.parquet", "Only data imports pyarrow"),
     ("report/__init__.py", "import click", "Only cli imports click"),
     ("mechanisms/draws.py", "import scipy.stats", "Certified numbers do not come from scipy"),
+    (
+        "services/analyzer/analyzer.py",
+        "import smoothdp.services.shuffler.ingest",
+        "The parties of the services",
+    ),
     ("report/html.py", "import smoothdp.privacy.opening", "Only samplers open what is sealed"),
 ]
 

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.services.batch import BatchHeader
-from smoothdp.services.client import randomize
-from smoothdp.services.envelope import (
+from smoothdp.services.client.client import randomize
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.wire.batch import BatchHeader
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.envelope import (
     DUMMY,
     DecodeError,
     Header,
@@ -27,10 +29,8 @@ from smoothdp.services.envelope import (
     seal_envelope,
     seal_values,
 )
-from smoothdp.services.hybrid import OpenError, PrivateKey, PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.shuffler import Upload
-from smoothdp.services.task import Task
+from smoothdp.services.wire.hybrid import OpenError, PrivateKey, PublicKey
+from smoothdp.services.wire.task import Task
 from tests.services import rfc9180
 from tests.services.world import WINDOW, World, small_task
 
@@ -73,7 +73,7 @@ def test_02_the_length_does_not_depend_on_the_datum(world: World, protocol: str)
     if protocol != "boolean_sum":
         data = ["a", "b", "c"] if protocol == "histogram" else [0, 0.3, 1]
     key = (1, OUTER.public)
-    from smoothdp.services.client import Client
+    from smoothdp.services.client.client import Client
 
     lengths = {
         len(Client(task, world.outcomes, name=f"{d}{i}").envelope(d, shuffler_key=key))

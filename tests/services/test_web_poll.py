@@ -18,13 +18,13 @@ from smoothdp.cli.results import results
 from smoothdp.cli.serve import serve
 from smoothdp.cli.task import task
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.poll_demo import MADE_UP, poll_on_loopback
-from smoothdp.services.running import on_loopback
-from smoothdp.services.web_poll import poll_routes, publish, published_results
+from smoothdp.services.demo.poll_demo import MADE_UP, poll_on_loopback
+from smoothdp.services.shuffler.poll_routes import poll_routes, publish, published_results
+from smoothdp.services.wire.running import on_loopback
 from tests.services.world import small_task
 
 ROOT = Path(__file__).parents[2]
-BUNDLE = ROOT / "src" / "smoothdp" / "services" / "poll_page" / "poll.js"
+BUNDLE = ROOT / "src" / "smoothdp" / "services" / "shuffler" / "poll_page" / "poll.js"
 
 
 def test_the_page_its_policy_and_what_it_asks() -> None:

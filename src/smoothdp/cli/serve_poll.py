@@ -11,7 +11,7 @@ import click
 def run_poll(question: str | None, epsilon: str, delta: str) -> None:
     """Serve the poll page beside made-up participants; close it at Enter, print the result."""
     from smoothdp import services
-    from smoothdp.services.poll_demo import MADE_UP, QUESTION, poll_on_loopback
+    from smoothdp.services.demo.poll_demo import MADE_UP, QUESTION, poll_on_loopback
 
     with poll_on_loopback(question=question or QUESTION, epsilon=epsilon, delta=delta) as poll:
         click.echo(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import exact_int
-from smoothdp.services.analyzer_tables import INVALID, REPEATED
-from smoothdp.services.envelope import DUMMY, DecodeError, inner_info, open_slot
-from smoothdp.services.hybrid import PrivateKey
-from smoothdp.services.task import Task
+from smoothdp.services.analyzer.analyzer_tables import INVALID, REPEATED
+from smoothdp.services.wire.envelope import DUMMY, DecodeError, inner_info, open_slot
+from smoothdp.services.wire.hybrid import PrivateKey
+from smoothdp.services.wire.task import Task
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,16 +97,16 @@ def open_distinct(run: Run, *, key: PrivateKey, task: Task, window: int) -> dict
         InvalidParameter: another key than the task's, no key, no task or no window.
     """
     number = check_opening(key=key, task=task, window=window)
-    found = run(Job(OpenSlots(key.to_bytes(), task.encoded, number), _add))
-    if set(found) <= {INVALID, REPEATED}:
+    tally = run(Job(OpenSlots(key.to_bytes(), task.encoded, number), _add))
+    if set(tally) <= {INVALID, REPEATED}:
         raise InvalidData(
             explain(
                 f"slots sealed to this task and window={number}",
-                f"{found[INVALID]} different ones, of which none opens",
+                f"{tally[INVALID]} different ones, of which none opens",
                 "Check the window and the task, and that the parts are whole",
             )
         )
-    return dict(sorted(found.items()))
+    return dict(sorted(tally.items()))
 
 
 def _add(a: Counter[int], b: Counter[int]) -> Counter[int]:
