@@ -33,13 +33,13 @@ def tracked() -> list[Path]:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_are_short_and_say_what_they_are(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 300
+    assert len(text.splitlines()) <= 400
     assert text.startswith('"""')
 
 
 def test_commands_are_thin() -> None:
-    for path in (ROOT / "src/smoothdp/cli").glob("*.py"):
-        assert len(path.read_text().splitlines()) <= 100, path
+    for path in (ROOT / "src/smoothdp/cli").rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= 200, path
 
 
 def test_no_leftovers() -> None:

@@ -241,7 +241,7 @@ def served(
     answer: Callable[[httpx.Request], httpx.Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Let every address be answered by a function, and pauses be short."""
-    monkeypatch.setattr("smoothdp.cli.results._PAUSE", 0.01)
+    monkeypatch.setattr("smoothdp.cli.submit._PAUSE", 0.01)
     monkeypatch.setattr(
         "smoothdp.services.connect",
         lambda url: httpx.Client(base_url=url, transport=httpx.MockTransport(answer)),

@@ -8,6 +8,7 @@ from smoothdp.papers.average_figures import (
     PrivateMeanFigure6,
     TrimmingFigure,
 )
+from smoothdp.papers.citations import citations, known_names
 from smoothdp.papers.gaussian_shuffling_figures import FixedSetFigure, ShufflingFigure
 from smoothdp.papers.histogram_samples import SamplesTable
 from smoothdp.papers.histogram_table_1 import HistogramTable
@@ -22,6 +23,7 @@ from smoothdp.papers.smoothed_dp_figure_3 import SettingsFigure
 from smoothdp.papers.smoothed_dp_figure_4 import ModelsFigure
 from smoothdp.papers.smoothed_dp_figure_5 import GradientSettingsFigure
 from smoothdp.papers.smoothed_dp_tables import ComparisonTable, NotionsTable, ThreatsTable
+from smoothdp.papers.verdicts import STATUSES, verdicts, verdicts_page, verdicts_text
 
 FIGURES: dict[str, type[Figure]] = {
     "smoothed-dp/1": ElectionFigure,
@@ -54,6 +56,7 @@ TABLES: dict[str, type[Reproduction]] = {
 
 __all__ = [
     "FIGURES",
+    "STATUSES",
     "TABLES",
     "ComparisonTable",
     "DensityFigure",
@@ -80,4 +83,9 @@ __all__ = [
     "SmoothedElectionFigure",
     "ThreatsTable",
     "TrimmingFigure",
+    "citations",
+    "known_names",
+    "verdicts",
+    "verdicts_page",
+    "verdicts_text",
 ]

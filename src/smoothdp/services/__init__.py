@@ -21,6 +21,7 @@ from smoothdp.services.client.collector import fetch_result, look_up_result, rea
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.client.submit import submit
 from smoothdp.services.demo.demonstration import ONE_HOST, Demonstration, compare, demonstrate
+from smoothdp.services.demo.poll_demo import POLL_MADE_UP, POLL_QUESTION, poll_on_loopback
 from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
 from smoothdp.services.shuffler.sealing import seal_window
 from smoothdp.services.shuffler.shuffler import Shuffler, Upload
@@ -37,6 +38,8 @@ from smoothdp.services.wire.window_state import missing_sentence
 
 __all__ = [
     "ONE_HOST",
+    "POLL_MADE_UP",
+    "POLL_QUESTION",
     "PUBLISHED",
     "Analyzer",
     "AnalyzerParty",
@@ -62,6 +65,7 @@ __all__ = [
     "missing_sentence",
     "on_loopback",
     "poll_link",
+    "poll_on_loopback",
     "poll_routes",
     "publish",
     "read_collector",

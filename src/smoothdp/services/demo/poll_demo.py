@@ -23,8 +23,8 @@ from smoothdp.services.wire.running import on_loopback
 from smoothdp.services.wire.task import Task
 from smoothdp.services.wire.task_request import create_task
 
-QUESTION = "Have you ever run a program whose results you did not check?"
-MADE_UP = tuple(int(user % 3 == 0) for user in range(300))
+POLL_QUESTION = "Have you ever run a program whose results you did not check?"
+POLL_MADE_UP = tuple(int(user % 3 == 0) for user in range(300))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Poll:
 @contextmanager
 def poll_on_loopback(
     *,
-    question: str = QUESTION,
-    made_up: Sequence[Any] = MADE_UP,
+    question: str = POLL_QUESTION,
+    made_up: Sequence[Any] = POLL_MADE_UP,
     protocol: str = "boolean_sum",
     epsilon: str = "1",
     delta: str = "1e-6",
@@ -62,6 +62,10 @@ def poll_on_loopback(
 
     Raises:
         InvalidParameter: too few users for the promise.
+
+    >>> with poll_on_loopback(made_up=[1, 0] * 10, epsilon="2", delta="0.01") as poll:
+    ...     poll.answered()
+    20
     """
     with tempfile.TemporaryDirectory() as made:
         directory = Path(made)

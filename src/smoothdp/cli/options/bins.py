@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.collect_input import read_domain, require_known
+from smoothdp.cli.options.columns import read_domain, require_known
 
 RULE = "the 16-byte BLAKE2b digest of its UTF-8 text, big-endian, modulo the number of bins"
 _VALUES_SHOWN = 12
@@ -29,10 +29,10 @@ class Bins:
         """Return bin -> public values; None without a file of them."""
         if self.path is None:
             return None
-        found: dict[str, list[str]] = {}
+        by_bin: dict[str, list[str]] = {}
         for value in self.values:
-            found.setdefault(bin_of(value, self.count), []).append(value)
-        return found
+            by_bin.setdefault(bin_of(value, self.count), []).append(value)
+        return by_bin
 
     def to_dict(self) -> dict[str, object]:
         """Return the rule and the public values by bin, for JSON."""
@@ -72,7 +72,7 @@ def bin_names(bins: int) -> list[str]:
     """Return the names of so many bins."""
     if not 1 <= bins <= 10**7:
         raise click.UsageError(f"Expected --bins from 1 to 10000000; got {bins}. Mend it.")
-    return [f"bin {place}" for place in range(bins)]
+    return [f"bin {number}" for number in range(bins)]
 
 
 def bin_of(value: str, bins: int) -> str:
