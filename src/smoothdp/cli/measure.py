@@ -17,7 +17,7 @@ from smoothdp.cli.options.command_line import (
     given_options,
     refuse_strays,
 )
-from smoothdp.cli.options.counts import SampleOptions, read_counts, read_mechanism
+from smoothdp.cli.options.counts import SAMPLE, SampleOptions, read_counts, read_mechanism
 
 SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 
@@ -29,8 +29,7 @@ class Mode(NamedTuple):
     options: frozenset[str]
 
 
-_SAMPLE = ("sampling_rate", "n_draws", "sampling", "keep_probability")
-_AT_COUNTS = (*_SAMPLE, "epsilon", "threshold", "public", "as_json", "plot")
+_AT_COUNTS = (*SAMPLE, "epsilon", "threshold", "public", "as_json", "plot")
 _OF_MODEL = ("model", "n_records", "epsilon", "as_json")
 
 MODES = {
@@ -38,8 +37,8 @@ MODES = {
     "column": Mode(
         "a FILE with --column", frozenset(("file", "column", "universe", "missing", *_AT_COUNTS))
     ),
-    "model": Mode("--model", frozenset((*_OF_MODEL, *_SAMPLE, "sharpen"))),
-    "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *_SAMPLE, "databases"))),
+    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen"))),
+    "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *SAMPLE, "databases"))),
     "design": Mode(
         "--model with --target-delta", frozenset((*_OF_MODEL, "sampling", "target_delta"))
     ),

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from smoothdp.cli.options.command_line import gathered, progress_bar
-from smoothdp.cli.options.counts import SampleOptions, read_counts, read_mechanism
+from smoothdp.cli.options.counts import SAMPLE, SampleOptions, read_counts, read_mechanism
 from smoothdp.cli.options.files import read_model, read_plan
 from smoothdp.cli.options.guarantees import read_approximate
 from smoothdp.data import reason
@@ -26,12 +26,11 @@ from smoothdp.report import (
 
 FILE = click.Path(path_type=Path)
 _SAMPLING = click.Choice(["without_replacement", "with_replacement"])
-_SAMPLE = ("sampling_rate", "n_draws", "sampling", "keep_probability")
 _SUBJECTS: dict[str, tuple[str, ...]] = {
     "plan": (),
     "release": (),
-    "counts": (*_SAMPLE, "epsilon", "threshold"),
-    "model": (*_SAMPLE, "n", "epsilon"),
+    "counts": (*SAMPLE, "epsilon", "threshold"),
+    "model": (*SAMPLE, "n", "epsilon"),
     "protocol": ("n", "epsilon", "delta", "bins", "n_bits"),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import click
@@ -44,6 +44,10 @@ class SampleOptions:
     n_draws: int | None
     sampling: str | None
     keep_probability: str | None
+
+
+SAMPLE = tuple(field.name for field in fields(SampleOptions))
+"""The parameters that say how a sample is drawn."""
 
 
 def read_mechanism(
