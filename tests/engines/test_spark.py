@@ -213,9 +213,8 @@ def test_real_numbers_are_randomised_as_here(session: Any) -> None:
 
 def test_open_and_count(session: Any) -> None:
     from smoothdp.services.analyzer.analyzer import Analyzer
-    from smoothdp.services.analyzer.analyzer_tables import INVALID, REPEATED
     from smoothdp.services.client.client import randomize
-    from smoothdp.services.wire.envelope import seal_values
+    from smoothdp.services.wire.envelope import INVALID, REPEATED, seal_values
     from smoothdp.services.wire.hybrid import PrivateKey
     from tests.services.world import KEY as ANALYZER_KEY
     from tests.services.world import small_task

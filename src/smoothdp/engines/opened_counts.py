@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.exact.parameters import exact_int
-from smoothdp.services.analyzer.analyzer_tables import INVALID, REPEATED
-from smoothdp.services.wire.envelope import DUMMY, DecodeError, inner_info, open_slot
+from smoothdp.services.wire.envelope import (
+    INVALID,
+    REPEATED,
+    DecodeError,
+    inner_info,
+    open_slot,
+)
 from smoothdp.services.wire.hybrid import PrivateKey
 from smoothdp.services.wire.task import Task
 
@@ -32,16 +37,13 @@ class OpenSlots:
         # Keys are not picklable: each task makes its own from bytes.
         key, task = PrivateKey.from_bytes(self.key), Task.decode(self.task)
         info = inner_info(task.task_id, self.window)
-        histogram = task.protocol == "histogram"
-        n_values = task.size if histogram else 2
         tally: Counter[int] = Counter()
         for slot, times in zip(slots.tolist(), copies.tolist(), strict=True):
             try:
                 value = open_slot(bytes(slot), key=key, info=info)
             except DecodeError:
                 value = INVALID
-            is_meant = 0 <= value < n_values or (histogram and value == DUMMY)
-            tally[value if is_meant else INVALID] += 1
+            tally[value if task.is_meant(value) else INVALID] += 1
             if times > 1:
                 tally[REPEATED] += int(times) - 1
         return tally

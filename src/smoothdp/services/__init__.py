@@ -29,7 +29,7 @@ from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_token
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.wire.calls import Outcome, ServiceError, connect
 from smoothdp.services.wire.hybrid import PrivateKey, PublicKey
-from smoothdp.services.wire.key_files import read_task, read_token, write_parties
+from smoothdp.services.wire.key_files import read_secret, read_task, read_token, write_parties
 from smoothdp.services.wire.running import on_loopback, run
 from smoothdp.services.wire.task import Task
 from smoothdp.services.wire.task_request import create_task
@@ -69,6 +69,7 @@ __all__ = [
     "poll_routes",
     "publish",
     "read_collector",
+    "read_secret",
     "read_task",
     "read_token",
     "run",

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from smoothdp.services.analyzer.analyzer_tables import (
-    COMPLETE,
-    COUNTED,
-    INVALID,
-    RECEIVING,
-    REPEATED,
-)
+from smoothdp.services.analyzer.analyzer_tables import COMPLETE, COUNTED, RECEIVING
 from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.store.storage import Storage, Transaction
 from smoothdp.services.wire.batch import MOST_SLOTS_OF_BATCH, PART_SLOTS, BatchHeader
-from smoothdp.services.wire.envelope import DUMMY, SLOT_BYTES, DecodeError, inner_info, open_slot
+from smoothdp.services.wire.envelope import (
+    INVALID,
+    REPEATED,
+    SLOT_BYTES,
+    DecodeError,
+    inner_info,
+    open_slot,
+)
 from smoothdp.services.wire.hybrid import PrivateKey
 from smoothdp.services.wire.task import Task
 
@@ -189,8 +190,6 @@ class Analyzer:
     ) -> Counter[int]:
         task = self.tasks[header.task_id]
         info = inner_info(header.task_id, header.window)
-        n_values = task.size if task.protocol == "histogram" else 2
-        dummies = task.protocol == "histogram"
         tally: Counter[int] = Counter()
         for slot in range(len(data) // SLOT_BYTES):
             if first + slot in repeated:
@@ -202,8 +201,7 @@ class Analyzer:
                 )
             except DecodeError:
                 value = INVALID
-            is_meant = 0 <= value < n_values or (dummies and value == DUMMY)
-            tally[value if is_meant else INVALID] += 1
+            tally[value if task.is_meant(value) else INVALID] += 1
         return tally
 
     def _repeated_slots(self, batch_id: bytes, n_parts: int) -> frozenset[int]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 RECEIVING, COMPLETE, COUNTED = "RECEIVING", "COMPLETE", "COUNTED"
 RELEASED, REFUSED, QUARANTINED = "RELEASED", "REFUSED", "QUARANTINED"
 
-INVALID, REPEATED = -1, -2
-"""Tallied in place of a value: a slot that does not open or means nothing; a copy of another."""
-
 ANALYZER_SCHEMA = """
 CREATE TABLE IF NOT EXISTS batch (
   batch_id BLOB PRIMARY KEY, task_id BLOB NOT NULL, window INTEGER NOT NULL,

@@ -11,7 +11,7 @@ from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.float_estimates import scaled_estimate
 from smoothdp.privacy import PrivacyProfile
 from smoothdp.privacy.guarantee import float_up
-from smoothdp.services.analyzer.analyzer_tables import INVALID, REPEATED
+from smoothdp.services.wire.envelope import INVALID, REPEATED
 from smoothdp.services.wire.task import Task
 from smoothdp.shuffle import Histogram
 

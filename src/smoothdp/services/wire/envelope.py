@@ -23,6 +23,8 @@ HEADER_BYTES = 40
 REPORT_ID_BYTES = 16
 SLOT_BYTES = 4 + OVERHEAD
 DUMMY = 0xFFFFFFFF
+INVALID, REPEATED = -1, -2
+"""Tallied instead of a value: a slot that does not open or means nothing; a copy of another."""
 
 _HEADER = struct.Struct(">BBH32sI")
 _VALUE = struct.Struct(">I")

@@ -44,6 +44,13 @@ def read_secret(path: Path, names: tuple[str, ...]) -> dict[str, str]:
 
     Raises:
         InvalidData: no such file, one that others can read, or other secrets.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "secrets.json")
+    ...     write_secret(path, {"collector_token": "0a" * 32})
+    ...     read_secret(path, ("collector_token",))["collector_token"][:4]
+    '0a0a'
     """
     try:
         rights = path.stat().st_mode & 0o077

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from smoothdp.errors import InvalidData, InvalidParameter, explain
 from smoothdp.privacy import ApproxDP
 from smoothdp.services.wire.canonical import canonical_json, parse_canonical
+from smoothdp.services.wire.envelope import DUMMY
 from smoothdp.services.wire.hybrid import SUITE, PublicKey
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 
@@ -121,6 +122,12 @@ class Task:
         if self.protocol == "boolean_sum":
             return BooleanSum(n_users, expected_random_users=random_users)
         return RealSum(n_users, expected_random_users=random_users, n_bits=self.size)
+
+    def is_meant(self, value: int) -> bool:
+        """Whether a slot may hold this value: a message of the protocol, or a dummy beside some."""
+        if self.protocol == "histogram":
+            return 0 <= value < self.size or value == DUMMY
+        return value in (0, 1)
 
     def honest(self, batch: int) -> int:
         """Return how many users of a batch are honest by assumption, rounded down."""
