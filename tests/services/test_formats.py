@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import secrets
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from smoothdp.services.wire.envelope import (
 )
 from smoothdp.services.wire.hybrid import OpenError, PrivateKey, PublicKey
 from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.task_request import TaskRequest, create_task
 from tests.services import rfc9180
 from tests.services.world import WINDOW, World, small_task
 
@@ -322,3 +324,20 @@ def test_domain_and_promise_are_checked() -> None:
         randomize(small_task("histogram"), "no such bin")
     with pytest.raises(InvalidData):
         randomize(small_task(), 2)
+
+
+def test_a_request_has_the_parameters_of_create_task() -> None:
+    parameters = inspect.signature(create_task).parameters
+    asked = {one.name: one.default for one in fields(TaskRequest)}
+    assert list(asked) == list(parameters)
+    for name, parameter in parameters.items():
+        default = MISSING if parameter.default is parameter.empty else parameter.default
+        assert asked[name] == default, name
+
+
+def test_what_a_slot_may_mean() -> None:
+    """Bits of sums; bins of a histogram, and dummies beside them: nothing else is counted."""
+    bits, bins = small_task(), small_task("histogram")
+    tried = (-2, -1, 0, 1, 2, 3, DUMMY - 1, DUMMY)
+    assert [value for value in tried if bits.is_meant(value)] == [0, 1]
+    assert [value for value in tried if bins.is_meant(value)] == [0, 1, 2, DUMMY]
