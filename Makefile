@@ -103,7 +103,7 @@ browser/node_modules: browser/package.json browser/package-lock.json
 		cd browser && npm ci --omit-lockfile-registry-resolved --no-audit --no-fund && touch node_modules; \
 		else echo "npm is not installed: no tests in a browser"; fi
 
-browser: browser/node_modules ## Writes src/smoothdp/services/poll_page/poll.js
+browser: browser/node_modules ## Writes src/smoothdp/services/shuffler/poll_page/poll.js
 	@cd browser && npm run --silent build
 
 test-slow: .venv/stamp-all-spark-demo-peers-dev browser/node_modules

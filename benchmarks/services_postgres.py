@@ -15,11 +15,11 @@ from pathlib import Path
 from tests.services.postgres_server import PostgresServer
 
 from benchmarks.services import ISSUING_KEY, line, make_task, make_uploads
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.opening import open_storage
-from smoothdp.services.sealing import seal_window
-from smoothdp.services.shuffler import Shuffler
-from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.shuffler.sealing import seal_window
+from smoothdp.services.shuffler.shuffler import Shuffler
+from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.store.party_storage import open_storage
+from smoothdp.services.wire.calls import Outcome
 
 GROUP = 256
 

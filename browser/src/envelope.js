@@ -1,4 +1,4 @@
-/** The envelope of one client and window: see smoothdp/services/envelope.py. */
+/** The envelope of one client and window: see smoothdp/services/wire/envelope.py. */
 
 import { concat, number, readNumber, text } from "./bytes.js";
 import { OVERHEAD, open, seal } from "./hybrid.js";

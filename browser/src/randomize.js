@@ -1,4 +1,4 @@
-/** The same laws as smoothdp.services.client.randomize, from whole numbers alone. */
+/** The same laws as smoothdp.services.client.client.randomize, from whole numbers alone. */
 
 import { DUMMY } from "./envelope.js";
 import { fraction, less, ratio, round, subtract } from "./fractions.js";

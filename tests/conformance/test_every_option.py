@@ -9,9 +9,8 @@ import pytest
 
 from smoothdp.cli import main
 from smoothdp.cli.main import commands
-from smoothdp.cli.measure import measure
-from smoothdp.cli.measure_modes import MODES
-from smoothdp.cli.strict import StrictCommand
+from smoothdp.cli.measure import MODES, measure
+from smoothdp.cli.options.command_line import StrictCommand
 
 # A way to use `measure` each, and for every option one value that differs from what stands there.
 BASE = {

@@ -13,7 +13,7 @@ import smoothdp as sd
 from smoothdp.errors import LedgerError
 from smoothdp.ledger import Ledger, bookkeeping
 from smoothdp.ledger.store import Row
-from smoothdp.services.task_ledger import TaskLedger
+from smoothdp.services.analyzer.task_ledger import TaskLedger
 from tests.services.world import small_task
 
 SMALL = sd.PureDP("0.01")

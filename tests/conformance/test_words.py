@@ -11,9 +11,8 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.cli.collect_bins import bin_of
-from smoothdp.cli.main import commands
-from smoothdp.cli.words import in_options, options_of
+from smoothdp.cli.main import commands, in_options, options_of
+from smoothdp.cli.options.bins import bin_of
 
 TARGET = ["--epsilon", "1", "--delta", "1e-6"]
 TOWNS = ["Oslo", "Rome", "Lima", "Cork", "Bern", "Hidden"]

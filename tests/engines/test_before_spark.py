@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from smoothdp.engines import randomized_counts, run_here, summarize_column
-from smoothdp.engines.column_types import NUMBERS, SINGLE, SLOTS, USERS, check_columns, quoted
-from smoothdp.engines.java import java_fault, version_of
-from smoothdp.engines.master import check_master
-from smoothdp.engines.spark_failures import failure, is_damaged
+from smoothdp.engines.spark_columns import NUMBERS, SINGLE, SLOTS, USERS, check_columns, quoted
+from smoothdp.engines.spark_failures import (
+    check_master,
+    failure,
+    is_damaged,
+    java_fault,
+    version_of,
+)
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.queries import Median
 from smoothdp.shuffle import BooleanSum

@@ -12,8 +12,8 @@ from smoothdp.engines import run_here
 from smoothdp.engines.opened_counts import open_distinct
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services import PrivateKey, read_task, write_parties
-from smoothdp.services.envelope import DUMMY, seal_values, split_slots
-from smoothdp.services.key_files import read_secret
+from smoothdp.services.wire.envelope import DUMMY, seal_values, split_slots
+from smoothdp.services.wire.key_files import read_secret
 from tests.services.world import KEY, small_task
 
 TASK = small_task("histogram")

@@ -212,11 +212,10 @@ def test_real_numbers_are_randomised_as_here(session: Any) -> None:
 
 
 def test_open_and_count(session: Any) -> None:
-    from smoothdp.services.analyzer import Analyzer
-    from smoothdp.services.analyzer_tables import INVALID, REPEATED
-    from smoothdp.services.client import randomize
-    from smoothdp.services.envelope import seal_values
-    from smoothdp.services.hybrid import PrivateKey
+    from smoothdp.services.analyzer.analyzer import Analyzer
+    from smoothdp.services.client.client import randomize
+    from smoothdp.services.wire.envelope import INVALID, REPEATED, seal_values
+    from smoothdp.services.wire.hybrid import PrivateKey
     from tests.services.world import KEY as ANALYZER_KEY
     from tests.services.world import small_task
 
@@ -331,7 +330,7 @@ def test_bad_paths(session: Any, tmp_path: Path, folder: Path) -> None:
 
 
 def test_slots_that_are_none(session: Any) -> None:
-    from smoothdp.services.envelope import seal_values
+    from smoothdp.services.wire.envelope import seal_values
     from tests.services.world import KEY as ANALYZER_KEY
     from tests.services.world import small_task
 

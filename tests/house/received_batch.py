@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from smoothdp.services import AnalyzerParty, write_parties
-from smoothdp.services.envelope import DUMMY, seal_values
+from smoothdp.services.wire.envelope import DUMMY, seal_values
 from tests.services.world import KEY, small_task
 
 

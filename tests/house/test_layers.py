@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -45,6 +46,11 @@ PLANTED = [
         "import scipy.stats",
         "Certified numbers do not come from scipy",
     ),
+    (
+        "services/analyzer/analyzer.py",
+        "import smoothdp.services.shuffler.ingest",
+        "The parties of the services",
+    ),
     ("report/html.py", "import smoothdp.claims.opening", "Only samplers open what is sealed"),
 ]
 
@@ -60,3 +66,21 @@ def test_contracts_can_fail(tmp_path: Path, file: str, line: str, contract: str)
     broken = [row for row in result.stdout.splitlines() if row.endswith("BROKEN")]
     assert len(broken) == 1
     assert broken[0].startswith(contract)
+
+
+def behind_faces(source: str) -> list[str]:
+    """Return the modules that an import names behind the face of a room other than cli."""
+    named = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            named.append(node.module or "")
+        elif isinstance(node, ast.Import):
+            named += [alias.name for alias in node.names]
+    behind = [name for name in named if name.startswith("smoothdp.") and name.count(".") > 1]
+    return [name for name in behind if not name.startswith("smoothdp.cli.")]
+
+
+def test_commands_import_public_names_only() -> None:
+    for path in (ROOT / "src/smoothdp/cli").rglob("*.py"):
+        assert not behind_faces(path.read_text(encoding="utf-8")), path
+    assert behind_faces("from smoothdp.data.refusals import reason") == ["smoothdp.data.refusals"]

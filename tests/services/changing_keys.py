@@ -14,16 +14,16 @@ from typing import Any
 
 import httpx
 
-from smoothdp.services.analyzer_tables import INVALID, REPEATED
-from smoothdp.services.batch import BatchHeader
-from smoothdp.services.calls import ServiceError, submit
-from smoothdp.services.client import Client
-from smoothdp.services.create import create_task
-from smoothdp.services.envelope import Header, open_envelope
-from smoothdp.services.hybrid import PrivateKey
-from smoothdp.services.outcomes import OutcomeStore
-from smoothdp.services.release import read_result, release_counted
-from smoothdp.services.task import Task
+from smoothdp.services.analyzer.window_release import read_result, release_counted
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.outcomes import OutcomeStore
+from smoothdp.services.client.submit import submit
+from smoothdp.services.wire.batch import BatchHeader
+from smoothdp.services.wire.calls import ServiceError
+from smoothdp.services.wire.envelope import INVALID, REPEATED, Header, open_envelope
+from smoothdp.services.wire.hybrid import PrivateKey
+from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.task_request import create_task
 from tests.services.world import KEY, WINDOW, World, hash_parts
 
 LOST = 0

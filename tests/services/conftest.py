@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.services.storage import SqliteStorage
+from smoothdp.services.store.storage import SqliteStorage
 from tests.services.postgres_server import PostgresServer
 from tests.services.storages import POSTGRESQL, SQLITE, Current
 from tests.services.world import World

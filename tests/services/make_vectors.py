@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from smoothdp.services.envelope import DUMMY, Header, envelope_id, seal_envelope, seal_values
-from smoothdp.services.hybrid import PrivateKey
+from smoothdp.services.wire.envelope import DUMMY, Header, envelope_id, seal_envelope, seal_values
+from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.world import small_task
 
 FILE = Path(__file__).parent / "vectors" / "envelopes.json"
@@ -70,7 +70,7 @@ def main() -> None:
         "bad_inner_truncated": other[0][:-1],
     }
     document = {
-        "format": "docs/threats.md and src/smoothdp/services/envelope.py",
+        "format": "docs/threats.md and src/smoothdp/services/wire/envelope.py",
         "outer_private_key": OUTER.to_bytes().hex(),
         "inner_private_key": INNER.to_bytes().hex(),
         "task": task.encoded.decode(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from smoothdp.services.envelope import open_envelope
-from smoothdp.services.hybrid import PrivateKey
+from smoothdp.services.wire.envelope import open_envelope
+from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.changing_keys import polled
 from tests.services.world import WINDOW
 

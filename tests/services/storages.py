@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from smoothdp.services.opening import open_storage
-from smoothdp.services.storage import SqliteStorage, Storage
+from smoothdp.services.store.party_storage import open_storage
+from smoothdp.services.store.storage import SqliteStorage, Storage
 from tests.services.postgres_server import PostgresServer
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"

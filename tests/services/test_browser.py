@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from smoothdp.services.envelope import DUMMY, inner_info, open_envelope, open_slot
-from smoothdp.services.hybrid import PrivateKey
-from smoothdp.services.poll_demo import poll_on_loopback
+from smoothdp.services.demo.poll_demo import poll_on_loopback
+from smoothdp.services.wire.envelope import DUMMY, inner_info, open_envelope, open_slot
+from smoothdp.services.wire.hybrid import PrivateKey
 from tests.services.changing_keys import check_copies_count_once
 from tests.services.page_attack import SERVICE, bundles
 from tests.services.world import small_task
@@ -27,7 +27,7 @@ from tests.services.world import small_task
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parents[2] / "browser"
-BUNDLE = FOLDER.parent / "src" / "smoothdp" / "services" / "poll_page" / "poll.js"
+BUNDLE = FOLDER.parent / "src" / "smoothdp" / "services" / "shuffler" / "poll_page" / "poll.js"
 LONG = "MMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMMM or whatever else there may be to drink"
 VECTORS = Path(__file__).parent / "vectors" / "envelopes.json"
 

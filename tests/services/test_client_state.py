@@ -17,16 +17,16 @@ import pytest
 
 from smoothdp.cli.main import main
 from smoothdp.errors import InvalidData
-from smoothdp.services.calls import ServiceError, submit
-from smoothdp.services.client import Client
-from smoothdp.services.envelope import Header, inner_info, open_envelope, open_slot
-from smoothdp.services.hybrid import PrivateKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.key_files import write_parties
-from smoothdp.services.outcomes import Kept, OutcomeStore
-from smoothdp.services.parties import ShufflerParty, issue_tokens
-from smoothdp.services.running import on_loopback
-from smoothdp.services.shuffler import Upload
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.outcomes import Kept, OutcomeStore
+from smoothdp.services.client.submit import submit
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_tokens
+from smoothdp.services.wire.calls import Outcome, ServiceError
+from smoothdp.services.wire.envelope import Header, inner_info, open_envelope, open_slot
+from smoothdp.services.wire.hybrid import PrivateKey
+from smoothdp.services.wire.key_files import write_parties
+from smoothdp.services.wire.running import on_loopback
 from tests.services.changing_keys import ChangingKeys, press
 from tests.services.world import KEY, small_task
 

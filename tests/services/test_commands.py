@@ -16,11 +16,12 @@ from click.testing import CliRunner
 
 from smoothdp.cli.main import main
 from smoothdp.cli.serve import serve
-from smoothdp.services.calls import submit
-from smoothdp.services.key_files import SECRETS_FILE, write_parties
-from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens
-from smoothdp.services.running import on_loopback
-from smoothdp.services.sealing import seal_window
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.client.submit import submit
+from smoothdp.services.shuffler.sealing import seal_window
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_tokens
+from smoothdp.services.wire.key_files import SECRETS_FILE, write_parties
+from smoothdp.services.wire.running import on_loopback
 from tests.services.world import KEY, small_task
 
 PROMISE = ["--epsilon", "4", "--delta", "1e-3", "--min-batch", "10"]
@@ -240,7 +241,7 @@ def served(
     answer: Callable[[httpx.Request], httpx.Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Let every address be answered by a function, and pauses be short."""
-    monkeypatch.setattr("smoothdp.cli.results._PAUSE", 0.01)
+    monkeypatch.setattr("smoothdp.cli.submit._PAUSE", 0.01)
     monkeypatch.setattr(
         "smoothdp.services.connect",
         lambda url: httpx.Client(base_url=url, transport=httpx.MockTransport(answer)),

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.services.delivery import deliver_batches
+from smoothdp.services.analyzer.window_release import read_result, release_counted
 from smoothdp.services.faults import POINTS
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.release import read_result, release_counted
-from smoothdp.services.sealing import due_windows
-from smoothdp.services.shuffler import Upload
-from smoothdp.services.storage import StorageFull
-from smoothdp.services.tokens import issue_client_token
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.sealing import due_windows
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.store.storage import StorageFull
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.tokens import issue_client_token
 from tests.services.storages import ONLY_SQLITE
 from tests.services.world import HOUR, ISSUING_KEY, WINDOW, World, small_task
 

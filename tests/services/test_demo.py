@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from smoothdp.cli.serve import serve
 from smoothdp.cli.task import task as task_command
 from smoothdp.services import ServiceError, create_task, demonstrate
-from smoothdp.services.result import describe_batch
+from smoothdp.services.analyzer.batch_result import describe_batch
 from tests.services.world import KEY
 
 
@@ -54,8 +54,8 @@ def test_the_result_of_a_batch_that_is_almost_all_noise_is_quick() -> None:
 
 
 def test_a_demonstration_without_a_result_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smoothdp.services.demo._MOST_SECONDS", 0.2)
-    monkeypatch.setattr("smoothdp.services.demo.fetch_result", lambda *_, **__: None)
+    monkeypatch.setattr("smoothdp.services.demo.demonstration._MOST_SECONDS", 0.2)
+    monkeypatch.setattr("smoothdp.services.demo.demonstration.fetch_result", lambda *_, **__: None)
     with pytest.raises(ServiceError, match=r"a result within 0\.2 seconds; got none"):
         demonstrate([1, 0] * 4, epsilon="2", delta="0.01", dishonest_share="0")
 

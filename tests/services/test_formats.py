@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import secrets
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.services.batch import BatchHeader
-from smoothdp.services.client import randomize
-from smoothdp.services.envelope import (
+from smoothdp.services.client.client import randomize
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.wire.batch import BatchHeader
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.envelope import (
     DUMMY,
     DecodeError,
     Header,
@@ -27,10 +30,9 @@ from smoothdp.services.envelope import (
     seal_envelope,
     seal_values,
 )
-from smoothdp.services.hybrid import OpenError, PrivateKey, PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.shuffler import Upload
-from smoothdp.services.task import Task
+from smoothdp.services.wire.hybrid import OpenError, PrivateKey, PublicKey
+from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.task_request import TaskRequest, create_task
 from tests.services import rfc9180
 from tests.services.world import WINDOW, World, small_task
 
@@ -73,7 +75,7 @@ def test_02_the_length_does_not_depend_on_the_datum(world: World, protocol: str)
     if protocol != "boolean_sum":
         data = ["a", "b", "c"] if protocol == "histogram" else [0, 0.3, 1]
     key = (1, OUTER.public)
-    from smoothdp.services.client import Client
+    from smoothdp.services.client.client import Client
 
     lengths = {
         len(Client(task, world.outcomes, name=f"{d}{i}").envelope(d, shuffler_key=key))
@@ -322,3 +324,20 @@ def test_domain_and_promise_are_checked() -> None:
         randomize(small_task("histogram"), "no such bin")
     with pytest.raises(InvalidData):
         randomize(small_task(), 2)
+
+
+def test_a_request_has_the_parameters_of_create_task() -> None:
+    parameters = inspect.signature(create_task).parameters
+    asked = {one.name: one.default for one in fields(TaskRequest)}
+    assert list(asked) == list(parameters)
+    for name, parameter in parameters.items():
+        default = MISSING if parameter.default is parameter.empty else parameter.default
+        assert asked[name] == default, name
+
+
+def test_what_a_slot_may_mean() -> None:
+    """Bits of sums; bins of a histogram, and dummies beside them: nothing else is counted."""
+    bits, bins = small_task(), small_task("histogram")
+    tried = (-2, -1, 0, 1, 2, 3, DUMMY - 1, DUMMY)
+    assert [value for value in tried if bits.is_meant(value)] == [0, 1]
+    assert [value for value in tried if bins.is_meant(value)] == [0, 1, 2, DUMMY]

@@ -15,11 +15,19 @@ import httpx
 import pytest
 
 from smoothdp.errors import InvalidData, InvalidParameter, LedgerError
-from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.batch import MOST_SLOTS_OF_BATCH, BatchHeader, n_parts
-from smoothdp.services.calls import ServiceError, connect, fetch_result, submit
-from smoothdp.services.client import Client
-from smoothdp.services.key_files import (
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.analyzer.analyzer_web import analyzer_app
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.collector import fetch_result
+from smoothdp.services.client.submit import submit
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty
+from smoothdp.services.shuffler.shuffler_web import shuffler_app
+from smoothdp.services.store.storage import SqliteStorage
+from smoothdp.services.wire.batch import MOST_SLOTS_OF_BATCH, BatchHeader, n_parts
+from smoothdp.services.wire.calls import ServiceError, connect
+from smoothdp.services.wire.http_faces import whole_number
+from smoothdp.services.wire.key_files import (
     SECRETS_FILE,
     TASK_FILE,
     read_secret,
@@ -27,13 +35,8 @@ from smoothdp.services.key_files import (
     read_token,
     write_parties,
 )
-from smoothdp.services.parties import AnalyzerParty, ShufflerParty
-from smoothdp.services.running import on_loopback
-from smoothdp.services.storage import SqliteStorage
-from smoothdp.services.tokens import token_hash
-from smoothdp.services.web import whole_number
-from smoothdp.services.web_analyzer import analyzer_app
-from smoothdp.services.web_shuffler import shuffler_app
+from smoothdp.services.wire.running import on_loopback
+from smoothdp.services.wire.tokens import token_hash
 from tests.services.storages import ONLY_SQLITE
 from tests.services.world import KEY, WINDOW, World, small_task
 

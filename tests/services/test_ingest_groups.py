@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from smoothdp.services import ingest
-from smoothdp.services.envelope import Header, seal_envelope, seal_values
-from smoothdp.services.hybrid import PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.shuffler import Upload
+from smoothdp.services.shuffler import ingest
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.envelope import Header, seal_envelope, seal_values
+from smoothdp.services.wire.hybrid import PublicKey
 from tests.services.storages import without_waiting_for_disks
 from tests.services.world import KEY, WINDOW, World
 

@@ -15,15 +15,15 @@ import pytest
 from starlette.requests import Request
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.services import web
-from smoothdp.services.calls import connect, putting, submit
-from smoothdp.services.client import Client
-from smoothdp.services.delivery import deliver_batches
-from smoothdp.services.metrics import shuffler_metrics
-from smoothdp.services.running import on_loopback, run
-from smoothdp.services.tokens import token_hash
-from smoothdp.services.web_analyzer import analyzer_app
-from smoothdp.services.web_shuffler import shuffler_app
+from smoothdp.services.analyzer.analyzer_web import analyzer_app
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.submit import submit
+from smoothdp.services.shuffler.delivery import deliver_batches, putting
+from smoothdp.services.shuffler.shuffler_web import shuffler_app, shuffler_metrics
+from smoothdp.services.wire import http_faces
+from smoothdp.services.wire.calls import connect
+from smoothdp.services.wire.running import on_loopback, run
+from smoothdp.services.wire.tokens import token_hash
 from tests.services.storages import ONLY_SQLITE, Current, files_of
 from tests.services.world import World, small_task
 
@@ -220,7 +220,7 @@ def test_72_a_body_that_never_ends_is_cut_off(world: World, url: str) -> None:
 def test_72_a_slow_body_is_given_up(
     world: World, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(http_faces, "BODY_SECONDS", 0.3)
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as slow:
         slow.sendall(
@@ -241,8 +241,8 @@ def test_72_a_false_length_is_refused() -> None:
         "query_string": b"",
         "headers": [(b"content-length", b"-1")],
     }
-    with pytest.raises(web.TooLarge):
-        asyncio.run(web.read_body(Request(scope, receive), 10))
+    with pytest.raises(http_faces.TooLarge):
+        asyncio.run(http_faces.read_body(Request(scope, receive), 10))
 
 
 def test_tokens_do_not_travel_in_the_clear(world: World) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from smoothdp.services.batch import BatchHeader
-from smoothdp.services.delivery import DeliveryRefused, deliver_batches
-from smoothdp.services.envelope import Header, seal_envelope
-from smoothdp.services.hybrid import PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.sealing import due_windows
-from smoothdp.services.shuffler import Upload
+from smoothdp.services.shuffler.delivery import DeliveryRefused, deliver_batches
+from smoothdp.services.shuffler.sealing import due_windows
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.wire.batch import BatchHeader
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.envelope import Header, seal_envelope
+from smoothdp.services.wire.hybrid import PublicKey
 from tests.services.storages import ONLY_SQLITE, files_of
 from tests.services.world import WINDOW, World, hash_parts, small_task
 

@@ -9,14 +9,17 @@ import httpx
 import pytest
 
 from smoothdp.cli import main
-from smoothdp.services.calls import Unreachable, look_up_result, submit
-from smoothdp.services.client import Client
-from smoothdp.services.delivery import deliver_batches
-from smoothdp.services.key_files import write_parties
-from smoothdp.services.parties import AnalyzerParty, issue_tokens
-from smoothdp.services.release import read_result, release_counted
-from smoothdp.services.running import on_loopback
-from smoothdp.services.window_state import (
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.analyzer.window_release import read_result, release_counted
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.collector import look_up_result
+from smoothdp.services.client.submit import submit
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.shuffler_party import issue_tokens
+from smoothdp.services.wire.calls import Unreachable
+from smoothdp.services.wire.key_files import write_parties
+from smoothdp.services.wire.running import on_loopback
+from smoothdp.services.wire.window_state import (
     ARRIVING,
     COUNTING,
     LATE,

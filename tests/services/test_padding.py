@@ -16,15 +16,21 @@ from typing import Any
 import pytest
 
 from smoothdp import ApproxDP
-from smoothdp.services.calls import connect, submit
-from smoothdp.services.client import Client
-from smoothdp.services.delivery import deliver_batches
-from smoothdp.services.envelope import DUMMY, Header, envelope_bytes, seal_envelope, seal_values
-from smoothdp.services.hybrid import PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.running import on_loopback
-from smoothdp.services.shuffler import Upload
-from smoothdp.services.web_shuffler import shuffler_app
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.submit import submit
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.shuffler.shuffler_web import shuffler_app
+from smoothdp.services.wire.calls import Outcome, connect
+from smoothdp.services.wire.envelope import (
+    DUMMY,
+    Header,
+    envelope_bytes,
+    seal_envelope,
+    seal_values,
+)
+from smoothdp.services.wire.hybrid import PublicKey
+from smoothdp.services.wire.running import on_loopback
 from smoothdp.shuffle import ZeroPreservingCount
 from tests.services.test_privacy import audit
 from tests.services.world import HOUR, KEY, WINDOW, World, small_task
@@ -41,7 +47,7 @@ def one_bit_messages(_: object, datum: int) -> tuple[int, ...]:
 
 @pytest.fixture
 def one_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr("smoothdp.services.client.randomize", one_bit_messages)
+    monkeypatch.setattr("smoothdp.services.client.client.randomize", one_bit_messages)
     world = World(tmp_path, small_task("histogram", domain=("one",), min_batch=USERS))
     used: list[Any] = [world.shuffler.storage, world.analyzer.storage, world.outcomes._storage]
     for storage in used:

@@ -14,7 +14,7 @@ from tests.services.changing_keys import check_copies_count_once
 from tests.services.page_attack import SERVICE, bundles
 
 FOLDER = Path(__file__).parents[2] / "browser"
-BUNDLE = FOLDER.parent / "src" / "smoothdp" / "services" / "poll_page" / "poll.js"
+BUNDLE = FOLDER.parent / "src" / "smoothdp" / "services" / "shuffler" / "poll_page" / "poll.js"
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 

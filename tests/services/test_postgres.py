@@ -12,15 +12,20 @@ from click.testing import CliRunner
 
 from smoothdp.cli.serve import serve
 from smoothdp.errors import InvalidData, InvalidParameter, SmoothdpError
-from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.delivery import deliver_batches
-from smoothdp.services.erasable_keys import ErasableKeys
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.opening import STORAGE_FILE, open_storage
-from smoothdp.services.parties import ShufflerParty
-from smoothdp.services.postgres_dialect import HIDDEN, hidden_place, statement_of
-from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.storage import SCHEMA_VERSION, SqliteStorage, StorageFull, StorageUnreachable
+from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty
+from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
+from smoothdp.services.store.postgres_dialect import HIDDEN, hidden_place, statement_of
+from smoothdp.services.store.storage import (
+    SCHEMA_VERSION,
+    SqliteStorage,
+    StorageFull,
+    StorageUnreachable,
+)
+from smoothdp.services.wire.calls import Outcome
 from tests.services.postgres_server import PostgresServer
 from tests.services.storages import POSTGRESQL, Current, files_of
 from tests.services.world import World
@@ -194,7 +199,7 @@ def test_a_role_or_place_that_cannot_hold_the_tables(tmp_path: Path, storage_kin
 
 @on_postgresql
 def test_the_address_comes_from_the_option_or_the_directory(world: World, tmp_path: Path) -> None:
-    from smoothdp.services.key_files import write_parties
+    from smoothdp.services.wire.key_files import write_parties
     from tests.services.world import KEY
 
     written = write_parties(tmp_path / "parties", world.task, KEY)
@@ -227,7 +232,7 @@ def test_a_party_does_not_begin_anew_beside_its_state(tmp_path: Path) -> None:
 @on_sqlite
 def test_a_database_that_is_away_is_503_and_clients_try_again(world: World) -> None:
     from smoothdp.services import Client, connect, on_loopback, submit
-    from smoothdp.services.web_shuffler import shuffler_app
+    from smoothdp.services.shuffler.shuffler_web import shuffler_app
 
     away = [3]
     storage = world.shuffler.storage

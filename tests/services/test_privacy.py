@@ -24,15 +24,16 @@ import pytest
 
 from smoothdp import ApproxDP, Ledger
 from smoothdp.errors import InvalidParameter, LedgerError
-from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.client import randomize
-from smoothdp.services.create import create_task
-from smoothdp.services.delivery import deliver_batches
-from smoothdp.services.ingest import OpenedReport, Outcome
-from smoothdp.services.release import read_result, release_counted
-from smoothdp.services.result import describe_batch
-from smoothdp.services.shuffler import Shuffler, Upload
-from smoothdp.services.task import Task
+from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.analyzer.batch_result import describe_batch
+from smoothdp.services.analyzer.window_release import read_result, release_counted
+from smoothdp.services.client.client import randomize
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.ingest import OpenedReport
+from smoothdp.services.shuffler.shuffler import Shuffler, Upload
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.task_request import create_task
 from tests.services.storages import open_state, without_waiting_for_disks
 from tests.services.world import HOUR, KEY, WINDOW, World, small_task
 
@@ -173,7 +174,7 @@ def test_58_the_audit_finds_a_shuffler_without_replay_protection(tmp_path: Path)
     task = small_task(**AUDITED)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "smoothdp.services.analyzer.Analyzer._repeated_places", lambda *_: frozenset()
+            "smoothdp.services.analyzer.analyzer.Analyzer._repeated_slots", lambda *_: frozenset()
         )
         totals = run_service(tmp_path, task, 1200, guarded=False)
     # The event is stated beforehand: a copied one makes the total at least 5. With it, the lower

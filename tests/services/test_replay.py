@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from smoothdp.services.batch import PART_SLOTS, BatchHeader
-from smoothdp.services.client import Client
-from smoothdp.services.delivery import deliver_batches
-from smoothdp.services.envelope import Header, inner_info, seal_envelope, seal_values
-from smoothdp.services.hybrid import PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.outcomes import OutcomeStore
-from smoothdp.services.release import read_result, release_counted
-from smoothdp.services.shuffler import Upload
+from smoothdp.services.analyzer.window_release import read_result, release_counted
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.outcomes import OutcomeStore
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.wire.batch import PART_SLOTS, BatchHeader
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.envelope import Header, inner_info, seal_envelope, seal_values
+from smoothdp.services.wire.hybrid import PublicKey
 from tests.services.world import KEY, WINDOW, World, hash_parts
 
 
@@ -138,7 +138,7 @@ def test_26_copies_are_found_across_parts(world: World) -> None:
     assert world.analyzer.put_batch(batch_id, header.encode()) == 201
     for part, data in enumerate(parts):
         assert world.analyzer.put_part(batch_id, part, data) == 201
-    assert world.analyzer._repeated_places(batch_id, 2) == {PART_SLOTS - 1, PART_SLOTS + 2}
+    assert world.analyzer._repeated_slots(batch_id, 2) == {PART_SLOTS - 1, PART_SLOTS + 2}
 
 
 def test_27_a_batch_offered_again_is_taken_once(world: World) -> None:

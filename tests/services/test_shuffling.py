@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from smoothdp.errors import OutOfReach
-from smoothdp.services.batch import PART_SLOTS, split_parts
-from smoothdp.services.mixing import mixed
+from smoothdp.services.shuffler.mixing import mixed
+from smoothdp.services.wire.batch import PART_SLOTS, split_parts
 from tests.services.world import World, small_task
 
 
@@ -58,7 +58,7 @@ def test_14_and_18_all_orders_of_five(at_once: int) -> None:
 def test_18_buckets_that_are_kept_in_order_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # The mutant: slots go to buckets by their place, as an external sort would do it.
     monkeypatch.setattr(
-        "smoothdp.services.mixing._drawn",
+        "smoothdp.services.shuffler.mixing._drawn",
         lambda n, bits: np.arange(n, dtype=np.uint8) >> (3 - bits),
     )
     counts = np.bincount(orders(2000, 5, 3)[:, 0], minlength=5)
@@ -105,7 +105,7 @@ def test_18_a_window_in_many_buckets_is_whole(
     world.send_many(40)
     before = {bytes(r[0]) for r in world.shuffler.storage.read("SELECT slots FROM pending")}
     monkeypatch.setattr(mixed, "__kwdefaults__", {"at_once": 5})
-    monkeypatch.setattr("smoothdp.services.sealing._REPORTS_AT_ONCE", 7)
+    monkeypatch.setattr("smoothdp.services.shuffler.sealing._REPORTS_AT_ONCE", 7)
     world.seal()
     assert sorted(world.slots_of_batch()) == sorted(before)
 

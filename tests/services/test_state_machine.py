@@ -12,10 +12,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from smoothdp.services.delivery import deliver_batches
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.release import release_counted
-from smoothdp.services.shuffler import Upload
+from smoothdp.services.analyzer.window_release import release_counted
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.shuffler import Upload
+from smoothdp.services.wire.calls import Outcome
 from tests.services.world import WINDOW, World, small_task
 
 TASK = small_task(windows=1_000_000, min_batch=3, epsilon="8", delta="1e-6")

@@ -14,17 +14,17 @@ import pytest
 from click.testing import CliRunner
 
 from smoothdp import services
-from smoothdp.cli.results import results
 from smoothdp.cli.serve import serve
+from smoothdp.cli.submit import results
 from smoothdp.cli.task import task
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.poll_demo import MADE_UP, poll_on_loopback
-from smoothdp.services.running import on_loopback
-from smoothdp.services.web_poll import poll_routes, publish, published_results
+from smoothdp.services.demo.poll_demo import POLL_MADE_UP, poll_on_loopback
+from smoothdp.services.shuffler.poll_routes import poll_routes, publish, published_results
+from smoothdp.services.wire.running import on_loopback
 from tests.services.world import small_task
 
 ROOT = Path(__file__).parents[2]
-BUNDLE = ROOT / "src" / "smoothdp" / "services" / "poll_page" / "poll.js"
+BUNDLE = ROOT / "src" / "smoothdp" / "services" / "shuffler" / "poll_page" / "poll.js"
 
 
 def test_the_page_its_policy_and_what_it_asks() -> None:
@@ -42,11 +42,11 @@ def test_the_page_its_policy_and_what_it_asks() -> None:
         assert httpx.get(host + "/poll-files/secrets.json").status_code == 404
         assert httpx.get(address + "/about").json() == {"question": "Tea?", "one_host": True}
         assert httpx.get(address + "/results").json() == []
-        assert poll.answered() == len(MADE_UP)
+        assert poll.answered() == len(POLL_MADE_UP)
         document = poll.close()
         assert httpx.get(address + "/results").json() == [document]
     # The error bar fails with 0.05; four times as wide, practically never.
-    assert abs(document["sum"] - sum(MADE_UP)) < 4 * document["error_of_sum"]
+    assert abs(document["sum"] - sum(POLL_MADE_UP)) < 4 * document["error_of_sum"]
 
 
 def test_the_client_asks_nothing_of_other_hosts() -> None:
@@ -131,5 +131,5 @@ def test_the_demo_command_prints_a_link_and_the_result() -> None:
     assert result.exit_code == 0, result.output
     link, _, rest = result.stdout.partition("\n")
     assert re.fullmatch(r"http://localhost:\d+/poll/[0-9a-f]{64}#[0-9a-f]{96}", link)
-    assert json.loads(rest)["users"] == len(MADE_UP)
+    assert json.loads(rest)["users"] == len(POLL_MADE_UP)
     assert "one host" in result.stderr

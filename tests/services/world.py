@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from smoothdp.services.analyzer import Analyzer
-from smoothdp.services.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.client import Client
-from smoothdp.services.create import create_task
-from smoothdp.services.delivery import deliver_batches
+from smoothdp.services.analyzer.analyzer import Analyzer
+from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
+from smoothdp.services.analyzer.window_release import read_result, release_counted
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.faults import Reach, pass_by
-from smoothdp.services.hybrid import PrivateKey, PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.outcomes import OutcomeStore
-from smoothdp.services.release import read_result, release_counted
-from smoothdp.services.sealing import Sealed, seal_window
-from smoothdp.services.shuffler import Shuffler, Upload
-from smoothdp.services.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.task import Task
-from smoothdp.services.tokens import issue_client_token
+from smoothdp.services.shuffler.delivery import deliver_batches
+from smoothdp.services.shuffler.sealing import Sealed, seal_window
+from smoothdp.services.shuffler.shuffler import Shuffler, Upload
+from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
+from smoothdp.services.wire.calls import Outcome
+from smoothdp.services.wire.hybrid import PrivateKey, PublicKey
+from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.task_request import create_task
+from smoothdp.services.wire.tokens import issue_client_token
 from tests.services.storages import open_state
 
 WINDOW = 1000

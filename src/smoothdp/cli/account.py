@@ -1,15 +1,47 @@
-"""``smoothdp account``: what was spent, and what is left."""
+"""``smoothdp account``: what was spent, what is left, and a ledger with a budget."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 import smoothdp as sd
-from smoothdp.cli.account_budget import read_budget
-from smoothdp.cli.files import open_ledger
+from smoothdp.cli.options.command_line import gathered
+from smoothdp.cli.options.files import open_ledger
+
+
+@dataclass(frozen=True)
+class BudgetOptions:
+    """A budget as it stands on the command line; None where an option is left out."""
+
+    epsilon: str | None
+    delta: str | None
+    rho: str | None
+    mu: str | None
+    method: str | None
+
+
+def read_budget(asked: BudgetOptions) -> sd.Guarantee:
+    """Return the budget that the options describe."""
+    epsilon, delta, rho, mu = asked.epsilon, asked.delta, asked.rho, asked.mu
+    if sum(option is not None for option in (epsilon, rho, mu)) != 1 or (
+        delta is not None and epsilon is None
+    ):
+        raise click.UsageError(
+            "Expected a budget: --epsilon, --epsilon and --delta, --rho or --mu; got another "
+            "choice. Give one, such as --epsilon 1 --delta 1e-6."
+        )
+    if asked.method == "concentrated" and delta is None:
+        raise click.UsageError(
+            "Expected --epsilon and --delta with --method concentrated; got no --delta. Give it, "
+            "or leave --method out."
+        )
+    if epsilon is not None:
+        return sd.PureDP(epsilon) if delta is None else sd.ApproxDP(epsilon, delta=delta)
+    return sd.ZCDP(rho or "") if mu is None else sd.GaussianDP(mu)
 
 
 class _ShowByDefault(click.Group):
@@ -44,10 +76,10 @@ def show(file: Path, delta: str | None, as_json: bool, plot: Path | None) -> Non
     Example:
       smoothdp account show ledger.db --delta 1e-6
     """
-    found = sd.Account.of(open_ledger(file), delta=delta)
+    shown = sd.Account.of(open_ledger(file), delta=delta)
     if plot is not None:
-        click.echo(f"Picture: {found.draw(plot)}", err=True)
-    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())
+        click.echo(f"Picture: {shown.draw(plot)}", err=True)
+    click.echo(json.dumps(shown.to_dict(), indent=2) if as_json else shown.text())
 
 
 @account.command()
@@ -73,21 +105,13 @@ def export(file: Path, jsonl: bool) -> None:
 @click.option("--mu", help="Or: a budget of Gaussian DP.")
 @click.option("--method", type=click.Choice(("basic", "concentrated")), help="What adds up.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
-def create(
-    file: Path,
-    epsilon: str | None,
-    delta: str | None,
-    rho: str | None,
-    mu: str | None,
-    method: str | None,
-    as_json: bool,
-) -> None:
+@gathered(BudgetOptions, "budget")
+def create(file: Path, budget: BudgetOptions, as_json: bool) -> None:
     """Make a ledger with a budget, or check that there is one with this budget.
 
     \b
     Example:
       smoothdp account create ledger.db --epsilon 1 --delta 1e-6
     """
-    budget = read_budget(epsilon, delta, rho, mu, method)
-    found = sd.Account.of(sd.Ledger(file, budget=budget, method=method))
-    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())
+    made = sd.Account.of(sd.Ledger(file, budget=read_budget(budget), method=budget.method))
+    click.echo(json.dumps(made.to_dict(), indent=2) if as_json else made.text())

@@ -4,18 +4,66 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 import smoothdp as sd
-from smoothdp.cli.measure_design import describe_model
-from smoothdp.cli.measure_input import read_counts, read_mechanism
-from smoothdp.cli.measure_modes import read_mode
-from smoothdp.cli.measure_output import show_measurement
-from smoothdp.cli.missing import missing_note, missing_option
-from smoothdp.cli.strict import StrictCommand
+from smoothdp.cli.measure_model import ModelQuestion, describe_model
+from smoothdp.cli.options.columns import missing_note, missing_option
+from smoothdp.cli.options.command_line import (
+    StrictCommand,
+    gathered,
+    given_options,
+    refuse_strays,
+)
+from smoothdp.cli.options.counts import SAMPLE, SampleOptions, read_counts, read_mechanism
 
 SAMPLING = click.Choice(["without_replacement", "with_replacement"])
+
+
+class Mode(NamedTuple):
+    """A way to use the command: what asks for it, and the parameters that it has a use for."""
+
+    words: str
+    options: frozenset[str]
+
+
+_AT_COUNTS = (*SAMPLE, "epsilon", "threshold", "public", "as_json", "plot")
+_OF_MODEL = ("model", "n_records", "epsilon", "as_json")
+
+MODES = {
+    "counts": Mode("--counts", frozenset(("counts", *_AT_COUNTS))),
+    "column": Mode(
+        "a FILE with --column", frozenset(("file", "column", "universe", "missing", *_AT_COUNTS))
+    ),
+    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen"))),
+    "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *SAMPLE, "databases"))),
+    "design": Mode(
+        "--model with --target-delta", frozenset((*_OF_MODEL, "sampling", "target_delta"))
+    ),
+}
+
+
+def read_mode(context: click.Context) -> str:
+    """Return the mode that the command line asks for, or raise UsageError for other options."""
+    standing = given_options(context)
+    if "model" in standing:
+        if {"sharpen", "databases"} <= set(standing):
+            raise click.UsageError(
+                "Expected one of --sharpen and --databases; got both. An estimate is not sharpened."
+            )
+        signs = (("design", "target_delta"), ("databases", "databases"))
+        mode = next((name for name, sign in signs if sign in standing), "model")
+    elif ("counts" in standing and "file" in standing) or not {"counts", "file"} & set(standing):
+        got = "both" if "counts" in standing else "neither"
+        raise click.UsageError(
+            f"Expected either --counts or a FILE with --column; got {got}. Give exactly one."
+        )
+    else:
+        mode = "counts" if "counts" in standing else "column"
+    refuse_strays(context, MODES[mode].options, mode=MODES[mode].words)
+    return mode
 
 
 @click.command(cls=StrictCommand)
@@ -38,6 +86,7 @@ SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 @click.option("--threshold", help="Adversary's accuracy t; sets epsilon = ln(t / (1 - t)).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw delta(x) against epsilon.")
+@gathered(SampleOptions, "sample")
 @click.pass_context
 def measure(
     context: click.Context,
@@ -53,10 +102,7 @@ def measure(
     sharpen: bool,
     databases: int | None,
     target_delta: str | None,
-    sampling_rate: str | None,
-    n_draws: int | None,
-    sampling: str | None,
-    keep_probability: str | None,
+    sample: SampleOptions,
     epsilon: str | None,
     threshold: str | None,
     as_json: bool,
@@ -76,19 +122,13 @@ def measure(
       smoothdp measure votes.csv --column candidate --public --keep-probability 0.99 --epsilon 1
     """
     mode = read_mode(context)
-    sample = (sampling_rate, n_draws, sampling, keep_probability)
     if model is not None:
-        found = describe_model(
-            *(model, n_records, epsilon),
-            target_delta=target_delta,
-            databases=databases,
-            sharpen=sharpen,
-            sampling=sample,
-        )
-        click.echo(json.dumps(found[1], indent=2) if as_json else found[0])
+        asked = ModelQuestion(model, n_records, epsilon, target_delta, databases, sharpen, sample)
+        text, document = describe_model(asked)
+        click.echo(json.dumps(document, indent=2) if as_json else text)
         return
     categories = read_counts(counts, file, column, universe, missing)
-    mechanism = read_mechanism(sum(categories.values()), *sample)
+    mechanism = read_mechanism(sum(categories.values()), sample)
     result = sd.measure_histogram(
         mechanism,
         categories,
@@ -98,3 +138,17 @@ def measure(
         counts_are="public" if public else "given" if mode == "counts" else "private",
     )
     show_measurement(result, plot=plot, note=missing_note(missing), as_json=as_json)
+
+
+def show_measurement(
+    result: sd.Measurement, *, plot: Path | None, note: str, as_json: bool
+) -> None:
+    """Print a measurement, and draw it if asked to."""
+    if plot is not None:
+        result.draw(plot)
+        click.echo(f"Picture: {plot}", err=True)
+    if as_json:
+        shown = {**result.to_dict(), "missing": note, "version": sd.__version__}
+        click.echo(json.dumps(shown, indent=2))
+    else:
+        click.echo(result.text() + (f"\n{note}" if note else ""))

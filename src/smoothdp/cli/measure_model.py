@@ -3,12 +3,127 @@
 from __future__ import annotations
 
 import math
+import warnings
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+import click
 
 import smoothdp as sd
-from smoothdp.cli.progress import progress_bar
-from smoothdp.cli.smoothed_words import Mechanism, smoothed_sentence, smoothed_text
-from smoothdp.text import number_down, number_up, percent_text
+from smoothdp.cli.options.command_line import progress_bar
+from smoothdp.cli.options.counts import SampleOptions, read_mechanism
+from smoothdp.cli.options.files import read_model
+from smoothdp.smoothed import LARGEST_SHARPENED
+from smoothdp.text import lesser, number_down, number_up, percent_text, rate_text, upper_text
+
+_SOON = 20_000
+Mechanism = sd.SamplingHistogram | sd.BernoulliHistogram
+
+
+def smoothed_text(smoothed: sd.SmoothedDelta, mechanism: Mechanism) -> str:
+    """Return smoothed delta rounded up, never above ordinary DP beside it, rounded alike.
+
+    Its logarithm may be: that is a float above the rational number.
+    """
+    return lesser(upper_text(smoothed.log_delta, 8), number_up(mechanism.inclusion(), 8))
+
+
+def smoothed_sentence(smoothed: sd.SmoothedDelta, mechanism: Mechanism) -> str:
+    """Return the claim in words, how often a guess is right by smoothed delta at epsilon 0.
+
+    (epsilon, delta) alone says much less: it is taken where that would take long.
+    """
+    if mechanism.n_records > _SOON:
+        return smoothed.guarantee.sentence(delta_at_zero=mechanism.inclusion())
+    with warnings.catch_warnings():
+        # It was said once, at epsilon.
+        warnings.simplefilter("ignore", sd.PrivacyWarning)
+        at_zero = sd.smoothed_delta(mechanism, smoothed.guarantee.model, epsilon=0)
+    return smoothed.guarantee.sentence(delta_at_zero=at_zero.exact_delta)
+
+
+@dataclass(frozen=True)
+class ModelQuestion:
+    """What is asked of the file of a model, as it stands on the command line."""
+
+    model: Path
+    n_records: int | None
+    epsilon: str | None
+    target_delta: str | None
+    databases: int | None
+    sharpen: bool
+    sample: SampleOptions
+
+
+def describe_model(asked: ModelQuestion) -> tuple[str, dict[str, object]]:
+    """Return what the options ask of a model file, in words and for JSON."""
+    n_records, epsilon, databases = asked.n_records, asked.epsilon, asked.databases
+    needed = (("--n", n_records), ("--epsilon", epsilon))
+    if n_records is None or epsilon is None:
+        lacking = " and ".join(name for name, value in needed if value is None)
+        raise click.UsageError(
+            f"Expected --n and --epsilon with --model; got no {lacking}. Give both."
+        )
+    distributions = read_model(asked.model)
+    if asked.target_delta is not None:
+        kind = asked.sample.sampling
+        return describe_design(distributions, n_records, epsilon, asked.target_delta, kind)
+    chosen = read_mechanism(n_records, asked.sample)
+    if asked.sharpen and not _can_sharpen(chosen, distributions):
+        raise click.UsageError(
+            f"Expected --sharpen with two values, a sample of a fixed size and at most "
+            f"{LARGEST_SHARPENED} records; got another question. Leave it out."
+        )
+    if databases is not None:
+        return describe_interval(chosen, distributions, epsilon, databases)
+    return describe_exact(chosen, distributions, epsilon, sharpen=asked.sharpen)
+
+
+def _can_sharpen(mechanism: Mechanism, model: sd.DataModel) -> bool:
+    return (
+        isinstance(mechanism, sd.SamplingHistogram)
+        and model.n_atoms == 2
+        and mechanism.n_records <= LARGEST_SHARPENED
+    )
+
+
+def describe_design(
+    model: sd.DataModel, n_records: int, epsilon: str, delta: str, sampling: str | None
+) -> tuple[str, dict[str, object]]:
+    """Return the largest sample that meets a target, in words and for JSON."""
+    kind: Literal["with_replacement", "without_replacement"] = (
+        "with_replacement" if sampling == "with_replacement" else "without_replacement"
+    )
+    design = sd.largest_sample(
+        model, n_records=n_records, epsilon=epsilon, delta=delta, sampling=kind
+    )
+    smoothed = design.smoothed
+    mechanism = sd.SamplingHistogram(n_records, n_draws=design.n_draws, sampling=kind)
+    sentence, shown = smoothed_sentence(smoothed, mechanism), smoothed_text(smoothed, mechanism)
+    largest = "one more is proved too many" if design.is_largest else "more may do"
+    text = (
+        f"target          smoothed delta at most {delta} at epsilon {epsilon}\n"
+        f"records         {n_records}\n"
+        f"largest sample  {design.n_draws} records drawn, a rate of "
+        f"{rate_text(design.n_draws, n_records)} ({largest})\n"
+        + (f"fewest lost     {design.n_lost}\n" if sampling != "with_replacement" else "")
+        + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n\n{sentence}"
+    )
+    return text, {
+        "n_records": n_records,
+        "epsilon": smoothed.guarantee.epsilon,
+        "target_delta": delta,
+        "n_draws": design.n_draws,
+        "n_lost": design.n_lost,
+        "is_largest": design.is_largest,
+        "smoothed_delta": smoothed.delta,
+        "log_smoothed_delta": smoothed.log_delta,
+        "method": smoothed.method,
+        "guarantee": sentence,
+        "version": sd.__version__,
+    }
 
 
 def describe_exact(

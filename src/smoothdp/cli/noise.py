@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
-from smoothdp.cli.progress import progress_bar
+from smoothdp.cli.options.command_line import progress_bar
+from smoothdp.cli.options.guarantees import GuaranteeOptions, guarantee_options, read_guarantee
 from smoothdp.papers import FIGURES
 
 
@@ -24,11 +24,7 @@ from smoothdp.papers import FIGURES
     help="A folder for Figures 1 and 2 of paper 4, with the exact curves.",
 )
 def noise(
-    kind: str | None,
-    epsilon: str | None,
-    delta: str | None,
-    rho: str | None,
-    omega: str | None,
+    guarantee: GuaranteeOptions,
     smoothing: str,
     as_json: bool,
     plot: Path | None,
@@ -41,14 +37,16 @@ def noise(
       smoothdp noise --epsilon 1 --smoothing 0.1
       smoothdp noise --guarantee zcdp --epsilon 1 --smoothing 0.1 --figures figures
     """
-    guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
+    promise = read_guarantee(guarantee)
     with progress_bar("calibrating") as progress:
-        found = sd.noise_table(guarantee, smoothing=smoothing, progress=progress)
+        compared = sd.noise_table(promise, smoothing=smoothing, progress=progress)
     if plot is not None:
-        found.draw(plot)
+        compared.draw(plot)
         click.echo(f"Picture: {plot}", err=True)
     if figures is not None:
-        for place in ("1", "2"):
-            drawn = FIGURES[f"polyplace/{place}"].compute().draw(figures / f"polyplace-{place}.png")
+        for number in ("1", "2"):
+            drawn = (
+                FIGURES[f"polyplace/{number}"].compute().draw(figures / f"polyplace-{number}.png")
+            )
             click.echo(f"Picture: {drawn}", err=True)
-    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else found.text())
+    click.echo(json.dumps(compared.to_dict(), indent=2) if as_json else compared.text())

@@ -1,15 +1,109 @@
-"""``smoothdp papers``: figures, tables and verdicts of the papers, recomputed."""
+"""``smoothdp papers``: figures, tables and verdicts, recomputed; ``smoothdp cite``: BibTeX."""
 
 from __future__ import annotations
 
+import csv
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from smoothdp.cli.papers_recompute import recompute, size_options
-from smoothdp.cli.papers_verdicts import show_verdicts
-from smoothdp.papers import FIGURES, TABLES
+import smoothdp as sd
+from smoothdp.cli.options.command_line import progress_bar
+from smoothdp.papers import (
+    FIGURES,
+    STATUSES,
+    TABLES,
+    Reproduction,
+    citations,
+    known_names,
+    verdicts,
+    verdicts_page,
+    verdicts_text,
+)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Kind = TypeVar("Kind", bound=Reproduction)
+
+
+def size_options(command: Command) -> Command:
+    """Add --quick, --full, --json, --csv and --resume."""
+    for option in (
+        click.option(
+            "--resume",
+            "store",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="A folder that keeps what is finished, and from which to go on.",
+        ),
+        click.option(
+            "--csv",
+            "csv_file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write the data as CSV.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout."),
+        click.option(
+            "--quick/--full",
+            "quick",
+            default=True,
+            help="Half a minute (default), or more points and databases on all cores.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def recompute(
+    known: Mapping[str, type[Kind]],
+    name: str,
+    *,
+    quick: bool,
+    as_json: bool,
+    csv_file: Path | None,
+    store: Path | None,
+) -> Kind:
+    """Compute one of the known, print it and write its data."""
+    if name not in known:
+        raise click.UsageError(
+            f"Expected one of {', '.join(known)}; got {name!r}. See: smoothdp papers list"
+        )
+    with progress_bar(known[name].title) as progress:
+        computed = known[name].compute(full=not quick, store=store, progress=progress)
+    click.echo(json.dumps(computed.to_dict(), indent=2) if as_json else computed.text())
+    if csv_file is not None:
+        header, rows = computed.rows()
+        csv_file.parent.mkdir(parents=True, exist_ok=True)
+        with csv_file.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
+        click.echo(f"Data: {csv_file}", err=True)
+    return computed
+
+
+@click.command("verdicts")
+@click.option("--paper", type=click.IntRange(1, 5), help="Only the claims of this paper.")
+@click.option("--status", type=click.Choice(list(STATUSES)), help="Only claims of this status.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@click.option("--markdown", is_flag=True, help="Print docs/papers.md: all claims, as tables.")
+def show_verdicts(paper: int | None, status: str | None, as_json: bool, markdown: bool) -> None:
+    """Say of each numbered claim whether it holds, and which test shows it.
+
+    \b
+    Examples:
+      smoothdp papers verdicts --paper 5
+      smoothdp papers verdicts --status false
+    """
+    if markdown:
+        if paper is not None or status is not None or as_json:
+            raise click.UsageError("--markdown is the whole page: give it alone")
+        click.echo(verdicts_page(), nl=False)
+        return
+    rows = verdicts(paper, status=status)
+    if as_json:
+        click.echo(json.dumps([row.to_dict() for row in rows], indent=2))
+    else:
+        click.echo(verdicts_text(rows))
 
 
 @click.group(invoke_without_command=True)
@@ -70,3 +164,23 @@ def show_table(name: str, **options: Any) -> None:
       smoothdp papers table shuffled-histograms/1 --csv histograms.csv
     """
     recompute(TABLES, name, **options)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+def cite(names: tuple[str, ...]) -> None:
+    """Print BibTeX for what was used: public names, or papers by key or number.
+
+    Without a name, list what is known.
+
+    \b
+    Examples:
+      smoothdp cite SmoothNoise shuffle.Histogram
+      smoothdp cite paper-1
+      smoothdp cite
+    """
+    if not names:
+        for name, where in known_names(sd):
+            click.echo(f"{name:<32}  {where}")
+        return
+    click.echo("\n\n".join(citations(names, public=sd)))

@@ -9,11 +9,21 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
-from smoothdp.cli.missing import missing_option
-from smoothdp.cli.plan_file import check_assumption, read_law, write_plan
-from smoothdp.cli.statistics import read_query, statistic_options
-from smoothdp.report.plan_picture import draw_plan
+from smoothdp.cli.options.columns import (
+    StatisticOptions,
+    missing_option,
+    read_query,
+    statistic_options,
+)
+from smoothdp.cli.options.command_line import gathered
+from smoothdp.cli.options.files import (
+    AssumptionOptions,
+    check_assumption,
+    read_assumption,
+    write_plan,
+)
+from smoothdp.cli.options.guarantees import GuaranteeOptions, guarantee_options, read_guarantee
+from smoothdp.report import draw_plan
 
 
 @click.command()
@@ -29,21 +39,12 @@ from smoothdp.report.plan_picture import draw_plan
 @click.option("--out", type=click.Path(path_type=Path), default="plan.json", show_default=True)
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the error against n.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON on stdout.")
+@gathered(AssumptionOptions, "assumption")
 def plan(
-    statistic: str | None,
-    bounds: tuple[str, str] | None,
-    trim: str | None,
-    quantile: str | None,
-    kind: str | None,
-    epsilon: str | None,
-    delta: str | None,
-    rho: str | None,
-    omega: str | None,
+    statistic: StatisticOptions,
+    guarantee: GuaranteeOptions,
     n_records: int,
-    assume: str | None,
-    public_sample: Path | None,
-    column: str | None,
-    missing: str | None,
+    assumption: AssumptionOptions,
     keep_trim: bool,
     confidence: str | None,
     out: Path,
@@ -62,31 +63,31 @@ def plan(
       smoothdp plan --statistic median --bounds -60 1440 --epsilon 1 --n 10000 \\
         --assume "lognorm(s=1, scale=20)"
     """
-    check_assumption(assume, public_sample, column, missing, plot)
-    if keep_trim and statistic != "trimmed-mean":
-        raise click.UsageError(f"Expected --keep-trim with trimmed-mean; got {statistic}. Mend it.")
-    query = read_query(statistic, bounds, trim, quantile)
-    guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
-    assuming = None if assume is None else read_law(assume)
-    if public_sample is not None and column is not None:
-        assuming = sd.read_column(public_sample, column, missing=missing)
+    check_assumption(assumption, plot)
+    if keep_trim and statistic.statistic != "trimmed-mean":
+        raise click.UsageError(
+            f"Expected --keep-trim with trimmed-mean; got {statistic.statistic}. Mend it."
+        )
+    query = read_query(statistic)
+    promise = read_guarantee(guarantee)
+    assuming = read_assumption(assumption)
     with warnings.catch_warnings():
         # The plan has it as a line, and as a note beside JSON.
         warnings.simplefilter("ignore", sd.PrivacyWarning)
-        found = sd.plan(
+        planned = sd.plan(
             query,
-            guarantee=guarantee,
+            guarantee=promise,
             n_records=n_records,
             assuming=assuming,
             keep_trim=keep_trim,
             confidence=confidence,
         )
     if plot is not None:
-        draw_plan(found, plot, assuming=assuming)
+        draw_plan(planned, plot, assuming=assuming)
         click.echo(f"Picture: {plot}", err=True)
-    write_plan(found, out)
-    click.echo(found.to_json() if as_json else found.text())
-    for note in filter(None, (found.note(), found.caution())) if as_json else ():
+    write_plan(planned, out)
+    click.echo(planned.to_json() if as_json else planned.text())
+    for note in filter(None, (planned.note(), planned.caution())) if as_json else ():
         click.echo(f"Note: {note}", err=True)
     name = shlex.quote(str(out))
     click.echo(

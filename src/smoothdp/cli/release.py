@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import math
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import click
 
 import smoothdp as sd
-from smoothdp.cli.files import ask_ledger
-from smoothdp.cli.guarantee_options import guarantee_options, read_guarantee
-from smoothdp.cli.missing import missing_note, missing_option
-from smoothdp.cli.plan_file import check_size, read_plan
-from smoothdp.cli.release_output import show_release
-from smoothdp.cli.statistics import read_query, statistic_options
+from smoothdp.cli.options.columns import (
+    StatisticOptions,
+    missing_note,
+    missing_option,
+    read_query,
+    statistic_options,
+)
+from smoothdp.cli.options.files import ask_ledger, check_size, read_plan
+from smoothdp.cli.options.guarantees import GuaranteeOptions, guarantee_options, read_guarantee
+from smoothdp.report import released_words
+from smoothdp.text import number_down, number_up
 
 
 @click.command()
@@ -40,15 +48,8 @@ from smoothdp.cli.statistics import read_query, statistic_options
 def release(
     file: Path,
     column: str,
-    statistic: str | None,
-    bounds: tuple[str, str] | None,
-    trim: str | None,
-    quantile: str | None,
-    kind: str | None,
-    epsilon: str | None,
-    delta: str | None,
-    rho: str | None,
-    omega: str | None,
+    statistic: StatisticOptions,
+    guarantee: GuaranteeOptions,
     plan: Path | None,
     confidence: str | None,
     covers: str,
@@ -79,7 +80,7 @@ def release(
         "sd_bound": sd_bound,
     }
     if plan is not None:
-        if any((statistic, bounds, trim, quantile, kind, epsilon, delta, rho, omega)):
+        if any((*astuple(statistic), *astuple(guarantee))):
             raise click.UsageError(
                 "Expected --plan alone: it holds statistic, bounds and guarantee; got some of "
                 "these too. Leave one out."
@@ -88,11 +89,71 @@ def release(
         options["ledger"] = ask_ledger(ledger, planned.guarantee)
         values = sd.read_column(file, column, missing=missing)
         check_size(planned, len(values))
-        query, found = planned.query, planned.release(values, **options)
+        query, released = planned.query, planned.release(values, **options)
     else:
-        query = read_query(statistic, bounds, trim, quantile)
-        guarantee = read_guarantee(kind, epsilon, delta, rho, omega)
-        options["ledger"] = ask_ledger(ledger, guarantee)
+        query = read_query(statistic)
+        promise = read_guarantee(guarantee)
+        options["ledger"] = ask_ledger(ledger, promise)
         values = sd.read_column(file, column, missing=missing)
-        found = sd.release(values, query, guarantee=guarantee, **options)
-    show_release(found, query, n_records=len(values), note=missing_note(missing), as_json=as_json)
+        released = sd.release(values, query, guarantee=promise, **options)
+    show_release(
+        released, query, n_records=len(values), note=missing_note(missing), as_json=as_json
+    )
+
+
+def show_release(
+    released: sd.Release[float | int],
+    query: sd.queries.Query,
+    *,
+    n_records: int,
+    note: str,
+    as_json: bool,
+) -> None:
+    """Print a release, with its interval if it has one.
+
+    Args:
+        query: as it was given to the release. note: about missing values.
+    """
+    interval = released if isinstance(released, sd.IntervalRelease) else None
+    statistic = released_words(
+        query,
+        guarantee=released.guarantee,
+        n_records=n_records,
+        error_bars=interval is not None,
+    )
+    if as_json:
+        result: dict[str, object] = {"value": released.value, "statistic": statistic}
+        if interval is not None:
+            result |= {
+                "interval": list(interval.interval),
+                "confidence": float(interval.confidence),
+                "covers": interval.covers,
+            }
+        result |= {
+            "guarantee": released.guarantee.sentence(n_records=n_records),
+            "claim": json.loads(released.guarantee.to_json()),
+            "mechanism": released.mechanism,
+            "n_records": n_records,
+            "missing": note,
+            "version": released.library_version,
+        }
+        click.echo(json.dumps(result, indent=2))
+        return
+    click.echo(f"value      {released.value:.10g}: {statistic}; with noise")
+    if interval is not None:
+        sure = "nominally" if "(nominal)" in interval.covers else "at least"
+        click.echo(
+            f"interval   {_interval_text(*interval.interval)}: covers, with probability {sure} "
+            f"{float(interval.confidence):.15g}, {interval.covers}"
+        )
+    click.echo(f"mechanism  {released.mechanism}")
+    click.echo(f"\n{released.guarantee.sentence(n_records=n_records)}{' ' + note if note else ''}")
+
+
+def _interval_text(low: float, high: float) -> str:
+    """Return both ends, rounded outwards, with digits enough to tell them apart."""
+    digits = 17
+    if high > low:
+        digits = 3 + math.ceil(math.log10(max(abs(low), abs(high)) / (high - low)))
+    digits = min(max(digits, 4), 17)
+    return f"{number_down(low, digits)} to {number_up(high, digits)}"

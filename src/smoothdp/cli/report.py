@@ -4,16 +4,61 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from smoothdp.cli.report_input import make_report
-from smoothdp.report.html import PROTOCOLS
+from smoothdp.cli.options.command_line import gathered, progress_bar
+from smoothdp.cli.options.counts import SAMPLE, SampleOptions, read_counts, read_mechanism
+from smoothdp.cli.options.files import read_model, read_plan
+from smoothdp.cli.options.guarantees import read_approximate
+from smoothdp.data import reason
+from smoothdp.report import (
+    PROTOCOLS,
+    HtmlReport,
+    report_counts,
+    report_model,
+    report_plan,
+    report_protocol,
+    report_release,
+)
 
 FILE = click.Path(path_type=Path)
 _SAMPLING = click.Choice(["without_replacement", "with_replacement"])
+_SUBJECTS: dict[str, tuple[str, ...]] = {
+    "plan": (),
+    "release": (),
+    "counts": (*SAMPLE, "epsilon", "threshold"),
+    "model": (*SAMPLE, "n", "epsilon"),
+    "protocol": ("n", "epsilon", "delta", "bins", "n_bits"),
+}
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report is about, as it stands on the command line; None where it is left out."""
+
+    plan: Path | None
+    release: Path | None
+    counts: str | None
+    model: Path | None
+    protocol: str | None
+    n: int | None
+    sampling_rate: str | None
+    n_draws: int | None
+    sampling: str | None
+    keep_probability: str | None
+    epsilon: str | None
+    threshold: str | None
+    delta: str | None
+    bins: int | None
+    n_bits: int | None
+
+    @property
+    def sample(self) -> SampleOptions:
+        """How the sample is drawn."""
+        return SampleOptions(self.sampling_rate, self.n_draws, self.sampling, self.keep_probability)
 
 
 @click.command()
@@ -34,8 +79,9 @@ _SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 @click.option("--n-bits", type=int, help="With --protocol real-sum: messages per user.")
 @click.option("--out", type=FILE, default="report.html", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the main figures as JSON on stdout.")
+@gathered(ReportOptions, "asked")
 @click.pass_context
-def report(context: click.Context, /, out: Path, as_json: bool, **given: Any) -> None:
+def report(context: click.Context, /, out: Path, as_json: bool, asked: ReportOptions) -> None:
     """Write one page of HTML that opens offline: inputs, guarantee, curves, comparison, citation.
 
     Choose one of --plan, --release, --counts, --model and --protocol. It reads no private data:
@@ -49,7 +95,7 @@ def report(context: click.Context, /, out: Path, as_json: bool, **given: Any) ->
       smoothdp report --model units.csv --n 1000000 --sampling-rate 0.998 --epsilon 7
       smoothdp report --protocol boolean-sum --n 10000 --epsilon 1 --delta 1e-6
     """
-    made = make_report(_command(context), given)
+    made = make_report(context, asked)
     made.write(out)
     click.echo(json.dumps({"out": str(out), **made.summary}, indent=2) if as_json else str(out))
 
@@ -62,3 +108,89 @@ def _command(context: click.Context) -> str:
         if value not in (None, False) and option.name != "as_json":
             words += [option.opts[0], str(value)]
     return shlex.join(words)
+
+
+def make_report(context: click.Context, asked: ReportOptions) -> HtmlReport:
+    """Return the report that the options ask for; those of another subject are refused."""
+    command = _command(context)
+    # In the order in which they stand on the command line.
+    standing = [name for name in context.params if getattr(asked, name, None) is not None]
+    subjects = [name for name in _SUBJECTS if name in standing]
+    if len(subjects) != 1:
+        raise click.UsageError(
+            "Expected one of --plan, --release, --counts, --model and --protocol; got "
+            f"{len(subjects)} of them. Say what the report is about."
+        )
+    subject = subjects[0]
+    belong = {subject, *_SUBJECTS[subject]}
+    stray = [name for name in standing if name not in belong]
+    if stray:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in stray)
+        raise click.UsageError(
+            f"Expected only options that belong to --{subject}; got {options}. Leave them out."
+        )
+    if asked.plan is not None:
+        return report_plan(read_plan(asked.plan), command=command)
+    if asked.release is not None:
+        return report_release(_text(asked.release), command=command)
+    if asked.protocol is not None:
+        return _about_protocol(command, asked)
+    if asked.counts is not None:
+        counts = read_counts(asked.counts, None, None, None)
+        mechanism = read_mechanism(sum(counts.values()), asked.sample)
+        return report_counts(
+            mechanism,
+            counts,
+            epsilon=asked.epsilon,
+            threshold=asked.threshold,
+            command=command,
+        )
+    if asked.model is None or asked.n is None or asked.epsilon is None:
+        lacking = [f"--{name}" for name in ("n", "epsilon") if name not in standing]
+        raise click.UsageError(f"Expected {', '.join(lacking)} as well; got none. Give it.")
+    mechanism = read_mechanism(asked.n, asked.sample)
+    with progress_bar("report") as progress:
+        return report_model(
+            mechanism,
+            read_model(asked.model),
+            epsilon=asked.epsilon,
+            command=command,
+            progress=progress,
+        )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(
+            f"Expected what smoothdp release --json prints in {path}; got {reason(error)}. Give "
+            "that file."
+        ) from None
+
+
+def _about_protocol(command: str, asked: ReportOptions) -> HtmlReport:
+    assert asked.protocol is not None
+    if asked.n is None:
+        raise click.UsageError("Expected --n as well; got none. Give the number of users.")
+    guarantee = read_approximate(asked.epsilon, asked.delta)
+    belongs = (("--bins", asked.bins, "histogram"), ("--n-bits", asked.n_bits, "real-sum"))
+    for option, value, protocol in belongs:
+        if value is not None and asked.protocol != protocol:
+            raise click.UsageError(
+                f"Expected {option} with --protocol {protocol} alone; got it with "
+                f"{asked.protocol}. Leave it out."
+            )
+    if asked.protocol == "histogram" and asked.bins is None:
+        raise click.UsageError(
+            "Expected --bins with --protocol histogram; got none. Give the size of the domain, "
+            "such as --bins 100."
+        )
+    return report_protocol(
+        asked.protocol,
+        asked.n,
+        guarantee=guarantee,
+        n_bins=asked.bins,
+        n_bits=asked.n_bits,
+        command=command,
+    )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from smoothdp.cli.groups import HelpByDefault
-from smoothdp.cli.task_create import create
+from smoothdp.cli.options.columns import read_domain
+from smoothdp.cli.options.command_line import HelpByDefault
+from smoothdp.cli.options.guarantees import require_positive
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
@@ -31,12 +33,12 @@ def show(directory: Path) -> None:
     Example:
       smoothdp task show smokers
     """
-    from smoothdp.services import read_task
+    from smoothdp import services
 
-    found = read_task(directory)
-    click.echo(found.encoded.decode())
-    needed = found.required_batch
-    click.echo(f"Task {found.task_id.hex()}: its promise needs {needed} users", err=True)
+    agreed = services.read_task(directory)
+    click.echo(agreed.encoded.decode())
+    needed = agreed.required_batch
+    click.echo(f"Task {agreed.task_id.hex()}: its promise needs {needed} users", err=True)
 
 
 @task.command()
@@ -71,4 +73,66 @@ def rotate_keys(directory: Path, storage: str | None) -> None:
     click.echo(f"Key {key_id} is advertised; the last one still opens late reports.")
 
 
-task.add_command(create)
+@task.command()
+@click.argument("directory", type=_DIRECTORY)
+@click.option(
+    "--protocol", type=click.Choice(["boolean-sum", "real-sum", "histogram"]), required=True
+)
+@click.option("--epsilon", required=True, help="Of each window.")
+@click.option("--delta", required=True, help="Of each window, e.g. 1e-6.")
+@click.option("--min-batch", type=int, required=True, help="Fewest users in a batch.")
+@click.option("--dishonest-share", default="0.1", show_default=True, help="Assumed at most.")
+@click.option("--n-bits", type=int, default=8, show_default=True, help="Bits of a real sum.")
+@click.option("--bounds", nargs=2, help="Lower and upper end of a real datum.")
+@click.option("--domain", type=click.Path(path_type=Path), help="File of names of a histogram.")
+@click.option("--window-seconds", type=int, default=86_400, show_default=True)
+@click.option("--grace-seconds", type=int, default=3_600, show_default=True)
+@click.option("--windows", type=int, default=1, show_default=True, help="Paid by the budget.")
+@click.option("--unit", default="one client", show_default=True, help="Who may send once.")
+def create(
+    directory: Path,
+    protocol: str,
+    n_bits: int,
+    bounds: tuple[str, str] | None,
+    domain: Path | None,
+    min_batch: int,
+    windows: int,
+    window_seconds: int,
+    grace_seconds: int,
+    **promise: str,
+) -> None:
+    """Write DIRECTORY/task.json, and a directory of secrets for each party.
+
+    \b
+    Example:
+      smoothdp task create smokers --protocol boolean-sum --epsilon 1 --delta 1e-6 --min-batch 1000
+    """
+    from smoothdp import services
+
+    source = click.get_current_context().get_parameter_source("n_bits")
+    if protocol != "real-sum" and source is not ParameterSource.DEFAULT:
+        raise click.UsageError(
+            f"Expected --n-bits with a real-sum alone; got it with a {protocol}. Leave it out."
+        )
+    require_positive("--epsilon", promise["epsilon"])
+    names = read_domain(domain) if domain else []
+    if (protocol == "histogram") != bool(names) or (protocol == "real-sum") != bool(bounds):
+        raise click.UsageError(
+            "Expected --domain with a file of names for a histogram, --bounds for a real-sum, "
+            f"and neither for a boolean-sum; got another choice for {protocol}. Mend it."
+        )
+    key = services.PrivateKey.generate()
+    made = services.create_task(
+        protocol.replace("-", "_"),
+        analyzer_key=key.public,
+        size=n_bits if protocol == "real-sum" else 1,
+        bounds=bounds or (),
+        domain=names,
+        min_batch=min_batch,
+        windows=windows,
+        window_seconds=window_seconds,
+        grace_seconds=grace_seconds,
+        **promise,
+    )
+    written = services.write_parties(directory, made, key)
+    click.echo(f"Task {made.task_id.hex()} in {written.task}. Give its directories to each party.")

@@ -7,10 +7,10 @@ randomness anew: what is random comes from a key, a collection and a user (`keye
 """
 
 from smoothdp.engines.category_counts import category_counts
-from smoothdp.engines.column_summary import summarize_column
 from smoothdp.engines.job import Job, Partition, Run, run_here
 from smoothdp.engines.keyed_random import KeyedRandom, keyed_words
 from smoothdp.engines.randomized_counts import randomized_counts
+from smoothdp.engines.summarize_column import summarize_column
 
 __all__ = [
     "Job",

@@ -93,6 +93,6 @@ class Runs:
 
     def around(self, code: int) -> tuple[int, int]:
         """Return (how many values are below a code of these, how many are up to it)."""
-        place = int(np.searchsorted(self.codes, np.uint64(code)))
-        below = int(self.below[place])
-        return below, below + int(self.counts[place])
+        index = int(np.searchsorted(self.codes, np.uint64(code)))
+        below = int(self.below[index])
+        return below, below + int(self.counts[index])

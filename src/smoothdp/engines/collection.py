@@ -140,19 +140,19 @@ class MarkRows:
         base = hashlib.blake2b(key=self.key, digest_size=_MARK_BYTES, person=_ROWS)
         base.update(self.job)
         names = hashlib.blake2b(key=self.key, digest_size=8, person=_USERS)
-        found, marks = bytearray(), bytearray()
+        digests, marks = bytearray(), bytearray()
         coded = rows.astype("<i8").tobytes()
-        for place, user in enumerate(users):
+        for index, user in enumerate(users):
             name, one = user_bytes(user), base.copy()
-            one.update(coded[8 * place : 8 * place + 8] + name)
-            found += one.digest()
+            one.update(coded[8 * index : 8 * index + 8] + name)
+            digests += one.digest()
             if self.with_users:
                 own = names.copy()
                 own.update(name)
                 marks += own.digest()
-        limbs = np.frombuffer(bytes(found), dtype="<u4").reshape(-1, _MARK_BYTES // 4)
+        limbs = np.frombuffer(bytes(digests), dtype="<u4").reshape(-1, _MARK_BYTES // 4)
         sums = limbs.sum(axis=0, dtype=np.uint64).tolist()
-        total = sum(limb << (32 * place) for place, limb in enumerate(sums))
+        total = sum(limb << (32 * index) for index, limb in enumerate(sums))
         own_marks = np.frombuffer(bytes(marks), dtype="<u8").astype(np.uint64)
         return Marked(len(users), total % (1 << 8 * _MARK_BYTES), own_marks)
 

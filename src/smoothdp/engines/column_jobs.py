@@ -93,10 +93,10 @@ class CollectCells:
         starts = np.array([cell.start for cell in self.cells], dtype=np.uint64)
         # A cell may lie inside another: up to here everything that began is covered.
         ends = np.maximum.accumulate(np.array([c.last for c in self.cells], dtype=np.uint64))
-        place = np.searchsorted(starts, codes, side="right") - 1
-        chosen = (place >= 0) & (codes <= ends[np.maximum(place, 0)])
-        found, counts = np.unique(codes[chosen], return_counts=True)
-        return found, counts.astype(np.int64)
+        index = np.searchsorted(starts, codes, side="right") - 1
+        chosen = (index >= 0) & (codes <= ends[np.maximum(index, 0)])
+        distinct, counts = np.unique(codes[chosen], return_counts=True)
+        return distinct, counts.astype(np.int64)
 
 
 def merge_codes(

@@ -56,7 +56,7 @@ def merged(parts: Iterable[Part], job: Job[Part]) -> Part:
     Raises:
         InvalidData: there is none.
     """
-    found = list(parts)
-    if not found:
+    results = list(parts)
+    if not results:
         raise InvalidData(expected="at least one partition", got="none", remedy="Check the data")
-    return reduce(job.merge, found)
+    return reduce(job.merge, results)

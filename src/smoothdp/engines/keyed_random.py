@@ -82,12 +82,12 @@ def keyed_words(users: Iterable[Any], *, key: bytes, collection: bytes) -> WordA
     True
     """
     base, tail = _base(key, collection), _WORD.pack(0)
-    found = bytearray()
+    words = bytearray()
     for user in users:
         one = base.copy()
         one.update(tail + user_bytes(user))
-        found += one.digest()[:8]
-    return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64)
+        words += one.digest()[:8]
+    return np.frombuffer(bytes(words), dtype="<u8").astype(np.uint64)
 
 
 class KeyedRandom:

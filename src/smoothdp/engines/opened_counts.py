@@ -13,10 +13,15 @@ from dataclasses import dataclass
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_int
-from smoothdp.services.analyzer_tables import INVALID, REPEATED
-from smoothdp.services.envelope import DUMMY, DecodeError, inner_info, open_slot
-from smoothdp.services.hybrid import PrivateKey
-from smoothdp.services.task import Task
+from smoothdp.services.wire.envelope import (
+    INVALID,
+    REPEATED,
+    DecodeError,
+    inner_info,
+    open_slot,
+)
+from smoothdp.services.wire.hybrid import PrivateKey
+from smoothdp.services.wire.task import Task
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,16 +37,13 @@ class OpenSlots:
         # Keys are not picklable: each task makes its own from bytes.
         key, task = PrivateKey.from_bytes(self.key), Task.decode(self.task)
         info = inner_info(task.task_id, self.window)
-        histogram = task.protocol == "histogram"
-        n_values = task.size if histogram else 2
         tally: Counter[int] = Counter()
         for slot, times in zip(slots.tolist(), copies.tolist(), strict=True):
             try:
                 value = open_slot(bytes(slot), key=key, info=info)
             except DecodeError:
                 value = INVALID
-            is_meant = 0 <= value < n_values or (histogram and value == DUMMY)
-            tally[value if is_meant else INVALID] += 1
+            tally[value if task.is_meant(value) else INVALID] += 1
             if times > 1:
                 tally[REPEATED] += int(times) - 1
         return tally
@@ -98,14 +100,14 @@ def open_distinct(run: Run, *, key: PrivateKey, task: Task, window: int) -> dict
         InvalidParameter: another key than the task's, no key, no task or no window.
     """
     number = check_opening(key=key, task=task, window=window)
-    found = run(Job(OpenSlots(key.to_bytes(), task.encoded, number), _add))
-    if set(found) <= {INVALID, REPEATED}:
+    tally = run(Job(OpenSlots(key.to_bytes(), task.encoded, number), _add))
+    if set(tally) <= {INVALID, REPEATED}:
         raise InvalidData(
             expected=f"slots sealed to this task and window={number}",
-            got=f"{found[INVALID]} different ones, of which none opens",
+            got=f"{tally[INVALID]} different ones, of which none opens",
             remedy="Check the window and the task, and that the parts are whole",
         )
-    return dict(sorted(found.items()))
+    return dict(sorted(tally.items()))
 
 
 def _add(a: Counter[int], b: Counter[int]) -> Counter[int]:

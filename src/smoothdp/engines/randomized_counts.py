@@ -105,9 +105,9 @@ def randomized_counts(
     >>> from smoothdp.engines.keyed_random import new_key
     >>> key, protocol = new_key(), BooleanSum(4, expected_random_users=1)
     >>> run = run_here([[np.arange(4), np.array([0, 1, 1, 0])]])
-    >>> found = randomized_counts(run, protocol, key=key, column="tea", window=2026)
+    >>> counts = randomized_counts(run, protocol, key=key, column="tea", window=2026)
     >>> again = randomized_counts(run, protocol, key=key, column="tea", window=2026)
-    >>> found.n_users, bool((found.messages == again.messages).all())
+    >>> counts.n_users, bool((counts.messages == again.messages).all())
     (4, True)
     """
     name = job_name(protocol, column=column, window=window)
@@ -123,15 +123,15 @@ def randomized_counts(
     require_distinct(marked.users)
     collection = noise_name(name, marked.data_mark, key=secret)
     marks = MarkRows(protocol, secret, name, with_users=False)
-    found = run(Job(_Randomize(marks, collection), add))
-    if found.rows.data_mark != marked.data_mark:
+    counts = run(Job(_Randomize(marks, collection), add))
+    if counts.rows.data_mark != marked.data_mark:
         # Noise that is not that of these rows: nothing of it leaves.
         raise InvalidData(
             expected="the same rows in every pass",
             got="others in the second",
             remedy="Write them down once, such as to Parquet, and count from there",
         )
-    return RandomizedCounts(marked.n_users, found.messages)
+    return RandomizedCounts(marked.n_users, counts.messages)
 
 
 def require_users(users: Users) -> Users:

@@ -14,14 +14,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from smoothdp.engines.category_counts import category_counts as _category_counts
-from smoothdp.engines.column_summary import summarize_column as _summarize_column
-from smoothdp.engines.column_types import NUMBERS, SINGLE, SLOTS, USERS, Kind, check_columns, quoted
-from smoothdp.engines.java import java_fault
 from smoothdp.engines.job import Job, Run, merged
-from smoothdp.engines.master import check_master
 from smoothdp.engines.randomized_counts import RandomizedCounts, Users, require_users
 from smoothdp.engines.randomized_counts import randomized_counts as _randomized_counts
-from smoothdp.engines.spark_failures import failure, is_damaged
+from smoothdp.engines.spark_columns import (
+    NUMBERS,
+    SINGLE,
+    SLOTS,
+    USERS,
+    Kind,
+    check_columns,
+    quoted,
+)
+from smoothdp.engines.spark_failures import check_master, failure, is_damaged, java_fault
+from smoothdp.engines.summarize_column import summarize_column as _summarize_column
 from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries import ColumnSummary, Query
@@ -35,7 +41,7 @@ except ImportError:
     raise MissingExtra("jobs on Spark", "spark") from None
 
 Part = TypeVar("Part")
-OLDEST = (3, 5)
+OLDEST_SPARK = (3, 5)
 _RESULT = "part binary"
 
 
@@ -44,8 +50,8 @@ class SparkUnavailable(SmoothdpError, RuntimeError):
 
 
 def _check_version(version: str) -> None:
-    found = tuple(int(part) for part in version.split(".")[:2])
-    if found < OLDEST:
+    numbers = tuple(int(part) for part in version.split(".")[:2])
+    if numbers < OLDEST_SPARK:
         raise SparkUnavailable(
             expected="Spark 3.5 or later", got=version, remedy='Run: pip install "smoothdp[spark]"'
         )
@@ -138,7 +144,7 @@ def run_on(
     check_columns(frame, columns, kinds or [SINGLE] * len(columns))
     # Names may hold dots, which mean fields without the quotes: jobs see plain names.
     chosen = frame.select(*[quoted(name) for name in columns])
-    chosen = chosen.toDF(*[f"c{place}" for place in range(len(columns))])
+    chosen = chosen.toDF(*[f"c{index}" for index in range(len(columns))])
 
     def run(job: Job[Part], /) -> Part:
         try:
@@ -286,7 +292,7 @@ def opened_counts(
 
 
 def _split(batches: Iterator[Any]) -> Iterator[Any]:
-    from smoothdp.services.envelope import split_slots
+    from smoothdp.services.wire.envelope import split_slots
 
     for batch in batches:
         slots = [slot for part in batch.column(0).to_pylist() for slot in split_slots(part or b"")]

@@ -8,6 +8,7 @@ from smoothdp.papers.average_case_averages.figures import (
     PrivateMeanFigure6,
     TrimmingFigure,
 )
+from smoothdp.papers.citations import citations, known_names
 from smoothdp.papers.gaussian_shuffling.figures import FixedSetFigure, ShufflingFigure
 from smoothdp.papers.panel_figure import PanelFigure
 from smoothdp.papers.polyplace.figures import DensityFigure, DeviationFigure
@@ -21,6 +22,7 @@ from smoothdp.papers.smoothed_dp.figure_4 import ModelsFigure, SettingsFigure
 from smoothdp.papers.smoothed_dp.figure_5 import GradientSettingsFigure
 from smoothdp.papers.smoothed_dp.tables import ComparisonTable, NotionsTable, ThreatsTable
 from smoothdp.papers.table import PaperTable
+from smoothdp.papers.verdicts import STATUSES, verdicts, verdicts_page, verdicts_text
 
 FIGURES: dict[str, type[Figure]] = {
     "smoothed-dp/1": ElectionFigure,
@@ -53,6 +55,7 @@ TABLES: dict[str, type[Reproduction]] = {
 
 __all__ = [
     "FIGURES",
+    "STATUSES",
     "TABLES",
     "ComparisonTable",
     "DensityFigure",
@@ -79,4 +82,9 @@ __all__ = [
     "SmoothedElectionFigure",
     "ThreatsTable",
     "TrimmingFigure",
+    "citations",
+    "known_names",
+    "verdicts",
+    "verdicts_page",
+    "verdicts_text",
 ]

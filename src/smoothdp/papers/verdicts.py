@@ -127,7 +127,11 @@ def verdicts(paper: int | None = None, *, status: str | None = None) -> list[Ver
 
 
 def verdicts_text(rows: Sequence[Verdict]) -> str:
-    """Return rows as text for a terminal, and how many there are of each status."""
+    """Return rows as text for a terminal, and how many there are of each status.
+
+    >>> print(verdicts_text(verdicts(5, status="false")).splitlines()[-1])
+    4 claims: 4 false
+    """
     titles = {page["paper"]: _plain(page["title"]) for page in _pages()}
     parts, shown = [], None
     for row in rows:
@@ -141,7 +145,11 @@ def verdicts_text(rows: Sequence[Verdict]) -> str:
 
 
 def verdicts_page() -> str:
-    """Return docs/papers.md."""
+    """Return docs/papers.md.
+
+    >>> verdicts_page().splitlines()[0]
+    '# The papers, claim by claim'
+    """
     statuses = "\n".join(f"- *{status}*: {meaning}" for status, meaning in STATUSES.items())
     parts = [_INTRODUCTION.format(statuses=statuses)]
     for page in _pages():

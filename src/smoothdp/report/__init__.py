@@ -4,6 +4,7 @@ from smoothdp.report.account import Account
 from smoothdp.report.collect import collect_histogram, collect_mean, collect_share
 from smoothdp.report.collection import Collection
 from smoothdp.report.html import (
+    PROTOCOLS,
     HtmlReport,
     report_counts,
     report_model,
@@ -13,8 +14,11 @@ from smoothdp.report.html import (
 )
 from smoothdp.report.measurement import Measurement, measure_histogram
 from smoothdp.report.noise_comparison import NoiseTable, noise_table
+from smoothdp.report.plan_picture import draw_plan
+from smoothdp.report.released import released_words
 
 __all__ = [
+    "PROTOCOLS",
     "Account",
     "Collection",
     "HtmlReport",
@@ -23,8 +27,10 @@ __all__ = [
     "collect_histogram",
     "collect_mean",
     "collect_share",
+    "draw_plan",
     "measure_histogram",
     "noise_table",
+    "released_words",
     "report_counts",
     "report_model",
     "report_plan",

@@ -25,6 +25,14 @@ def draw_plan(plan: Plan, path: str | Path, *, assuming: object = None) -> Path:
 
     Raises:
         MissingExtra: matplotlib is not installed.
+
+    >>> import smoothdp as sd
+    >>> assuming = [float(delay % 50) for delay in range(1000)]
+    >>> plan = sd.plan(
+    ...     sd.queries.Median((0, 60)), guarantee=sd.PureDP(1), n_records=1000, assuming=assuming
+    ... )  # doctest: +SKIP
+    >>> draw_plan(plan, "errors.png", assuming=assuming)  # doctest: +SKIP
+    PosixPath('errors.png')
     """
     sizes = sorted(
         {max(round(plan.n_records * up / 10), _LEAST_RECORDS) for up in _FACTORS} | {plan.n_records}

@@ -14,27 +14,32 @@ try:
 except ImportError:
     raise MissingExtra("the services (cryptography 47 or later)", "serve") from None
 
-from smoothdp.services.analyzer import Analyzer
-from smoothdp.services.calls import ServiceError, connect, fetch_result, look_up_result, submit
-from smoothdp.services.client import Client
-from smoothdp.services.create import create_task
-from smoothdp.services.demo import ONE_HOST, Demonstration, compare, demonstrate
-from smoothdp.services.hybrid import PrivateKey, PublicKey
-from smoothdp.services.ingest import Outcome
-from smoothdp.services.key_files import read_task, read_token, write_parties
-from smoothdp.services.outcomes import OutcomeStore
-from smoothdp.services.parties import AnalyzerParty, ShufflerParty, issue_tokens, read_collector
-from smoothdp.services.running import on_loopback, run
-from smoothdp.services.sealing import seal_window
-from smoothdp.services.shuffler import Shuffler, Upload
-from smoothdp.services.storage import SqliteStorage
-from smoothdp.services.task import Task
-from smoothdp.services.tokens import token_hash
-from smoothdp.services.web_poll import PUBLISHED, poll_link, poll_routes, publish
-from smoothdp.services.window_state import missing_sentence
+from smoothdp.services.analyzer.analyzer import Analyzer
+from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.client.client import Client
+from smoothdp.services.client.collector import fetch_result, look_up_result, read_collector
+from smoothdp.services.client.outcomes import OutcomeStore
+from smoothdp.services.client.submit import submit
+from smoothdp.services.demo.demonstration import ONE_HOST, Demonstration, compare, demonstrate
+from smoothdp.services.demo.poll_demo import POLL_MADE_UP, POLL_QUESTION, poll_on_loopback
+from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
+from smoothdp.services.shuffler.sealing import seal_window
+from smoothdp.services.shuffler.shuffler import Shuffler, Upload
+from smoothdp.services.shuffler.shuffler_party import ShufflerParty, issue_tokens
+from smoothdp.services.store.storage import SqliteStorage
+from smoothdp.services.wire.calls import Outcome, ServiceError, connect
+from smoothdp.services.wire.hybrid import PrivateKey, PublicKey
+from smoothdp.services.wire.key_files import read_secret, read_task, read_token, write_parties
+from smoothdp.services.wire.running import on_loopback, run
+from smoothdp.services.wire.task import Task
+from smoothdp.services.wire.task_request import create_task
+from smoothdp.services.wire.tokens import token_hash
+from smoothdp.services.wire.window_state import missing_sentence
 
 __all__ = [
     "ONE_HOST",
+    "POLL_MADE_UP",
+    "POLL_QUESTION",
     "PUBLISHED",
     "Analyzer",
     "AnalyzerParty",
@@ -60,9 +65,11 @@ __all__ = [
     "missing_sentence",
     "on_loopback",
     "poll_link",
+    "poll_on_loopback",
     "poll_routes",
     "publish",
     "read_collector",
+    "read_secret",
     "read_task",
     "read_token",
     "run",

@@ -12,8 +12,10 @@ from smoothdp.smoothed.properties import (
 )
 from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 from smoothdp.smoothed.strata import StrataDelta, smoothed_strata
+from smoothdp.smoothed.two_values import LARGEST_SHARPENED
 
 __all__ = [
+    "LARGEST_SHARPENED",
     "DeltaInterval",
     "DistributionalDP",
     "SampleDesign",

@@ -1,0 +1,1 @@
+"""What commands share: groups of options, the files they name, and how they are read."""

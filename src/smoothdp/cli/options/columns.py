@@ -1,0 +1,118 @@
+"""What commands ask of a column: a statistic, what missing values count as, which values it has.
+
+A value of a column is private: it is never repeated in a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+import smoothdp as sd
+from smoothdp.cli.options.command_line import gathered
+from smoothdp.cli.options.files import read_lines
+from smoothdp.types import FloatArray
+
+_STATISTICS = ("mean", "trimmed-mean", "median", "quantile", "min", "max")
+_OPTIONS = (
+    click.option("--statistic", type=click.Choice(_STATISTICS), help="What to release."),
+    click.option(
+        "--bounds", nargs=2, help="Public bounds, chosen without the data; values are clamped."
+    ),
+    click.option("--trim", help="With trimmed-mean: share (0.05) or count (50) left out a side."),
+    click.option("--q", "quantile", help="With quantile: the share of records below, e.g. 0.9."),
+)
+missing_option = click.option(
+    "--missing", help='A public constant for missing values, or "public-drop".'
+)
+
+
+@dataclass(frozen=True)
+class StatisticOptions:
+    """A statistic as it stands on the command line; None where an option is left out."""
+
+    statistic: str | None
+    bounds: tuple[str, str] | None
+    trim: str | None
+    quantile: str | None
+
+
+def statistic_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command --statistic, --bounds, --trim and --q, as ``statistic``."""
+    command = gathered(StatisticOptions, "statistic")(command)
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_query(asked: StatisticOptions) -> sd.queries.Query:
+    """Return the query that the options describe.
+
+    ``trim`` is a count with a whole number, a share a side otherwise.
+    """
+    statistic, bounds = asked.statistic, asked.bounds
+    trim, quantile = asked.trim, asked.quantile
+    if statistic is None or bounds is None:
+        raise click.UsageError("Expected --statistic and --bounds; one is missing. Give both.")
+    if (statistic == "trimmed-mean") != (trim is not None):
+        raise click.UsageError(
+            "Expected --trim with trimmed-mean and with nothing else. Give the share a side, "
+            "such as 0.05."
+        )
+    if (statistic == "quantile") != (quantile is not None):
+        raise click.UsageError(
+            "Expected --q with quantile and with nothing else. Give the share below, such as 0.9."
+        )
+    if trim is not None:
+        return sd.queries.TrimmedMean(int(trim) if trim.isdigit() else trim, bounds=bounds)
+    if quantile is not None:
+        return sd.queries.Quantile(quantile, bounds=bounds)
+    if statistic == "mean":
+        return sd.queries.Mean(bounds)
+    if statistic == "median":
+        return sd.queries.Median(bounds)
+    return sd.queries.Minimum(bounds) if statistic == "min" else sd.queries.Maximum(bounds)
+
+
+def missing_note(missing: str | None) -> str:
+    """Return what was done with missing values, as the promise has to say it."""
+    if missing is None:
+        return ""
+    if missing == "public-drop":
+        return "Rows without a value were left out: who has none is declared public."
+    return f"Missing values count as {missing}, a public constant."
+
+
+def read_domain(path: Path) -> list[str]:
+    """Return the public values of a file, one a line."""
+    names = read_lines(path, "values")
+    if not names:
+        raise click.UsageError(
+            f"Expected one value a line in the --domain file {path}; got an empty file. List all "
+            "values that there may be."
+        )
+    return names
+
+
+def require_known(values: Sequence[str], domain: Sequence[str], path: Path, *, column: str) -> None:
+    """Raise UsageError unless all values of a column are in the domain that a file lists."""
+    known = frozenset(domain)
+    if any(value not in known for value in values):
+        raise click.UsageError(
+            f"Expected values of column {column!r} that {path} lists; got "
+            "another. Add it to that file if it is public, or mend the data."
+        )
+
+
+def require_bits(numbers: FloatArray, *, column: str) -> None:
+    """Raise UsageError unless a column holds 0 and 1 alone."""
+    if ((numbers != 0) & (numbers != 1)).any():
+        raise click.UsageError(
+            f"Expected the values 0 and 1 in column {column!r}, or --above, --bounds or --domain; "
+            "got another number. Give --above NUMBER to collect how "
+            "many are above it, or --bounds LOW HIGH for the mean."
+        )

@@ -1,0 +1,1 @@
+"""The analyser: takes batches, opens and counts them, charges the ledger, releases."""

@@ -1,0 +1,100 @@
+"""The analyser's ledger: each window is charged once, before its result is shown."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smoothdp.claims import ApproxDP
+from smoothdp.errors import LedgerError
+from smoothdp.ledger import Entry, Ledger
+from smoothdp.services.store.storage import make_private
+from smoothdp.services.wire.task import Task
+
+
+@dataclass(frozen=True)
+class WindowResult:
+    """What a ledger is charged for: the result of one window of a task."""
+
+    task_id: str
+    window: int
+    guarantee: ApproxDP
+
+    def describe(self) -> str:
+        """Return it in words."""
+        return f"window {self.window} of task {self.task_id[:16]}"
+
+
+class TaskLedger:
+    """The ledger of one task, a file ``ledger-<start of the task id>.db`` in a directory.
+
+    Its budget is the task's, by basic composition of windows. A charge is on disk before the
+    result that it pays for, so a crash between the two leaves a charge without a result. When
+    the window is released again, that charge is found by its task and window, and stands.
+
+    Raises:
+        LedgerError: a link, or a file that is locked or damaged. Nothing may be released.
+        InvalidParameter: a file with another budget.
+    """
+
+    def __init__(self, directory: Path, task: Task) -> None:
+        self.path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
+        # SQLite would make it readable by others; its journals take the same rights.
+        obstacle = make_private(self.path)
+        if obstacle:
+            raise LedgerError(
+                expected=f"a ledger of its own at {self.path}",
+                got=obstacle,
+                remedy="Give another directory",
+            )
+        self._task = task
+        self._ledger = Ledger(
+            self.path, budget=ApproxDP(task.budget_epsilon, delta=task.budget_delta)
+        )
+        self._charges: dict[int, Entry] = {}
+        self._last: Entry | None = None
+        self._reading = threading.Lock()
+
+    def charge(self, window: int) -> Entry:
+        """Return the charge of a window; charge now if there is none.
+
+        Two calls at once could both charge: call it inside the transaction that publishes.
+
+        Raises:
+            BudgetExceeded: the budget is spent; nothing is charged.
+        """
+        known = self.charged().get(window)
+        if known is not None:
+            return known
+        result = WindowResult(self._task.task_id.hex(), window, self._task.guarantee)
+        return self._ledger.charge(result)
+
+    def charged(self) -> dict[int, Entry]:
+        """Return window -> its charge. Each entry is read once, those of other processes too."""
+        name = self._task.task_id.hex()
+        with self._reading:
+            for entry in self._ledger.entries(after=self._last):
+                if entry.parameters.get("task_id") == name:
+                    self._charges[int(entry.parameters["window"])] = entry
+                self._last = entry
+            return dict(self._charges)
+
+    def require(self, windows: set[int]) -> None:
+        """Raise LedgerError unless all of these windows are charged: the file was lost."""
+        missing = windows - self.charged().keys()
+        if missing:
+            raise LedgerError(
+                expected=f"a charge for each window that was released, in {self.path}",
+                got=f"none for {len(missing)}, such as window {min(missing)}",
+                remedy="Nothing may be released. Restore the ledger",
+            )
+
+    def describe(self, entry: Entry) -> dict[str, Any]:
+        """Return what a result says about its charge: the same whenever it is asked."""
+        return {
+            "number": entry.number,
+            "spent": {name: amount.text() for name, amount in entry.spent.items()},
+            "budget": {"epsilon": self._task.budget_epsilon, "delta": self._task.budget_delta},
+        }

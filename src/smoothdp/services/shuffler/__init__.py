@@ -1,0 +1,1 @@
+"""The shuffler: takes reports, mixes the windows that are over, hands batches over."""

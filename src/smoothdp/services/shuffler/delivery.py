@@ -1,0 +1,99 @@
+"""Delivery: the same bytes until they are acknowledged, then deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import httpx
+
+from smoothdp.services.shuffler.shuffler import Shuffler
+from smoothdp.services.shuffler.shuffler_tables import DELIVERED, PURGED, SEALED
+from smoothdp.services.wire.calls import ServiceError, ask
+
+Put: TypeAlias = Callable[[str, bytes], int]
+"""PUT a body to a path of the analyser; the HTTP status. It may raise OSError."""
+
+_DONE = (200, 201)
+
+
+class DeliveryRefused(Exception):
+    """The analyser refuses a batch for good: the batch is kept, and an operator must look."""
+
+
+def deliver_batches(shuffler: Shuffler, put: Put) -> int:
+    """Offer every sealed batch and purge those acknowledged; return how many were.
+
+    A request or an answer that is lost leaves the batch as it is: it is offered again with
+    the same bytes, which the analyser takes once.
+
+    Raises:
+        OSError: the analyser could not be reached, or is out of order.
+        DeliveryRefused: it answered that it will never take a batch.
+    """
+    purge_delivered(shuffler)
+    rows = shuffler.storage.read("SELECT batch_id, header FROM batch WHERE state = ?", (SEALED,))
+    refused: list[str] = []
+    for batch_id, header in rows:
+        try:
+            _offer_batch(shuffler, put, batch_id, header)
+        except DeliveryRefused as error:
+            refused.append(str(error))
+    purge_delivered(shuffler)
+    if refused:
+        raise DeliveryRefused("; ".join(refused))
+    return len(rows)
+
+
+def _offer_batch(shuffler: Shuffler, put: Put, batch_id: bytes, header: bytes) -> None:
+    _offer(put, f"/v1/batches/{batch_id.hex()}", header)
+    parts = shuffler.storage.read(
+        "SELECT part FROM batch_part WHERE batch_id = ? ORDER BY part", (batch_id,)
+    )
+    for (part,) in parts:
+        data = shuffler.storage.read(
+            "SELECT bytes FROM batch_part WHERE batch_id = ? AND part = ?", (batch_id, part)
+        )
+        _offer(put, f"/v1/batches/{batch_id.hex()}/parts/{part}", data[0][0])
+        shuffler.reach("deliver: between parts")
+    shuffler.reach("deliver: before acknowledgement")
+    with shuffler.storage.transaction() as change:
+        change.change(
+            "UPDATE batch SET state = ? WHERE batch_id = ? AND state = ?",
+            (DELIVERED, batch_id, SEALED),
+        )
+        change.change("DELETE FROM batch_part WHERE batch_id = ?", (batch_id,))
+    shuffler.reach("purge: after commit")
+
+
+def purge_delivered(shuffler: Shuffler) -> None:
+    """Make delivered batches unreadable in the files, and say so in their state."""
+    waiting = shuffler.storage.read("SELECT batch_id FROM batch WHERE state = ?", (DELIVERED,))
+    if waiting and shuffler.storage.forget():
+        with shuffler.storage.transaction() as change:
+            change.change_many(
+                "UPDATE batch SET state = ? WHERE batch_id = ? AND state = ?",
+                [(PURGED, batch_id, DELIVERED) for (batch_id,) in waiting],
+            )
+
+
+def _offer(put: Put, path: str, body: bytes) -> None:
+    status = put(path, body)
+    if status in _DONE:
+        return
+    if status >= 500 or status in (401, 403, 408, 422, 425, 429):
+        # 422: damaged on the way. 401, 403: a token that is being rotated.
+        raise OSError(f"the analyser answered {status}")
+    raise DeliveryRefused(f"the analyser answered {status} to {path}")
+
+
+def putting(http: httpx.Client, token: str) -> Put:
+    """Return how a shuffler hands over batches."""
+
+    def put(path: str, body: bytes) -> int:
+        try:
+            return ask(http, "PUT", path, token=token, body=body).status
+        except ServiceError as error:
+            raise OSError(str(error)) from None
+
+    return put

@@ -1,0 +1,1 @@
+"""Where a party keeps its state: SQLite or PostgreSQL, and keys that can be erased."""

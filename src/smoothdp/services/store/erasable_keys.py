@@ -1,0 +1,107 @@
+"""Data keys that can be erased: what was sealed with one is unreadable from then on.
+
+A database server keeps deleted rows in its log, its pages and its backups. What must be
+forgotten is therefore sealed before it is stored, with a key that is kept in a small file of
+the party's own, where erased means overwritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from smoothdp.errors import InvalidData
+from smoothdp.services.store.storage import SqliteStorage
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS mark (one INTEGER PRIMARY KEY, mark BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS data_key (
+  scope BLOB PRIMARY KEY, id BLOB NOT NULL UNIQUE, secret BLOB NOT NULL) WITHOUT ROWID;
+"""
+_ID_BYTES, _NONCE_BYTES = 16, 12
+
+
+class ErasableKeys:
+    """One key per scope: what is forgotten together is sealed with one key.
+
+    A sealed value is mark[16] | key id[16] | nonce[12] | ciphertext; the mark is random and of
+    this file alone, so no value that somebody sends can pass for a sealed one.
+
+    Args:
+        path: a file that only its owner reads; made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._storage = SqliteStorage(path, _SCHEMA)
+        with self._storage.transaction() as change:
+            change.change(
+                "INSERT OR IGNORE INTO mark (one, mark) VALUES (1, ?)",
+                (secrets.token_bytes(_ID_BYTES),),
+            )
+        self._mark = bytes(self._storage.read("SELECT mark FROM mark")[0][0])
+        self.name = hashlib.sha256(self._mark).hexdigest()
+        """Tells this file from others."""
+
+    def seal(self, scope: bytes, data: bytes) -> bytes:
+        """Return data sealed with the key of a scope, which is on disk when this returns."""
+        rows = self._key_of(scope)
+        if not rows:
+            with self._storage.transaction() as change:
+                change.change(
+                    "INSERT OR IGNORE INTO data_key (scope, id, secret) VALUES (?, ?, ?)",
+                    (scope, secrets.token_bytes(_ID_BYTES), ChaCha20Poly1305.generate_key()),
+                )
+            rows = self._key_of(scope)
+        key_id, secret = rows[0]
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        head = self._mark + key_id
+        return head + nonce + ChaCha20Poly1305(secret).encrypt(nonce, data, head)
+
+    def open(self, value: bytes) -> bytes:
+        """Return the data in a sealed value; any other value as it is.
+
+        Raises:
+            InvalidData: sealed with a key that was erased, or changed since.
+        """
+        if not value.startswith(self._mark):
+            return value
+        head, rest = value[: 2 * _ID_BYTES], value[2 * _ID_BYTES :]
+        rows = self._storage.read("SELECT secret FROM data_key WHERE id = ?", (head[_ID_BYTES:],))
+        try:
+            secret = ChaCha20Poly1305(rows[0][0])
+            return secret.decrypt(rest[:_NONCE_BYTES], rest[_NONCE_BYTES:], head)
+        except (IndexError, InvalidTag):
+            raise InvalidData(
+                expected=f"rows sealed with the keys in {self.path}",
+                got="others",
+                remedy="Restore that file",
+            ) from None
+
+    def scopes(self) -> list[bytes]:
+        """Return the scopes that have a key."""
+        return [bytes(row[0]) for row in self._storage.read("SELECT scope FROM data_key")]
+
+    def erase(self, scopes: list[bytes]) -> bool:
+        """Overwrite the keys of scopes; False if somebody still reads the file's log."""
+        with self._storage.transaction() as change:
+            change.change_many(
+                "DELETE FROM data_key WHERE scope = ?", [(scope,) for scope in scopes]
+            )
+        return self._storage.forget()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._storage.close()
+
+    def _key_of(self, scope: bytes) -> list[tuple[bytes, bytes]]:
+        return [
+            (bytes(key_id), bytes(secret))
+            for key_id, secret in self._storage.read(
+                "SELECT id, secret FROM data_key WHERE scope = ?", (scope,)
+            )
+        ]

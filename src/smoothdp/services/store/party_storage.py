@@ -1,0 +1,53 @@
+"""Where a party keeps its state: a SQLite file in its directory, or PostgreSQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.services.store.storage import SqliteStorage, Storage
+
+STORAGE_FILE = "storage"
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_storage(directory: Path, role: str, schema: str, address: str | None = None) -> Storage:
+    """Return the storage of a party.
+
+    Args:
+        directory: the party's; a SQLite file is made in it, or the keys of PostgreSQL's rows.
+        role: "shuffler" or "analyzer".
+        schema: the tables.
+        address: ``postgresql://...``; by default the first line of the file ``storage`` in the
+            directory, and without that file SQLite.
+
+    Raises:
+        InvalidParameter: another kind of address.
+        InvalidData: a newer schema, another service's, or the party's state is elsewhere.
+    """
+    file = directory / STORAGE_FILE
+    if address is None and file.is_file():
+        address = file.read_text(encoding="utf-8").strip()
+    sqlite, keys = directory / f"{role}.sqlite", directory / f"{role}.keys.sqlite"
+    # Beside the state that there is, another would begin empty: replays would count.
+    if address is None:
+        _require_absent(
+            keys, "rows in PostgreSQL", f"Name it with --storage or in the file {STORAGE_FILE}"
+        )
+        return SqliteStorage(sqlite, schema)
+    if not address.startswith(_POSTGRES):
+        kind = address.partition("://")[0] if "://" in address else "another text"
+        raise InvalidParameter(
+            expected="storage at postgresql://...", got=kind, remedy="Leave it out for SQLite"
+        )
+    _require_absent(sqlite, "state in SQLite", "Leave --storage out, or move that file away")
+    from smoothdp.services.store.postgres import PostgresStorage
+
+    return PostgresStorage(address, schema, role=role, key_file=keys)
+
+
+def _require_absent(file: Path, what: str, remedy: str) -> None:
+    if file.exists():
+        raise InvalidData(
+            expected="the storage that the party has used", got=f"{what} ({file})", remedy=remedy
+        )

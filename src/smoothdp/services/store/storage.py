@@ -1,0 +1,208 @@
+"""Where a service keeps its state: a small interface, and SQLite behind it.
+
+Every change is one transaction that is on disk when it returns. The interface is SQL with
+``?`` marks, upserts and nothing peculiar, so that another database can fill it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from smoothdp.errors import InvalidData, SmoothdpError
+
+Row = tuple[Any, ...]
+SCHEMA_VERSION = 1
+"""Of the tables of both services; a file or database of a newer one is refused."""
+
+
+def check_version(version: int, where: str) -> None:
+    """Raise InvalidData if the tables are newer than this program."""
+    if version > SCHEMA_VERSION:
+        raise InvalidData(
+            expected=f"{where} with tables of version {SCHEMA_VERSION} at most",
+            got=f"version {version}",
+            remedy="Upgrade smoothdp, or go back to a copy from before its upgrade",
+        )
+
+
+class StorageFull(Exception):
+    """Nothing more can be stored: the change was undone."""
+
+
+class StorageUnreachable(SmoothdpError, ConnectionError):
+    """The database server does not answer: nothing is known of the last change."""
+
+
+class Transaction(Protocol):
+    """Statements that take effect together, or not at all."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return its rows."""
+
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Run a statement once per row of values and return the rows of each."""
+
+    def change(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+
+    def change_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once per row of values."""
+
+
+class Storage(Protocol):
+    """The state of one service."""
+
+    def transaction(self) -> Any:
+        """Return a context that yields a Transaction: durable at its end, undone on error.
+
+        One at a time, over all processes: what it reads stays true until its end.
+        """
+
+    def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return rows of committed state."""
+
+    def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Return rows of committed state, for each row of values."""
+
+    def forget(self) -> bool:
+        """Make deleted rows unreadable in the files; False if someone else holds them open."""
+
+    def close(self) -> None:
+        """Release the files."""
+
+
+class _SqliteTransaction:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._connection.execute(statement, values).fetchall()
+
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        return [self.execute(statement, row) for row in rows]
+
+    def change(self, statement: str, values: Sequence[Any] = ()) -> int:
+        return self._connection.execute(statement, values).rowcount
+
+    def change_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(statement, rows)
+
+
+def make_private(path: Path) -> str:
+    """Make a file that its owner alone reads, if it is not there; return why not, or ""."""
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        os.fchmod(handle, 0o600)
+    except OSError as error:
+        return "a link" if path.is_symlink() else f"{error.strerror}"
+    os.close(handle)
+    return ""
+
+
+class SqliteStorage:
+    """One SQLite file, readable by its owner alone.
+
+    WAL with synchronous=FULL: a commit survives power loss. secure_delete overwrites deleted
+    rows; they remain in the log until `forget` empties it.
+
+    Args:
+        path: the file; made if it is not there.
+        schema: statements that make the tables if they are not there.
+        busy_seconds: how long to wait for another process that writes.
+
+    Raises:
+        InvalidData: a link, a folder, a file that is no database, or one that cannot be opened.
+
+    >>> import tempfile
+    >>> schema = "CREATE TABLE IF NOT EXISTS box (item TEXT);"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     storage = SqliteStorage(folder + "/state.sqlite", schema)
+    ...     with storage.transaction() as change:
+    ...         _ = change.change("INSERT INTO box VALUES (?)", ("report",))
+    ...     rows = storage.read("SELECT item FROM box")
+    ...     storage.close()
+    >>> rows
+    [('report',)]
+    """
+
+    def __init__(self, path: Path | str, schema: str, *, busy_seconds: float = 30.0) -> None:
+        self.path = Path(path)
+        obstacle = make_private(self.path)
+        if obstacle:
+            raise InvalidData(
+                expected=f"a file of this service at {self.path}",
+                got=obstacle,
+                remedy="Give another path",
+            )
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(
+            self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            check_version(version, str(self.path))
+            for statement in (
+                "PRAGMA journal_mode=WAL",
+                "PRAGMA synchronous=FULL",
+                "PRAGMA secure_delete=ON",
+                "PRAGMA temp_store=MEMORY",
+                f"PRAGMA user_version={SCHEMA_VERSION}",
+            ):
+                self._connection.execute(statement)
+            self._connection.executescript(schema)
+        except InvalidData:
+            self._connection.close()
+            raise
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise InvalidData(
+                expected="a file of this service",
+                got=f"{self.path}: {error}",
+                remedy="Give another path",
+            ) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Run statements that take effect together and are on disk afterwards.
+
+        Raises:
+            StorageFull: the disk is full; nothing took effect.
+        """
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield _SqliteTransaction(self._connection)
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
+                    raise StorageFull(str(error)) from error
+                raise
+
+    def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return rows of committed state."""
+        with self._lock:
+            return self._connection.execute(statement, values).fetchall()
+
+    def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
+        """Return rows of committed state, for each row of values."""
+        with self._lock:
+            return [self.read(statement, row) for row in rows]
+
+    def forget(self) -> bool:
+        """Empty the write-ahead log, where deleted rows would still be readable."""
+        with self._lock:
+            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not busy
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()

@@ -1,0 +1,151 @@
+"""Requests between the parties: a connection, an answer read up to a limit, and what is refused."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from smoothdp.errors import InvalidParameter, SmoothdpError
+
+_SECONDS = 30.0
+_MOST_ANSWER = 1 << 22
+_MOST_WORDS = 300
+
+
+class Outcome(Enum):
+    """What became of an envelope, with its HTTP status."""
+
+    ACCEPTED = 202
+    MALFORMED = 400
+    UNAUTHORIZED = 401
+    UNKNOWN_TASK = 404
+    OUTDATED_KEY = 409
+    CLOSED = 410
+    TOO_EARLY = 425
+    QUOTA = 429
+    FULL = 503
+
+
+class ServiceError(SmoothdpError, RuntimeError):
+    """A service refused a request, or could not be reached."""
+
+
+class Unreachable(ServiceError):
+    """A service did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a service answered, read up to a limit: the other end may be hostile."""
+
+    status: int
+    body: bytes
+
+    def document(self) -> dict[str, Any]:
+        """Return the body as a JSON object, or raise ServiceError."""
+        try:
+            document = json.loads(self.body)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            raise ServiceError(
+                expected="a JSON object from the service",
+                got="something else",
+                remedy="Check the address",
+            )
+        return document
+
+    def words(self) -> str:
+        """Return the status and the start of the body, without what could steer a terminal."""
+        text = self.body[:_MOST_WORDS].decode("utf-8", "replace")
+        return f"{self.status} {shown_words(text)}".strip()
+
+
+def shown_words(text: str) -> str:
+    """Return the start of a text that another machine sent, without what could steer a terminal."""
+    return "".join(c for c in text[:_MOST_WORDS] if c.isprintable())
+
+
+def ask(
+    http: httpx.Client, method: str, path: str, *, token: str = "", body: bytes = b""
+) -> Answer:
+    """Send a request and return the answer.
+
+    Raises:
+        ServiceError: no answer, or one that is longer than anything that is meant.
+    """
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    data = bytearray()
+    try:
+        with http.stream(method, path, content=body or None, headers=headers) as answer:
+            for chunk in answer.iter_bytes(1 << 16):
+                data += chunk
+                if len(data) > _MOST_ANSWER:
+                    raise ServiceError(
+                        expected=f"at most {_MOST_ANSWER} bytes",
+                        got="more",
+                        remedy="Check the address",
+                    )
+        return Answer(answer.status_code, bytes(data))
+    except httpx.TransportError as error:
+        raise Unreachable(
+            expected=f"an answer from {http.base_url}",
+            got=f"none ({type(error).__name__})",
+            remedy="Check the address, and that the service runs there",
+        ) from None
+
+
+def connect(url: str) -> httpx.Client:
+    """Return a connection to a service; what it sends says nothing about the sender's program.
+
+    Raises:
+        InvalidParameter: no http or https address; http to another machine, where tokens
+            would travel in the clear.
+
+    >>> with connect("https://shuffler.example") as http:
+    ...     str(http.base_url)
+    'https://shuffler.example'
+    """
+    if not isinstance(url, str):
+        raise InvalidParameter(
+            expected="an address such as https://shuffler.example",
+            got=repr(url)[:80],
+            remedy="Give a text",
+        )
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        good = good and url.isascii() and url.isprintable() and "@" not in parts.netloc
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidParameter(
+            expected="an address such as https://shuffler.example",
+            got=repr(url[:80]),
+            remedy="Mend it",
+        )
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        raise InvalidParameter(
+            expected="https:// to another machine",
+            got=url,
+            remedy="Tokens would travel in the clear",
+        )
+    return httpx.Client(
+        base_url=url,
+        timeout=_SECONDS,
+        headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
