@@ -14,7 +14,7 @@ from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import Parameter, Real
 from smoothdp.exact.special import sqrt
 from smoothdp.noise.theorems import printed_deviations
-from smoothdp.paper_bounds.noise_setting import read_above, read_magnitude, upper_float
+from smoothdp.paper_bounds.settings import read_above, read_magnitude, upper_float
 from smoothdp.privacy.profile import read_epsilon
 
 

@@ -9,8 +9,8 @@ import math
 from fractions import Fraction
 
 from smoothdp.exact.balls import ball, precision, round_down
-from smoothdp.exact.logspace import exp_lower
 from smoothdp.exact.parameters import Parameter, float_bounds
+from smoothdp.paper_bounds.bound import Bound
 from smoothdp.paper_bounds.liu_setting import Sample, read_rows, read_sample
 from smoothdp.privacy.model import DataModel
 
@@ -24,7 +24,7 @@ def liu_exact_lower(
     sampling_rate: Parameter | None = None,
     model: DataModel | None = None,
     smallest_probability: Parameter | None = None,
-) -> float:
+) -> Bound:
     """Return (1 - f)^(n - T) - (1 - T/n) (1 - f)^n, at most smoothed delta: rounded down.
 
     f is the least probability that any distribution of the model gives any value. It holds at
@@ -47,37 +47,16 @@ def liu_exact_lower(
     >>> model = DataModel([("0.0554", "0.9446"), ("0.5334", "0.4666")])
     >>> round(liu_exact_lower(n_records=1000, sampling_rate="0.998", model=model), 6)
     0.892269
+    >>> round(liu_exact_lower(n_records=10**6, n_draws=998_000, model=model).log, 2)
+    -113.99
     """
     sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
-    return exp_lower(_log_exact(sample, least))
-
-
-def log_liu_exact_lower(
-    *,
-    n_records: int,
-    n_draws: int | None = None,
-    sampling_rate: Parameter | None = None,
-    model: DataModel | None = None,
-    smallest_probability: Parameter | None = None,
-) -> float:
-    """Return ln of `liu_exact_lower`, rounded down.
-
-    Args, raises: as `liu_exact_lower`.
-
-    >>> round(log_liu_exact_lower(n_records=10**6, n_draws=998_000, smallest_probability="0.06"), 2)
-    -123.75
-    """
-    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
-    return _log_exact(sample, least)
-
-
-def _log_exact(sample: Sample, least: Fraction) -> float:
     lost = sample.n_records - sample.n_draws
     with precision(_BITS):
         # (1 - f)^(n-T) (1 - (1 - eta) (1 - f)^T), the second factor without cancelling.
         absent = (-ball(least)).log1p()
         kept = ball(sample.rate) - ball(1 - sample.rate) * (sample.n_draws * absent).expm1()
-        return min(0.0, round_down(lost * absent + kept.log()))
+        return Bound.lower(min(0.0, round_down(lost * absent + kept.log())))
 
 
 def liu_theorem_3_lower(
@@ -87,7 +66,7 @@ def liu_theorem_3_lower(
     sampling_rate: Parameter | None = None,
     model: DataModel | None = None,
     smallest_probability: Parameter | None = None,
-) -> float:
+) -> Bound:
     """Return (T/n) f^n, at most smoothed delta: rounded down.
 
     Theorem 3(ii) of paper 1 (proved there as (iii)), with its directions corrected: the
@@ -98,35 +77,17 @@ def liu_theorem_3_lower(
 
     >>> round(liu_theorem_3_lower(n_records=4, n_draws=2, smallest_probability="1/2"), 12)
     0.03125
+    >>> bound = liu_theorem_3_lower(n_records=4000, n_draws=2000, smallest_probability="1/2")
+    >>> bound, round(bound.log, 2)
+    (0.0, -2773.28)
     """
     sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
-    return exp_lower(_log_theorem_3(sample, least))
-
-
-def log_liu_theorem_3_lower(
-    *,
-    n_records: int,
-    n_draws: int | None = None,
-    sampling_rate: Parameter | None = None,
-    model: DataModel | None = None,
-    smallest_probability: Parameter | None = None,
-) -> float:
-    """Return ln of `liu_theorem_3_lower`, rounded down.
-
-    Args, raises: as `liu_theorem_3_lower`.
-
-    >>> round(log_liu_theorem_3_lower(n_records=4000, n_draws=2000, smallest_probability="1/2"), 2)
-    -2773.28
-    """
-    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
-    return _log_theorem_3(sample, least)
-
-
-def _log_theorem_3(sample: Sample, least: Fraction) -> float:
     if least == 0:
-        return -math.inf
+        return Bound.lower(-math.inf)
     with precision(_BITS):
-        return round_down(ball(sample.rate).log() + sample.n_records * ball(least).log())
+        return Bound.lower(
+            round_down(ball(sample.rate).log() + sample.n_records * ball(least).log())
+        )
 
 
 def liu_theorem_3_dp(

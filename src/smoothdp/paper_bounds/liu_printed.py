@@ -8,11 +8,10 @@ from typing import Any
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, log_bounds, precision, round_up
-from smoothdp.exact.logspace import exp_upper, log_sum_upper
+from smoothdp.exact.logspace import log_sum_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
+from smoothdp.paper_bounds.bound import Bound
 from smoothdp.paper_bounds.liu_setting import (
-    AtCounts,
-    OverModel,
     Sample,
     read_at_counts,
     read_over_model,
@@ -33,7 +32,7 @@ def liu_remark_8(
     model: DataModel | None = None,
     smallest_probability: Parameter | None = None,
     n_categories: int | None = None,
-) -> float:
+) -> Bound:
     """Return Remark 8 as printed: exp(-g f n / 6) + m exp(-f n / 8), rounded up.
 
     g = ((1 - e^-epsilon) / eta - 1)^2, f the least probability; also Theorem 3(i) of the
@@ -41,6 +40,7 @@ def liu_remark_8(
     Pi = {(1/2, 1/2)}, epsilon = 2 ln(1/(1 - eta)): smoothed delta is 2.83e-4, this is 7.6e-6.
     The Chernoff bound in the proof leaves out a factor eta and uses a form that holds for
     deviations below the mean only. Where T/n is near 1 it says nothing (.998 at n = 1e5).
+    It may exceed 1.
     `liu_kl_smoothed_upper` is what holds.
 
     Args:
@@ -57,40 +57,12 @@ def liu_remark_8(
     setting = read_over_model(
         n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
     )
-    return exp_upper(_log_remark_8(setting))
-
-
-def log_liu_remark_8(
-    *,
-    n_records: int,
-    epsilon: Parameter,
-    n_draws: int | None = None,
-    sampling_rate: Parameter | None = None,
-    model: DataModel | None = None,
-    smallest_probability: Parameter | None = None,
-    n_categories: int | None = None,
-) -> float:
-    """Return ln of `liu_remark_8`, rounded up. It may be positive.
-
-    Args, raises: as `liu_remark_8`.
-
-    >>> round(log_liu_remark_8(
-    ...     n_records=200, n_draws=2, epsilon=1, smallest_probability="1/2", n_categories=2), 3)
-    -11.807
-    """
-    setting = read_over_model(
-        n_records, epsilon, n_draws, sampling_rate, model, smallest_probability, n_categories
-    )
-    return _log_remark_8(setting)
-
-
-def _log_remark_8(setting: OverModel) -> float:
     sample, rows = setting.sample, setting.rows
     with precision(_BITS):
         share = ball(min(map(min, rows)) * sample.n_records)
         first = round_up(-(_printed_g(setting.epsilon, sample) * share / 6))
         second = round_up(ball(len(rows[0])).log() - share / 8)
-    return log_sum_upper(first, second)
+    return Bound.upper(log_sum_upper(first, second))
 
 
 def liu_inequality_7(
@@ -99,7 +71,7 @@ def liu_inequality_7(
     epsilon: Parameter,
     n_draws: int | None = None,
     sampling_rate: Parameter | None = None,
-) -> float:
+) -> Bound:
     """Return inequality (7) as printed: exp(-g min_i H_i / 3), rounded up.
 
     g = ((1 - e^-epsilon) / eta - 1)^2. Verdict: **false** as an upper bound of delta(x).
@@ -113,35 +85,14 @@ def liu_inequality_7(
     Raises:
         InvalidParameter, InvalidData: arguments outside these domains.
 
-    >>> liu_inequality_7(counts=(1, 99), n_draws=1, epsilon=1)
-    5e-324
+    >>> bound = liu_inequality_7(counts=(1, 99), n_draws=1, epsilon=1)
+    >>> bound, round(bound.log, 1)
+    (5e-324, -1290.1)
     """
     setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
-    return exp_upper(_log_inequality_7(setting))
-
-
-def log_liu_inequality_7(
-    *,
-    counts: Sequence[int],
-    epsilon: Parameter,
-    n_draws: int | None = None,
-    sampling_rate: Parameter | None = None,
-) -> float:
-    """Return ln of `liu_inequality_7`, rounded up.
-
-    Args, raises: as `liu_inequality_7`.
-
-    >>> round(log_liu_inequality_7(counts=(1, 99), n_draws=1, epsilon=1), 1)
-    -1290.1
-    """
-    setting = read_at_counts(counts, epsilon, n_draws, sampling_rate)
-    return _log_inequality_7(setting)
-
-
-def _log_inequality_7(setting: AtCounts) -> float:
     with precision(_BITS):
         gain = _printed_g(setting.epsilon, setting.sample)
-        return min(0.0, round_up(-(gain * min(setting.counts) / 3)))
+        return Bound.upper(min(0.0, round_up(-(gain * min(setting.counts) / 3))))
 
 
 def liu_theorem_5_as_printed(*, n_records: int, n_draws: int) -> float:

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import ball, enclose, precision, round_up
+from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.curves import at_most
-from smoothdp.exact.logspace import LogBounds, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, float_bounds
+from smoothdp.paper_bounds.bound import Bound
 from smoothdp.paper_bounds.liu_setting import (
-    AtCounts,
-    OverModel,
     Sample,
     read_at_counts,
     read_over_model,
@@ -24,7 +22,7 @@ from smoothdp.privacy.model import DataModel
 _BITS = 256
 
 
-def liu_theorem_5_dp(*, n_records: int, n_draws: int) -> float:
+def liu_theorem_5_dp(*, n_records: int, n_draws: int) -> Bound:
     """Return 1 - (1 - 1/n)^T, the delta of ordinary DP, rounded up.
 
     Verdict: exact at every finite epsilon >= 0: the probability that a given record is drawn
@@ -37,7 +35,7 @@ def liu_theorem_5_dp(*, n_records: int, n_draws: int) -> float:
     0.095618
     """
     sample = read_sample(n_records, n_draws=n_draws, sampling_rate=None, replacing=True)
-    return min(1.0, exp_upper(_log_inclusion(sample).upper))
+    return Bound.upper(_log_inclusion(sample), at_most=1.0)
 
 
 def liu_theorem_5_dp_lower(*, n_records: int, n_draws: int) -> float:
@@ -56,7 +54,7 @@ def liu_theorem_5_dp_lower(*, n_records: int, n_draws: int) -> float:
     return float_bounds(Fraction(sample.n_draws, sample.n_records + sample.n_draws))[0]
 
 
-def liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Parameter) -> float:
+def liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Parameter) -> Bound:
     """Return (e T/n)^max(1, min_i H_i) or 1 - (1 - 1/n)^T, the smaller: rounded up.
 
     Bounds delta_epsilon(x) for epsilon >= 1 and any number of categories. Theorem 5 asks for
@@ -74,30 +72,15 @@ def liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Paramet
     Raises:
         InvalidParameter, InvalidData: arguments outside these domains.
 
-    >>> liu_theorem_5_upper(counts=(5, 95), n_draws=10, epsilon="1.2") < 1.5e-3
-    True
+    >>> bound = liu_theorem_5_upper(counts=(500, 9500), n_draws=1000, epsilon="1.2")
+    >>> bound < 1e-280, round(bound.log, 2)
+    (True, -651.29)
     """
     setting = read_at_counts(counts, epsilon, n_draws, None, replacing=True)
-    return exp_upper(_log_bound(setting))
-
-
-def log_liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Parameter) -> float:
-    """Return ln of `liu_theorem_5_upper`, rounded up.
-
-    Args, raises: as `liu_theorem_5_upper`.
-
-    >>> round(log_liu_theorem_5_upper(counts=(500, 9500), n_draws=1000, epsilon="1.2"), 2)
-    -651.29
-    """
-    setting = read_at_counts(counts, epsilon, n_draws, None, replacing=True)
-    return _log_bound(setting)
-
-
-def _log_bound(setting: AtCounts) -> float:
     _require_one(setting.epsilon)
     with precision(_BITS):
         log_bound = round_up(max(1, min(setting.counts)) * (1 + ball(setting.sample.rate).log()))
-    return min(log_bound, _log_inclusion(setting.sample).upper)
+    return Bound.upper(min(log_bound, _log_inclusion(setting.sample)))
 
 
 def liu_theorem_5_smoothed_upper(
@@ -108,7 +91,7 @@ def liu_theorem_5_smoothed_upper(
     model: DataModel | None = None,
     smallest_probability: Parameter | None = None,
     n_categories: int | None = None,
-) -> float:
+) -> Bound:
     """Return max over pi of sum_i (1 - pi_i (1 - eT/n))^n or 1 - (1 - 1/n)^T: rounded up.
 
     The smaller of the two. Bounds smoothed delta for epsilon >= 1 if e T < n; elsewhere it is
@@ -122,58 +105,30 @@ def liu_theorem_5_smoothed_upper(
     Raises:
         InvalidParameter: arguments outside these domains.
 
-    >>> liu_theorem_5_smoothed_upper(
-    ...     n_records=1000, n_draws=30, epsilon="1.06", smallest_probability="0.1", n_categories=2
-    ... ) < 1e-40
-    True
+    >>> bound = liu_theorem_5_smoothed_upper(
+    ...     n_records=10**4, n_draws=300, epsilon=1, smallest_probability="0.1", n_categories=2
+    ... )
+    >>> bound, round(bound.log, 1)
+    (5e-324, -962.7)
     """
     setting = read_over_model(
         n_records, epsilon, n_draws, None, model, smallest_probability, n_categories, replacing=True
     )
-    return exp_upper(_log_smoothed_bound(setting))
-
-
-def log_liu_theorem_5_smoothed_upper(
-    *,
-    n_records: int,
-    n_draws: int,
-    epsilon: Parameter,
-    model: DataModel | None = None,
-    smallest_probability: Parameter | None = None,
-    n_categories: int | None = None,
-) -> float:
-    """Return ln of `liu_theorem_5_smoothed_upper`, rounded up.
-
-    Args, raises: as `liu_theorem_5_smoothed_upper`.
-
-    >>> round(log_liu_theorem_5_smoothed_upper(
-    ...     n_records=10**4, n_draws=300, epsilon=1, smallest_probability="0.1", n_categories=2), 1)
-    -962.7
-    """
-    setting = read_over_model(
-        n_records, epsilon, n_draws, None, model, smallest_probability, n_categories, replacing=True
-    )
-    return _log_smoothed_bound(setting)
-
-
-def _log_smoothed_bound(setting: OverModel) -> float:
     sample = setting.sample
     _require_one(setting.epsilon)
-    cap = _log_inclusion(sample).upper
     with precision(_BITS):
         rate = -(1 + ball(sample.rate).log())
         log_bound = 0.0
         if rate > 0:
             log_bound = max(log_moment_upper(rate, row, sample.n_records) for row in setting.rows)
-    return min(log_bound, cap)
+    return Bound.upper(min(log_bound, _log_inclusion(sample)))
 
 
-def _log_inclusion(sample: Sample) -> LogBounds:
-    """Bound ln(1 - (1 - 1/n)^T)."""
+def _log_inclusion(sample: Sample) -> float:
+    """Return ln(1 - (1 - 1/n)^T), rounded up."""
     with precision(_BITS):
         missed = sample.n_draws * ball(Fraction(-1, sample.n_records)).log1p()
-        bounds = enclose((-missed.expm1()).log())
-    return LogBounds(bounds.lower, min(0.0, bounds.upper))
+        return min(0.0, round_up((-missed.expm1()).log()))
 
 
 def _require_one(epsilon: Real) -> None:

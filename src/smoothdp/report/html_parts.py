@@ -16,6 +16,7 @@ from smoothdp.text import number_up, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.exact.parameters import Parameter
+    from smoothdp.paper_bounds import Bound
     from smoothdp.plots.inputs import HasProfile
     from smoothdp.privacy.guarantee import Guarantee
     from smoothdp.privacy.profile import PrivacyProfile
@@ -127,9 +128,9 @@ def up(value: float) -> str:
     return number_up(value) if math.isfinite(value) else "none"
 
 
-def bound_text(bound: Callable[..., float], setting: Mapping[str, Any]) -> str:
-    """Return a bound of a paper, given as its logarithm; "none" where its conditions fail."""
+def bound_text(bound: Callable[..., Bound], setting: Mapping[str, Any]) -> str:
+    """Return a bound of a paper in words; "none" where its conditions fail."""
     try:
-        return log_text(min(0.0, bound(**setting)))
+        return log_text(min(0.0, bound(**setting).log))
     except SmoothdpError:
         return "none: its conditions do not hold"

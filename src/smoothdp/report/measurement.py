@@ -13,10 +13,10 @@ from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import LogRatio, Parameter, Real, exact_text
 from smoothdp.mechanisms.histogram.utility import odds
+from smoothdp.paper_bounds import liu_corollary_3
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.privacy.strength import factor_text
-from smoothdp.privacy.utility_bounds import utility_upper
 from smoothdp.report.thresholds import resolve_threshold
 from smoothdp.text import lesser, log10_up, number_down, number_up, table, upper_text
 
@@ -238,7 +238,7 @@ def measure_histogram(
     utility_limit = None
     if log_utility is None and exact_threshold >= Fraction(1, 2):
         nearby = odds(exact_threshold)
-        utility_limit = utility_upper(
+        utility_limit = liu_corollary_3(
             Fraction(profile.delta(nearby)), epsilon=nearby, n_categories=len(values)
         )
     return Measurement(

@@ -13,9 +13,10 @@ from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import exp_bounds, log_bounds
-from smoothdp.exact.bisection import least_integer, smallest_true
+from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.flipped_bits import log_flip_delta
 from smoothdp.exact.parameters import Real, float_of
+from smoothdp.paper_bounds.cheu import allowed_users, least_n_users
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
@@ -163,14 +164,14 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
             )
         )
     epsilon = float_of(guarantee.exact_epsilon)
-    log_term = math.log(4) - log_bounds(guarantee.exact_delta).lower
-    users = cheu_random_users(n_users, epsilon, log_term)
+    log_four = math.log(4) - log_bounds(guarantee.exact_delta).lower
+    users = allowed_users(n_users, epsilon, log_four)
     if not 0 < users < n_users:
         raise InvalidParameter(
             explain(
                 "n_users large enough for the formula of Cheu et al.",
                 f"n_users={n_users}",
-                f"The smallest is {smallest_n_of_cheu(epsilon, log_term)}; or use "
+                f"The smallest is {least_n_users(epsilon, log_four)}; or use "
                 'method="exact", which needs fewer users',
             )
         )
@@ -186,32 +187,3 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
             )
         )
     return chosen
-
-
-def cheu_random_users(n_users: int, epsilon: float, log_term: float) -> float:
-    """Return lambda of Cheu et al. 2019 with log_term = ln(4 / delta); inf where it has none.
-
-    64 log_term / epsilon^2 if epsilon >= sqrt(192 log_term / n), else
-    n - epsilon n^(3/2) / sqrt(432 log_term); at least 14 log_term.
-    """
-    if epsilon <= 0.0:
-        return math.inf
-    if epsilon >= math.sqrt(192 * log_term / n_users):
-        users = max(64 * log_term / epsilon**2, 14 * log_term)
-    else:
-        users = n_users - epsilon * n_users**1.5 / math.sqrt(432 * log_term)
-        if users < 14 * log_term:
-            return math.inf
-    return users if users < n_users else math.inf
-
-
-def smallest_n_of_cheu(epsilon: float, log_term: float) -> int:
-    """Return the smallest n for which `cheu_random_users` has an answer; it has one beyond."""
-    if epsilon <= 0.0:
-        return 0
-    low, high = 1, 2
-    while cheu_random_users(high, epsilon, log_term) == math.inf:
-        low, high = high, high * 2
-    return least_integer(
-        lambda n: cheu_random_users(n, epsilon, log_term) < math.inf, low + 1, high
-    )

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, explain
-from smoothdp.exact.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.balls import ball, log_bounds, precision
 from smoothdp.exact.bisection import least_integer, smallest_true
 from smoothdp.exact.logspace import LogBounds
-from smoothdp.exact.parameters import LogRatio, Real, exact_fraction, sign
+from smoothdp.exact.parameters import Real, exact_fraction, sign
+from smoothdp.paper_bounds.balcer_cheu import omission_upper
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.standard import ApproxDP
@@ -129,11 +130,7 @@ def paper_omission(n_users: int, goal: ApproxDP, *, share: int) -> Fraction | No
         InvalidParameter: epsilon' outside (0, 1].
     """
     _check_paper_epsilon(goal, share)
-    with precision(128):
-        log_inverse = ball(LogRatio(2 * share / goal.exact_delta))
-        gamma = round_up(
-            50 * log_inverse * share * share / (ball(goal.exact_epsilon) ** 2 * n_users)
-        )
+    gamma = omission_upper(n_users, goal.exact_epsilon, goal.exact_delta, parts=share)
     return Fraction(gamma) if gamma <= 0.5 else None
 
 

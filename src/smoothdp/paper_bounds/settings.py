@@ -1,13 +1,14 @@
-"""What the bounds of papers 2 and 4 on noise are about: shapes, losses and their rounding."""
+"""What bounds of the papers are about: shapes and losses of noise, users of a Boolean sum."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import ball, precision, round_up
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.exact.special import Ball
 
 _BITS = 192
@@ -44,3 +45,34 @@ def linear_loss(
     """Return slope |t| + score(shape) |s|."""
     s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
     return upper_float(lambda: ball(slope * t) + ball(s) * score(shape))
+
+
+class RandomUsers(NamedTuple):
+    """n users, lambda of them random on average; a bit is flipped with probability flip."""
+
+    n_users: int
+    random_users: Fraction
+    flip: Fraction
+
+
+def read_random_users(n_users: int, expected_random_users: Parameter) -> RandomUsers:
+    """Return n and lambda with 0 < lambda < n, or raise InvalidParameter."""
+    n = exact_int(n_users, name="n_users", minimum=1)
+    users = exact_fraction(expected_random_users, name="expected_random_users")
+    if not 0 < users < n:
+        raise InvalidParameter(
+            explain(
+                f"0 < expected_random_users < n_users={n}",
+                f"expected_random_users={expected_random_users}",
+                "Give the expected number of users whose bit is random",
+            )
+        )
+    return RandomUsers(n, users, users / (2 * n))
+
+
+def read_open_delta(delta: Parameter) -> Fraction:
+    """Return a delta in (0, 1), or raise InvalidParameter."""
+    value = exact_fraction(delta, name="delta")
+    if not 0 < value < 1:
+        raise InvalidParameter(explain("0 < delta < 1", f"delta={delta}", "Give a probability"))
+    return value
