@@ -10,7 +10,7 @@ from smoothdp.noise import Laplace, NoiseDistribution, StudentT
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
-from smoothdp.planning.words import plan_covers, target_words
+from smoothdp.planning.plan_words import plan_covers, target_words
 from smoothdp.plots import plot_densities, plot_tails
 from smoothdp.privacy import ApproxDP, Guarantee, PureDP
 from smoothdp.report.chord_profile import ChordProfile

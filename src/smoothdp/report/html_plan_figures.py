@@ -9,7 +9,7 @@ from smoothdp.mechanisms.smooth.statistic_words import statistic_words
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
-from smoothdp.planning.words import (
+from smoothdp.planning.plan_words import (
     UNKNOWN,
     compared_error,
     error_rows,

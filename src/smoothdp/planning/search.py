@@ -5,30 +5,27 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
-from smoothdp.exact.parameters import Parameter, exact_int
-from smoothdp.mechanisms.smooth.coverage import Coverage
+from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
 from smoothdp.planning.alternatives import Replaced
-from smoothdp.planning.assumption import Assumption, read_assumption
 from smoothdp.planning.candidates import candidate_queries, plain
 from smoothdp.planning.expected import expected_errors
 from smoothdp.planning.noise_levels import short
+from smoothdp.planning.plan_request import PlanRequest
+from smoothdp.planning.planned import Plan
 from smoothdp.planning.price import Price
-from smoothdp.planning.result import Plan
 from smoothdp.planning.rivals import rivals
 from smoothdp.planning.sampling import SamplingError
 from smoothdp.planning.simulated import SimulatedSamples
 from smoothdp.planning.weighed import Choice, weighed
 from smoothdp.privacy.concentrated import TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.standard import ApproxDP, PureDP
-from smoothdp.queries import Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Query, TrimmedMean
 
 _SAMPLES = 800
-_MOST_RECORDS = 10**15
 _RATES = 18
 _LEAST, _LEAST_FOR_BARS = 0.015, 0.006
 _MOST, _MOST_UNKNOWN = 0.45, 0.32
@@ -89,6 +86,7 @@ def plan(
 
     >>> from scipy import stats
     >>> from smoothdp.privacy import PureDP
+    >>> from smoothdp.queries import Median
     >>> found = plan(
     ...     Median((-60, 1440)), guarantee=PureDP(1), n_records=10_000,
     ...     assuming=stats.lognorm(s=1, scale=20),
@@ -96,7 +94,7 @@ def plan(
     >>> found.query.window > 5, found.rmse < 1.2 * found.rmse_without_privacy
     (True, True)
     """
-    made = plan_quietly(
+    request = PlanRequest.read(
         query,
         guarantee=guarantee,
         n_records=n_records,
@@ -104,42 +102,32 @@ def plan(
         keep_trim=keep_trim,
         confidence=confidence,
     )
+    made = best_plan(request)
     warn_if_useless(query, guarantee, made.n_records)
     return made
 
 
-def plan_quietly(
-    query: Query,
-    *,
-    guarantee: Guarantee,
-    n_records: int,
-    assuming: object = None,
-    keep_trim: bool = False,
-    confidence: Parameter | None = None,
-) -> Plan:
+def best_plan(request: PlanRequest) -> Plan:
     """Return `plan` without a warning: for curves, which go where noise is large."""
-    n_records = exact_int(n_records, name="n_records", minimum=1)
-    if n_records > _MOST_RECORDS:
-        raise OutOfReach(explain("n_records <= 10^15", f"{n_records}", "Plan for fewer records"))
-    _check(query, guarantee)
-    level = None if confidence is None else Coverage.read(confidence).confidence
-    assumption = read_assumption(assuming, query.bounds)
-    queries = candidate_queries(query, n_records, keep_trim=keep_trim)
-    price = Price(guarantee, n_records, level)
-    rates = _rates(price, assumption)
+    n_records, assumption = request.n_records, request.assumption
+    queries = candidate_queries(request.query, n_records, keep_trim=request.keep_trim)
+    price = Price(request.guarantee, n_records, request.confidence)
+    rates = _rates(request)
     costs = price.log_costs(rates)
-    reference = plain(query)
-    bounds = float(query.bounds[0]), float(query.bounds[1])
+    reference = plain(request.query)
     drops = {found.drops(n_records) for found in (*queries, reference)}
-    samples = SimulatedSamples.draw(assumption, n_records, drops, bounds, n_samples=_SAMPLES)
-    error = SamplingError(assumption, samples, reference, is_quantile=_is_quantile(query))
+    samples = SimulatedSamples.draw(
+        assumption, n_records, drops, request.bounds, n_samples=_SAMPLES
+    )
+    error = SamplingError(assumption, samples, reference, is_quantile=request.is_quantile)
     choices = []
     for candidate in queries:
         window = candidate.drops(n_records)
         without = error.criterion(window)
         if sum(window) == 0:
             # Nothing is left out: S is (b - a) / n at all data, and t is 0.
-            least = 2 * math.log((bounds[1] - bounds[0]) / n_records)
+            low, high = request.bounds
+            least = 2 * math.log((high - low) / n_records)
             tried = [(0.0, least, price.log_cost_without_smoothing())]
         else:
             squares = samples.log_squared_sensitivities(window, rates)
@@ -150,36 +138,31 @@ def plan_quietly(
             if math.isfinite(cost)
         ]
     if not choices:
-        if level is not None:
+        if request.confidence is not None:
             # At the least smoothing tried: says what is needed.
             price.split(short(rates[0]))
         raise InvalidParameter(
-            explain("a guarantee that some noise can keep", f"{guarantee!r}", "Weaken it")
+            explain("a guarantee that some noise can keep", f"{request.guarantee!r}", "Weaken it")
         )
-    return _made(query, choices, price, error, assumption)
+    return _made(request, choices, price, error)
 
 
-def _made(
-    query: Query,
-    choices: list[Choice],
-    price: Price,
-    error: SamplingError,
-    assumption: Assumption,
-) -> Plan:
+def _made(request: PlanRequest, choices: list[Choice], price: Price, error: SamplingError) -> Plan:
     """Return the plan of the best choice, its noise certified."""
+    query, n_records, assumption = request.query, request.n_records, request.assumption
     best_of: dict[tuple[int, int], Choice] = {}
     for choice in sorted(choices, key=lambda c: c.criterion):
-        best_of.setdefault(choice.query.drops(price.n_records), choice)
+        best_of.setdefault(choice.query.drops(n_records), choice)
     best, *others = best_of.values()
     rate = short(best.rate)
-    window = best.query.drops(price.n_records)
+    window = best.query.drops(n_records)
     chosen, *same = weighed(best, price, error)
     rest, _ = price.split(rate)
     law = chosen.choice.noise
     deviation = law.calibrate(rest, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
     runners = same + [weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
-    if price.confidence is None:
+    if request.confidence is None:
         runners.sort(key=lambda a: a.errors.privacy if error.is_quantile else a.errors.release)
     errors = expected_errors(
         error,
@@ -190,14 +173,14 @@ def _made(
         least=chosen.least,
     )
     replaced = None
-    if isinstance(query, TrimmedMean) and query.drops(price.n_records) != window:
-        asked = best_of.get(query.drops(price.n_records))
+    if isinstance(query, TrimmedMean) and query.drops(n_records) != window:
+        asked = best_of.get(query.drops(n_records))
         wish = [] if asked is None else weighed(asked, price, error)
         replaced = Replaced(query, wish[0].errors.release if wish else None, bool(wish))
     made = Plan(
         query=best.query,
-        guarantee=price.guarantee,
-        n_records=price.n_records,
+        guarantee=request.guarantee,
+        n_records=n_records,
         noise=law,
         smoothing=rate,
         rmse=errors.release,
@@ -207,58 +190,29 @@ def _made(
         rmse_lower_bound=errors.least,
         assumption=assumption.text,
         runners_up=tuple(runner.choice for runner in runners[:_RUNNERS_UP]),
-        confidence=price.confidence,
+        confidence=request.confidence,
         half_width=chosen.choice.half_width,
         replaced=replaced,
         noise_deviation=deviation,
     )
     if assumption.is_default:
         return made.without_errors()
-    beside = rivals(
-        best.query,
-        guarantee=price.guarantee,
-        n_records=price.n_records,
-        assumption=assumption,
-        error=error,
-    )
-    return replace(made, rivals=beside)
+    return replace(made, rivals=rivals(request, best.query, error))
 
 
-def _rates(price: Price, assumption: Assumption) -> list[float]:
+def _rates(request: PlanRequest) -> list[float]:
     """Return the smoothings to try."""
-    guarantee, e = price.guarantee, Rule.of(price.guarantee).epsilon
+    guarantee, is_default = request.guarantee, request.assumption.is_default
+    e = Rule.of(guarantee).epsilon
     most = _MOST_CONCENTRATED
     if isinstance(guarantee, PureDP | ApproxDP):
-        most = _MOST_UNKNOWN if assumption.is_default else _MOST
+        most = _MOST_UNKNOWN if is_default else _MOST
     cap = Rule.of(guarantee).most
-    most = min(most, cap) if assumption.is_default else most
+    most = min(most, cap) if is_default else most
     # Error bars pay for t a second time: smaller ones are tried, larger ones are refused anyway.
-    least = _LEAST if price.confidence is None else _LEAST_FOR_BARS
+    least = _LEAST if request.confidence is None else _LEAST_FOR_BARS
     if isinstance(guarantee, TruncatedCDP):
         # Beyond twice the cap of the rule noise costs several times as much, or none serves.
         least, most = min(least, cap / 5), min(most, 2 * cap)
     ratio = (most / least) ** (1 / (_RATES - 1))
     return [float(short(min(least * e * ratio**k, 20.0))) for k in range(_RATES)]
-
-
-def _is_quantile(query: Query) -> bool:
-    return isinstance(query, Median | Quantile)
-
-
-def _check(query: object, guarantee: object) -> None:
-    if not isinstance(query, Query):
-        raise InvalidParameter(
-            explain("a statistic such as Median((0, 100))", f"query={query!r}", "Give a query")
-        )
-    if query.truncate != "inputs":
-        raise InvalidParameter(
-            explain('truncate="inputs" in a plan', "output", "Use release, with its rules")
-        )
-    if not isinstance(guarantee, Guarantee):
-        raise InvalidParameter(
-            explain("a guarantee such as PureDP(1)", f"guarantee={guarantee!r}", "Give one")
-        )
-    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
-        raise IncompatibleClaims(
-            explain("a guarantee about replacing one record", f"{guarantee!r}", "Give one")
-        )

@@ -1,4 +1,4 @@
-"""Plans as JSON and back, exactly."""
+"""Plans read from JSON, exactly as `Plan.to_json` wrote them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from smoothdp import noise
 from smoothdp.errors import InvalidData, SmoothdpError, explain
-from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters import exact_fraction, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.mechanisms.smooth.statistic_words import value_words
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
 from smoothdp.planning.assumption import NOTHING, STAND_IN
-from smoothdp.planning.result import Plan
+from smoothdp.planning.figures import PLAN_VERSION
+from smoothdp.planning.planned import Plan
 from smoothdp.planning.rivals import Rival
 from smoothdp.privacy.codec import guarantee_from_json, once
 from smoothdp.queries import (
@@ -30,7 +30,6 @@ from smoothdp.queries import (
     WindowMean,
 )
 
-_VERSION = 1
 _KNOWN = {
     *("type", "version", "guarantee", "n_records", "statistic", "caution", "query", "noise"),
     *("smoothing", *ERRORS, "assumption", "runners_up", "confidence", "half_width", "replaced"),
@@ -49,41 +48,6 @@ _LAWS: dict[str, Callable[..., NoiseDistribution]] = {
 }
 
 
-def to_json(plan: Plan) -> str:
-    """Return a plan as JSON; exact numbers are text, so that nothing is rounded."""
-    fields: dict[str, Any] = {
-        "type": "Plan",
-        "version": _VERSION,
-        "guarantee": json.loads(plan.guarantee.to_json()),
-        "n_records": plan.n_records,
-        "statistic": value_words(plan.query, plan.n_records),
-        "caution": plan.caution(),
-        **_choice(plan),
-        **{name: getattr(plan, name) for name in ERRORS},
-        "assumption": plan.assumption,
-        "runners_up": [
-            {
-                **_choice(other),
-                **{name: getattr(other, name) for name in ERRORS_OF_OTHERS},
-                "half_width": other.half_width,
-            }
-            for other in plan.runners_up
-        ],
-        "confidence": None if plan.confidence is None else exact_text(plan.confidence),
-        "half_width": plan.half_width,
-        "replaced": None
-        if plan.replaced is None
-        else {
-            "query": _query(plan.replaced.query),
-            "rmse": plan.replaced.rmse,
-            "is_served": plan.replaced.is_served,
-        },
-        "noise_deviation": plan.noise_deviation,
-        "rivals": [{"name": rival.name, "error": rival.error} for rival in plan.rivals],
-    }
-    return json.dumps(fields, indent=1)
-
-
 def plan_from_json(text: str) -> Plan:
     """Return the plan that `Plan.to_json` wrote.
 
@@ -93,7 +57,7 @@ def plan_from_json(text: str) -> Plan:
     Raises:
         InvalidData: text that is no plan.
 
-    >>> from smoothdp.planning.make import plan
+    >>> from smoothdp.planning.search import plan
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
@@ -106,7 +70,7 @@ def plan_from_json(text: str) -> Plan:
         raise _refused(f"text that is not JSON ({error})") from None
     if not isinstance(fields, dict) or fields.get("type") != "Plan":
         raise _refused("JSON of another type")
-    if fields.get("version") != _VERSION:
+    if fields.get("version") != PLAN_VERSION:
         raise _refused(f"version {fields.get('version')!r}")
     if more := sorted(set(fields) - _KNOWN):
         raise _refused(f"unknown fields {', '.join(more)}")
@@ -143,26 +107,6 @@ def plan_from_json(text: str) -> Plan:
 
 def _no_number(text: str) -> None:
     raise ValueError(f"{text} for a number")
-
-
-def _query(query: Query) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "type": type(query).__name__,
-        "bounds": [exact_text(bound) for bound in query.bounds],
-    }
-    for name in ("q", "trim", "drop_low", "drop_high"):
-        if hasattr(query, name):
-            value = getattr(query, name)
-            fields[name] = value if isinstance(value, int) else exact_text(value)
-    if hasattr(query, "window"):
-        fields["window"] = query.window
-    return fields
-
-
-def _choice(choice: Plan | Alternative) -> dict[str, Any]:
-    law = {"type": type(choice.noise).__name__}
-    law |= {name: exact_text(value) for name, value in choice.noise.values().items()}
-    return {"query": _query(choice.query), "noise": law, "smoothing": exact_text(choice.smoothing)}
 
 
 def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.statistic_words import value_words
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.assumption import STAND_IN
 from smoothdp.planning.candidates import plain
+from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.noise_levels import BOUNDED
 from smoothdp.planning.rivals import NO_DATA
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 _CLEARLY = 0.99
 """A rival errs less if by a hundredth: the figures are estimates."""
-
-if TYPE_CHECKING:
-    from smoothdp.planning.result import Plan
 
 
 def target_words(query: Query, n_records: int) -> str:
@@ -53,7 +50,7 @@ def reference_words(query: Query) -> str:
     return f"{plain_words(query) if is_quantile else 'the same statistic'} of the records"
 
 
-def error_rows(plan: Plan) -> list[tuple[str, float, str]]:
+def error_rows(plan: PlanFigures) -> list[tuple[str, float, str]]:
     """Return a short name, the root mean square error and what it is, for each figure of a plan.
 
     All but that of privacy are against one target. There are none where nothing was assumed.
@@ -90,7 +87,7 @@ def error_rows(plan: Plan) -> list[tuple[str, float, str]]:
     return [(name, value, words) for name, value, words in rows if value is not None]
 
 
-def rivals_words(plan: Plan) -> str:
+def rivals_words(plan: PlanFigures) -> str:
     """Return what the errors of the rivals are, and against what; "" if there are none."""
     own = compared_error(plan)
     if own is None or not plan.rivals:
@@ -104,13 +101,13 @@ def rivals_words(plan: Plan) -> str:
     )
 
 
-def compared_error(plan: Plan) -> float | None:
+def compared_error(plan: PlanFigures) -> float | None:
     """Return the error that rivals are compared with: by privacy for quantiles, else of it all."""
     is_quantile = isinstance(plan.query, Median | Quantile)
     return plan.privacy_rmse if is_quantile else plan.rmse
 
 
-def verdict_words(plan: Plan) -> str:
+def verdict_words(plan: PlanFigures) -> str:
     """Return which rivals err less than the plan under its assumption; "" where none does."""
     own = compared_error(plan)
     if own is None:
@@ -126,7 +123,7 @@ def verdict_words(plan: Plan) -> str:
     return f"Under this assumption another way errs less: {better[0].name}."
 
 
-def replaced_words(plan: Plan) -> str:
+def replaced_words(plan: PlanFigures) -> str:
     """Return that the trimming asked for was replaced, by what, and how to keep it; or ""."""
     if plan.replaced is None:
         return ""
@@ -153,14 +150,14 @@ UNKNOWN = (
 """What stands in the place of errors where nothing was assumed."""
 
 
-def noise_words(plan: Plan) -> str:
+def noise_words(plan: PlanFigures) -> str:
     """Return the size of the noise in units of the smooth sensitivity, which is private."""
     if plan.noise_deviation is None:
         return ""
     return f"{plan.noise_deviation:.4g} times the smooth sensitivity of the data"
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: PlanFigures) -> str:
     """Return a plan as lines for a reader."""
     lines = [f"Release     {value_words(plan.query, plan.n_records)}; n = {plan.n_records}"]
     if plan.replaced is not None:
@@ -195,6 +192,6 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def plan_covers(plan: Plan) -> str:
+def plan_covers(plan: PlanFigures) -> str:
     """Return what the error bars of a plan cover unless they are asked for something else."""
     return Coverage(plan.confidence or Fraction(1, 2)).words(plan.query, plan.n_records)

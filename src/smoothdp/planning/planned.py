@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import ClassVar
 
-from smoothdp.errors import InvalidData, InvalidParameter, explain
+from smoothdp.errors import InvalidData, explain
 from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.smooth.coverage import read_coverage
-from smoothdp.mechanisms.smooth.usefulness import useless_words, warn_if_useless
+from smoothdp.mechanisms.smooth.request import ReleaseRequest
+from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.noise.law import NoiseDistribution
-from smoothdp.planning.alternatives import Alternative, Replaced
-from smoothdp.planning.rivals import Rival
+from smoothdp.planning.figures import PlanFigures
+from smoothdp.planning.plan_words import plan_text, replaced_words
 from smoothdp.privacy.budget import Budget, check_budget
-from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.release import Release
-from smoothdp.queries import Query
 from smoothdp.queries.reading import read_values
 from smoothdp.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(PlanFigures):
     """How to release a statistic, chosen without the private data.
 
     The errors are expectations under the assumption, from fixed simulated samples (a few per
@@ -62,7 +59,7 @@ class Plan:
     Raises:
         InvalidParameter: a guarantee that is none.
 
-    >>> from smoothdp.planning.make import plan
+    >>> from smoothdp.planning.search import plan
     >>> from smoothdp.privacy import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=100)
@@ -73,59 +70,6 @@ class Plan:
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "section 1.1")
-    query: Query
-    guarantee: Guarantee
-    n_records: int
-    noise: NoiseDistribution
-    smoothing: Fraction
-    rmse: float | None
-    privacy_rmse: float | None
-    rmse_without_noise: float | None
-    rmse_without_privacy: float | None
-    rmse_lower_bound: float | None
-    assumption: str
-    runners_up: tuple[Alternative, ...] = ()
-    confidence: Fraction | None = None
-    half_width: float | None = None
-    replaced: Replaced | None = None
-    noise_deviation: float | None = None
-    rivals: tuple[Rival, ...] = ()
-
-    @property
-    def is_assumed(self) -> bool:
-        """Whether something was assumed of the data, so that errors can be told."""
-        return self.rmse is not None
-
-    @property
-    def has_lower_bound(self) -> bool:
-        """Whether a bound on all noise is known that says more than the error without noise."""
-        bound, without = self.rmse_lower_bound, self.rmse_without_noise
-        return bound is not None and without is not None and bound > without
-
-    def without_errors(self) -> Plan:
-        """Return the plan without any error: what can be told where nothing is assumed."""
-        asked = self.replaced
-        return replace(
-            self,
-            rmse=None,
-            privacy_rmse=None,
-            rmse_without_noise=None,
-            rmse_without_privacy=None,
-            rmse_lower_bound=None,
-            half_width=None,
-            runners_up=tuple(other.without_errors() for other in self.runners_up),
-            replaced=None if asked is None else replace(asked, rmse=None),
-            rivals=(),
-        )
-
-    def __post_init__(self) -> None:
-        # Whether the noise keeps it is found anew by every `mechanism`.
-        if not isinstance(self.guarantee, Guarantee):
-            raise InvalidParameter(
-                explain(
-                    "a guarantee such as PureDP(1)", f"guarantee={self.guarantee!r}", "Give one"
-                )
-            )
 
     def mechanism(
         self,
@@ -152,16 +96,16 @@ class Plan:
         """
         wanted = self.confidence if confidence is None else confidence
         coverage = read_coverage(wanted, covers=covers, sd_bound=sd_bound)
-        return SmoothNoise.calibrate(
+        request = ReleaseRequest.read(
             self.query,
             guarantee=self.guarantee,
-            n_records=self.n_records,
             noise=self.noise if coverage is None else type(self.noise),
             smoothing=self.smoothing,
             round_to=round_to,
             clamp=clamp,
             coverage=coverage,
         )
+        return SmoothNoise.of_request(request, n_records=self.n_records)
 
     def release(
         self,
@@ -213,24 +157,10 @@ class Plan:
                 )
             )
 
-    def to_json(self) -> str:
-        """Return the plan as JSON; `plan_from_json` reads it back exactly."""
-        from smoothdp.planning.codec import to_json
-
-        return to_json(self)
-
     def note(self) -> str:
         """Return what the plan changed of what was asked for, and how to keep it; "" if nothing."""
-        from smoothdp.planning.words import replaced_words
-
         return replaced_words(self)
-
-    def caution(self) -> str:
-        """Return that the noise may be of the order of the bounds, as `release` warns; or ""."""
-        return useless_words(self.query, self.guarantee, self.n_records)
 
     def text(self) -> str:
         """Return the plan as a few lines for a reader; each error says against what it is."""
-        from smoothdp.planning.words import plan_text
-
         return plan_text(self)

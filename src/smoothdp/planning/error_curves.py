@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.parameters import Parameter, exact_real, float_of
-from smoothdp.planning.make import plan_quietly
-from smoothdp.planning.result import Plan
+from smoothdp.planning.plan_request import PlanRequest
+from smoothdp.planning.search import best_plan
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Query
 
@@ -50,11 +50,10 @@ def errors_by_size(
     True
     """
     numbers = _listed(sizes, "numbers of records, such as [100, 1000]")
-    plans = (
-        (n, plan_quietly(query, guarantee=guarantee, n_records=n, assuming=assuming))
+    return [
+        _point(n, PlanRequest.read(query, guarantee=guarantee, n_records=n, assuming=assuming))
         for n in numbers
-    )
-    return [_point(n, made) for n, made in plans]
+    ]
 
 
 def errors_by_epsilon(
@@ -82,7 +81,7 @@ def errors_by_epsilon(
     return [
         _point(
             float_of(exact),
-            plan_quietly(query, guarantee=guarantee, n_records=n_records, assuming=assuming),
+            PlanRequest.read(query, guarantee=guarantee, n_records=n_records, assuming=assuming),
         )
         for x, guarantee in _listed(guarantees, 'pairs such as [("1", PureDP("1"))]')
         for exact in [exact_real(x, name="epsilon")]
@@ -98,7 +97,8 @@ def _listed(values: Iterable[_Item], expected: str) -> list[_Item]:
     return found
 
 
-def _point(x: float, made: Plan) -> ErrorPoint:
+def _point(x: float, request: PlanRequest) -> ErrorPoint:
+    made = best_plan(request)
     found = (made.rmse, made.rmse_without_privacy, made.rmse_lower_bound, made.privacy_rmse)
     known = [error for error in found if error is not None]
     if len(known) < len(found):
