@@ -19,8 +19,8 @@ from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
 from smoothdp.queries import clamped_inputs as kernel
 from smoothdp.queries.clamped_inputs import ClampedInputs
 from smoothdp.queries.near_maxima import near_maxima
-from smoothdp.queries.order_statistics import OrderStatistics
 from smoothdp.queries.reading import Values
+from smoothdp.queries.selected import OrderStatistics
 from smoothdp.queries.sides import Sides
 
 Bounds = tuple[Fraction, Fraction]

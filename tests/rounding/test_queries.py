@@ -12,8 +12,13 @@ from flint import arb
 from numpy.typing import NDArray
 
 from smoothdp.queries import near_maxima
-from smoothdp.queries.decays import decayed_upper, largest, log_decayed
-from smoothdp.queries.exact_pairs import exact_candidates, largest_within
+from smoothdp.queries.candidates import (
+    decayed_upper,
+    exact_candidates,
+    largest,
+    largest_within,
+    log_decayed,
+)
 from smoothdp.queries.sides import Clamp, sides
 from tests.rounding.certain import between, exact
 

@@ -28,8 +28,7 @@ from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.release import Release, library_version
 from smoothdp.queries import Query
-from smoothdp.queries.private_summary import PrivateSummary
-from smoothdp.queries.statistic import Statistic
+from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 

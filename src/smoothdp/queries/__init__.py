@@ -5,7 +5,7 @@ All but `Custom` are means of a window of order statistics; `query.py` has what 
 """
 
 from smoothdp.queries.column_summary import ColumnSummary
-from smoothdp.queries.curve import SensitivityCurve
+from smoothdp.queries.curve import SensitivityCurve, SensitivitySummary
 from smoothdp.queries.custom import Custom
 from smoothdp.queries.maximum import Maximum
 from smoothdp.queries.mean import Mean
@@ -13,7 +13,6 @@ from smoothdp.queries.median import Median
 from smoothdp.queries.minimum import Minimum
 from smoothdp.queries.quantile import Quantile
 from smoothdp.queries.query import Query
-from smoothdp.queries.summary import SensitivitySummary
 from smoothdp.queries.trimmed_mean import TrimmedMean
 from smoothdp.queries.window_mean import WindowMean
 

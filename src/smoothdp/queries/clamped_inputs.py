@@ -8,9 +8,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.exact.balls import log_bounds
+from smoothdp.queries.candidates import Candidate, exact_candidates, largest, largest_within
 from smoothdp.queries.column_summary import ColumnSummary
-from smoothdp.queries.decays import Candidate, largest
-from smoothdp.queries.exact_pairs import exact_candidates, largest_within
 from smoothdp.queries.near_maxima import near_maxima
 from smoothdp.queries.reading import Bounds, Values
 from smoothdp.queries.selected import Selected, first_reach, needed_reach

@@ -23,8 +23,13 @@ import sys
 from fractions import Fraction
 
 from smoothdp.exact.balls import log_bounds
-from smoothdp.queries.decays import Candidate, largest, log_decayed
-from smoothdp.queries.exact_pairs import exact_candidates, largest_within
+from smoothdp.queries.candidates import (
+    Candidate,
+    exact_candidates,
+    largest,
+    largest_within,
+    log_decayed,
+)
 from smoothdp.queries.near_maxima import near_maxima
 from smoothdp.queries.reading import Bounds, Values
 from smoothdp.queries.selected import Selected, first_reach, first_true, needed_reach

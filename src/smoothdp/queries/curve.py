@@ -1,8 +1,9 @@
-"""The smooth sensitivity at one database for all t at once: the upper hull of (k, ln LS_k).
+"""Value and smooth sensitivity at one database, exactly: for one t, and for all t at once.
 
-ln S(t) = max over k of ln LS_k - k t. Only the distances on the hull ever matter, a few to a few
-hundred. Each is found by asking for the exact maximiser at the crossing of two that are known,
-which is 2 h + 1 questions for h of them; LS_k for all k is never computed.
+ln S(t) = max over k of ln LS_k - k t: for all t the upper hull of (k, ln LS_k). Only the
+distances on the hull ever matter, a few to a few hundred. Each is found by asking for the exact
+maximiser at the crossing of two that are known, which is 2 h + 1 questions for h of them; LS_k
+for all k is never computed.
 """
 
 from __future__ import annotations
@@ -13,14 +14,55 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from smoothdp.exact.log_sums import largest as largest_bounds
+from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter
-from smoothdp.queries.decays import Candidate, largest
+from smoothdp.queries.candidates import Candidate, decayed_upper, largest, log_decayed
 from smoothdp.queries.reading import read_smoothing
-from smoothdp.queries.summary import SensitivitySummary
 from smoothdp.sources import Source
 
 # Two distances whose sensitivities agree to this many bits cross too close to 0 to ask there.
 _LEAST_CROSSING = Fraction(1, 10**299)
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivitySummary:
+    """A statistic and its smooth sensitivity at one database, as exact numbers.
+
+    The smooth sensitivity is S = max of e^(-k t) d over ``candidates`` (k, d). The largest is
+    decided exactly (no two with different k are equal), so that there is one candidate.
+    As private as the data: for use inside a release, or on public data.
+
+    Source: paper 2, Definition 14.
+
+    Attributes:
+        n_records: n. value: f(x), exactly. smoothing: t.
+        candidates: (k, d) with S = max e^(-k t) d: k the distance, d the local sensitivity there.
+
+    >>> summary = SensitivitySummary(5, Fraction(4), Fraction(1), ((0, Fraction(2)),))
+    >>> summary.smooth_sensitivity()
+    2.0
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "Definition 14")
+    n_records: int
+    value: Fraction
+    smoothing: Fraction
+    candidates: tuple[Candidate, ...]
+
+    def smooth_sensitivity(self) -> float:
+        """Return S as a float, never below it; 5e-324 at least."""
+        return max(decayed_upper(candidate, self.smoothing) for candidate in self.candidates)
+
+    def log_smooth_sensitivity(self) -> float:
+        """Return ln S as a float, never below it."""
+        return self.log_bounds().upper
+
+    def log_bounds(self) -> LogBounds:
+        """Return floats around ln S."""
+        return largest_bounds(
+            [log_decayed(candidate, self.smoothing) for candidate in self.candidates]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,10 @@ from smoothdp.privacy.sealed import Sealed
 from smoothdp.queries.clamped_inputs import ClampedInputs
 from smoothdp.queries.clamped_output import ClampedOutput
 from smoothdp.queries.column_summary import ColumnSummary
-from smoothdp.queries.curve import SensitivityCurve, hull
-from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.curve import SensitivityCurve, SensitivitySummary, hull
 from smoothdp.queries.reading import Bounds, Values, read_smoothing, read_values
 from smoothdp.queries.selected import first_true
-from smoothdp.queries.statistic import Statistic
-from smoothdp.queries.summary import SensitivitySummary
+from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 Truncate = Literal["inputs", "output"]

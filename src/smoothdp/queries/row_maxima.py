@@ -13,13 +13,12 @@ than that below the largest, so are all pairs further out in its row.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from smoothdp.queries.near_maxima import Problem
+from smoothdp.exact.logspace import LIBM_ERROR, UNIT_ROUNDOFF
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -28,36 +27,72 @@ IntArray = NDArray[np.int64]
 _CHUNK = 1 << 21
 
 
-def near_row_maxima(problem: Problem) -> tuple[tuple[IntArray, IntArray], float]:
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTable:
+    """Rows (low side) and columns (high side) of pairs that are still in question."""
+
+    rate: float
+    most: int | None
+    """Only pairs with p + q <= most count, if given."""
+    low_gains: FloatArray
+    low_steps: IntArray
+    low_places: IntArray
+    high_gains: FloatArray
+    high_steps: IntArray
+    high_places: IntArray
+
+    def score(self, low: IntArray | int | slice, high: IntArray | int | slice) -> FloatArray:
+        """Return F at rows and columns; -inf where the pair does not count."""
+        steps = self.low_steps[low] + self.high_steps[high]
+        with np.errstate(divide="ignore"):
+            result = np.log(self.high_gains[high] + self.low_gains[low])
+        result = result - self.rate * np.maximum(steps - 1, 0)
+        if self.most is not None:
+            result = np.where(steps <= self.most, result, -np.inf)
+        return np.asarray(result)
+
+    def error(self, best: float) -> float:
+        """Return a bound of the error of F wherever F could be as large as ``best``.
+
+        There ln d is between best and ln of the largest d, give or take the decay: the relative
+        error of d, the logarithm, the rate as a float, its product and the difference.
+        """
+        decay = self.rate * float(self.low_steps[-1] + self.high_steps[-1])
+        largest = float(self.low_gains[-1] + self.high_gains[-1])
+        size = max(abs(best), abs(float(np.log(largest)))) + 2.0 * decay + 1.0
+        return (LIBM_ERROR + 6 * UNIT_ROUNDOFF) * size
+
+
+def near_row_maxima(table: PairTable) -> tuple[tuple[IntArray, IntArray], float]:
     """Return rows and columns of every pair that may be the largest, and the largest float F."""
-    rows = len(problem.low_gains)
+    rows = len(table.low_gains)
     levels = rows.bit_length()
-    columns, maxima = _row_maxima(problem, levels)
+    columns, maxima = _row_maxima(table, levels)
     best = float(maxima.max())
     if best == -np.inf:
         return (np.zeros(1, np.int64), np.zeros(1, np.int64)), best
-    error = problem.error(best)
+    error = table.error(best)
     hot = np.flatnonzero(maxima >= best - (2 * levels + 4) * error)
-    first, last = _brackets(problem, columns, hot, best - (4 * levels + 12) * error)
+    first, last = _brackets(table, columns, hot, best - (4 * levels + 12) * error)
     found: list[tuple[IntArray, IntArray]] = []
     for part in _parts(first, last):
         row, column, _ = _ragged(hot[part], first[part], last[part])
-        near = problem.score(row, column) >= best - 4 * error
+        near = table.score(row, column) >= best - 4 * error
         found.append((row[near], column[near]))
     return (np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])), best
 
 
-def _row_maxima(problem: Problem, levels: int) -> tuple[IntArray, FloatArray]:
+def _row_maxima(table: PairTable, levels: int) -> tuple[IntArray, FloatArray]:
     """Return the column and the value of the maximum of every row."""
-    rows = len(problem.low_gains)
-    allowed = _allowed(problem, np.arange(rows))
+    rows = len(table.low_gains)
+    allowed = _allowed(table, np.arange(rows))
     columns = np.zeros(rows, np.int64)
     maxima = np.full(rows, -np.inf)
     for level in range(levels - 1, -1, -1):
         half = 1 << level
         row = np.arange(half - 1, rows, 2 * half)
         above, below = row - half, row + half
-        last = np.where(above >= 0, columns[above], len(problem.high_gains) - 1)
+        last = np.where(above >= 0, columns[above], len(table.high_gains) - 1)
         last = np.minimum(last, allowed[row])
         first = np.where(below < rows, columns[np.minimum(below, rows - 1)], 0)
         # Where every pair of the bracket is forbidden, its first column stands for it.
@@ -65,7 +100,7 @@ def _row_maxima(problem: Problem, levels: int) -> tuple[IntArray, FloatArray]:
         for part in _parts(first, last):
             chunk = row[part]
             index, column, starts = _ragged(chunk, first[part], last[part])
-            scores = problem.score(index, column)
+            scores = table.score(index, column)
             largest = np.maximum.reduceat(scores, starts)
             owner = np.repeat(np.arange(len(chunk)), np.diff([*starts, len(scores)]))
             ties = np.flatnonzero(scores == largest[owner])
@@ -74,16 +109,16 @@ def _row_maxima(problem: Problem, levels: int) -> tuple[IntArray, FloatArray]:
     return columns, maxima
 
 
-def _allowed(problem: Problem, row: IntArray) -> IntArray:
+def _allowed(table: PairTable, row: IntArray) -> IntArray:
     """Return the last column that ``most`` allows in each row."""
-    if problem.most is None:
-        return np.full(len(row), len(problem.high_gains) - 1)
-    room = problem.most - problem.low_steps[row]
-    return np.maximum(np.searchsorted(problem.high_steps, room, side="right") - 1, 0)
+    if table.most is None:
+        return np.full(len(row), len(table.high_gains) - 1)
+    room = table.most - table.low_steps[row]
+    return np.maximum(np.searchsorted(table.high_steps, room, side="right") - 1, 0)
 
 
 def _brackets(
-    problem: Problem, columns: IntArray, hot: IntArray, threshold: float
+    table: PairTable, columns: IntArray, hot: IntArray, threshold: float
 ) -> tuple[IntArray, IntArray]:
     """Return the first and last column within which every large pair of each hot row lies.
 
@@ -91,7 +126,7 @@ def _brackets(
     """
     rows = len(columns)
     ends = []
-    for direction, limit in ((-1, _allowed(problem, hot)), (1, np.zeros(len(hot), np.int64))):
+    for direction, limit in ((-1, _allowed(table, hot)), (1, np.zeros(len(hot), np.int64))):
         end = columns[hot].copy()
         is_open = np.ones(len(hot), np.bool_)
         step = 1
@@ -104,7 +139,7 @@ def _brackets(
                 column = np.minimum(column, limit[is_open])
                 outside |= column == limit[is_open]
             end[is_open] = column
-            closed = outside | (problem.score(row, column) < threshold)
+            closed = outside | (table.score(row, column) < threshold)
             is_open[np.flatnonzero(is_open)[closed]] = False
             step *= 2
         ends.append(end)

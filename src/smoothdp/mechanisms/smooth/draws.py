@@ -8,7 +8,7 @@ from smoothdp.exact.lazy.laws import LazyLaw
 from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
 from smoothdp.exact.lazy.rounded import RoundedDraws
 from smoothdp.privacy.opening import opened
-from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.statistic import PrivateSummary
 
 
 def value_draws(

@@ -29,8 +29,7 @@ from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import Calibration
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
-from smoothdp.queries.private_summary import PrivateSummary
-from smoothdp.queries.statistic import Statistic
+from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 LOG_STEP = Fraction(1, 1 << 20)
