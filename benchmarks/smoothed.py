@@ -12,9 +12,9 @@ import smoothdp as sd
 from benchmarks.timing import Row, best_time, peak_megabytes, show
 from smoothdp.exact.parameters import exact_real
 from smoothdp.mechanisms.draws import Draws
+from smoothdp.smoothed.compositions import delta_table
 from smoothdp.smoothed.delta_line import DeltaLine
 from smoothdp.smoothed.endpoint import endpoint
-from smoothdp.smoothed.table import delta_table
 from smoothdp.smoothed.two_values import two_values
 
 SHARES = ("0.94467", "0.228634")

@@ -33,7 +33,7 @@ def tracked() -> list[Path]:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_are_short_and_say_what_they_are(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 300
+    assert len(text.splitlines()) <= 400
     assert text.startswith('"""')
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.smoothed.compositions import expectation, expectations, relative_error
-from smoothdp.smoothed.table import delta_table
+from smoothdp.smoothed.compositions import delta_table, expectation, expectations, relative_error
 
 
 @pytest.mark.parametrize(

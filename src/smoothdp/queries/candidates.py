@@ -1,8 +1,8 @@
 """Candidates for the largest e^(-rate k) d, rate and d rational: compared and rounded exactly.
 
-Two candidates with different k are never equal: e^x is irrational for rational x other than 0. So
-the largest is found for certain by raising the precision until it stands out. Pairs of steps that floats found become one exact difference for each
-distance, the largest.
+Two candidates with different k are never equal: e^x is irrational for rational x other than 0.
+So the largest is found for certain by raising the precision until it stands out. Pairs of steps
+that floats found become one exact difference for each distance, the largest.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.parameters import Parameter, float_of
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.privacy import ApproxDP, DataModel
-from smoothdp.report.chord_profile import ChordProfile
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
+    ChordProfile,
     bound_text,
     citation_section,
     curves_section,

@@ -1,14 +1,20 @@
-"""Sections that every report has: the promise, its curves, how to reproduce, citation."""
+"""What every report has: the promise, its curves, how to reproduce it, the citation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from smoothdp.errors import IncompatibleClaims, SmoothdpError
+from smoothdp.exact.logspace import LogBounds
+from smoothdp.exact.parameters import Real, float_of
 from smoothdp.plots import plot_profiles, plot_tradeoff
 from smoothdp.plots.inputs import tradeoff_of
+from smoothdp.privacy.neighbours import Neighbours
+from smoothdp.privacy.profile import PrivacyProfile
 from smoothdp.privacy.release import library_version
 from smoothdp.report.html_page import Section
 from smoothdp.sources import Source, bibtex
@@ -19,10 +25,11 @@ if TYPE_CHECKING:
     from smoothdp.paper_bounds import Bound
     from smoothdp.plots.inputs import HasProfile
     from smoothdp.privacy.guarantee import Guarantee
-    from smoothdp.privacy.profile import PrivacyProfile
 
 _LN10 = math.log(10)
 _ALPHAS = (0.01, 0.05, 0.2)
+# Interpolation: exponentials, differences, a quotient and two products of positive floats.
+_ROUNDING = 1e-12
 
 
 def promise_section(
@@ -134,3 +141,46 @@ def bound_text(bound: Callable[..., Bound], setting: Mapping[str, Any]) -> str:
         return log_text(min(0.0, bound(**setting).log))
     except SmoothdpError:
         return "none: its conditions do not hold"
+
+
+@dataclass(frozen=True)
+class ChordProfile(PrivacyProfile):
+    """An upper bound of a privacy profile from its values at a few epsilons.
+
+    delta is convex in e^epsilon (a largest value of p - e^epsilon q, or the expectation of
+    such), so that its chord lies above it; beyond the last epsilon delta does not rise. There
+    is no lower bound.
+
+    Attributes:
+        points: (epsilon, ln of an upper bound of delta there), epsilon rising from 0.
+    """
+
+    points: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def of(cls, log_delta: Callable[[float], float], epsilons: Sequence[float]) -> ChordProfile:
+        """Ask for ln delta at rising epsilons, of which the first is 0."""
+        return cls(tuple((epsilon, min(0.0, log_delta(epsilon))) for epsilon in epsilons))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return Neighbours.REPLACE_ONE
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        at = float_of(epsilon)
+        for (left, before), (right, after) in pairwise(self.points):
+            if left <= at < right:
+                return LogBounds(-math.inf, _chord(at, (left, before), (right, after)))
+        return LogBounds(-math.inf, self.points[-1][1])
+
+
+def _chord(at: float, near: tuple[float, float], far: tuple[float, float]) -> float:
+    """Return ln of the chord in e^epsilon, rounded up: the shares lie in [0, 1]."""
+    (left, before), (right, after) = near, far
+    share = math.expm1(at - left) / math.expm1(right - left)
+    top = max(before, after)
+    if top == -math.inf:
+        return top
+    mixed = (1 - share) * math.exp(before - top) + share * math.exp(after - top)
+    # 1 - share is rounded by a unit, which the larger end bounds.
+    return min(0.0, top + math.log(mixed + _ROUNDING) + _ROUNDING)

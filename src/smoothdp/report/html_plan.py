@@ -13,9 +13,9 @@ from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.plan_words import plan_covers, target_words
 from smoothdp.plots import plot_densities, plot_tails
 from smoothdp.privacy import ApproxDP, Guarantee, PureDP
-from smoothdp.report.chord_profile import ChordProfile
 from smoothdp.report.html_page import HtmlReport, Section
 from smoothdp.report.html_parts import (
+    ChordProfile,
     citation_section,
     curves_section,
     promise_section,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,18 @@ from smoothdp.mechanisms.histogram.line_table import FloatArray, IntArray, LineT
 
 FIRST = 2
 """The least count at which delta is not the cap."""
+
+
+class Bracket(NamedTuple):
+    """Bounds of ln of smoothed delta.
+
+    ``vertex_counts`` is the composition that gives the lower bound: records per vertex;
+    ``method`` says in words how the bounds were found.
+    """
+
+    logs: LogBounds
+    vertex_counts: tuple[int, ...]
+    method: str
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,16 @@ from smoothdp.exact.pmf_points import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampled import SampledMechanism
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
-from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
-from smoothdp.smoothed.compositions import expectation, expectations, relative_error
+from smoothdp.smoothed.compositions import (
+    LARGEST_FACTORS,
+    delta_table,
+    expectation,
+    expectations,
+    relative_error,
+)
+from smoothdp.smoothed.delta_line import Bracket
 from smoothdp.smoothed.rarest_bound import LARGEST, LARGEST_SAMPLE, log_bound_by_rarest, merged
-from smoothdp.smoothed.table import LARGEST_FACTORS, delta_table
 from smoothdp.text import whole_text
 
 Vertex = tuple[Fraction, ...]

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.parameters import Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.smoothed.falling import falling_steps
-from smoothdp.smoothed.two_smallest import least_count, log_any_below, two_smallest
+from smoothdp.smoothed.falling import falling_steps, least_count, log_any_below, two_smallest
 
 FloatArray = NDArray[np.float64]
 _LARGEST = 5_000_000

@@ -23,10 +23,9 @@ from smoothdp.exact.parameters import Real
 from smoothdp.exact.pmf_points import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
-from smoothdp.smoothed.bracket import Bracket
-from smoothdp.smoothed.delta_line import DeltaLine
-from smoothdp.smoothed.falling import falling_steps
-from smoothdp.smoothed.two_smallest import (
+from smoothdp.smoothed.delta_line import Bracket, DeltaLine
+from smoothdp.smoothed.falling import (
+    falling_steps,
     least_count,
     log_any_below,
     two_smallest,

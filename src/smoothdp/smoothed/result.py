@@ -18,8 +18,7 @@ from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_epsilon
 from smoothdp.privacy.smoothed import SmoothedDP
-from smoothdp.smoothed.bracket import Bracket
-from smoothdp.smoothed.delta_line import DeltaLine
+from smoothdp.smoothed.delta_line import Bracket, DeltaLine
 from smoothdp.smoothed.many_values import LARGEST_LINE, bounded, every_composition
 from smoothdp.smoothed.two_values import two_values
 from smoothdp.text import upper_text

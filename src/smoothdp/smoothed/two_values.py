@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.smoothed.blossom import all_compositions, one_composition
-from smoothdp.smoothed.bracket import Bracket
-from smoothdp.smoothed.delta_line import FIRST, DeltaLine
+from smoothdp.smoothed.delta_line import FIRST, Bracket, DeltaLine
 from smoothdp.smoothed.endpoint import Endpoint, coarse_endpoint, endpoint
 
 FloatArray = NDArray[np.float64]
