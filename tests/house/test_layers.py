@@ -40,7 +40,7 @@ PLANTED = [
     ("papers/elections.py", "import pyarrow.parquet", "Only data imports pyarrow"),
     ("report/__init__.py", "import click", "Only cli imports click"),
     ("mechanisms/draws.py", "import scipy.stats", "Certified numbers do not come from scipy"),
-    ("report/html.py", "import smoothdp.privacy.opening", "Only samplers open what is sealed"),
+    ("report/html/page.py", "import smoothdp.privacy.opening", "Only samplers open what is sealed"),
 ]
 
 

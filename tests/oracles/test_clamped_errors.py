@@ -13,7 +13,7 @@ from scipy import integrate, stats
 from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.planning import Plan, plan
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS
-from smoothdp.planning.clamped_error import Samples
+from smoothdp.planning.expected.clamped_error import Samples
 from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Minimum, Quantile, Query, TrimmedMean

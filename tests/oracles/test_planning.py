@@ -17,9 +17,9 @@ from smoothdp.exact.entropy import SeededRandom
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.noise import ArsinhNormal, Gaussian, PolyPlace
 from smoothdp.planning import errors_by_epsilon, errors_by_size, plan, plan_from_json
-from smoothdp.planning.assumption import read_assumption
-from smoothdp.planning.sampling import SamplingError
-from smoothdp.planning.simulated import SimulatedSamples, steps
+from smoothdp.planning.expected.assumption import read_assumption
+from smoothdp.planning.expected.sampling_error import SamplingError
+from smoothdp.planning.expected.simulated_samples import SimulatedSamples, steps
 from smoothdp.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean, WindowMean

@@ -13,17 +13,18 @@ import pytest
 from numpy.typing import NDArray
 
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.queries import Median, Quantile, TrimmedMean, WindowMean, near_maxima, row_maxima
-from smoothdp.queries.candidates import (
+from smoothdp.queries import Median, Quantile, TrimmedMean, WindowMean
+from smoothdp.queries.reading import read_values
+from smoothdp.queries.sensitivity import near_maxima, row_maxima
+from smoothdp.queries.sensitivity.candidates import (
     decayed_upper,
     exact_candidates,
     largest,
     largest_within,
     log_decayed,
 )
-from smoothdp.queries.exact_sums import exact_sum
-from smoothdp.queries.reading import read_values
-from smoothdp.queries.sides import GAIN_ERROR, Clamp, Sides, sides
+from smoothdp.queries.windows.exact_sums import exact_sum
+from smoothdp.queries.windows.sides import GAIN_ERROR, Clamp, Sides, sides
 
 Values = NDArray[np.float64 | np.int64]
 

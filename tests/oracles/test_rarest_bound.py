@@ -14,8 +14,13 @@ from scipy.stats import binom
 import smoothdp as sd
 from smoothdp.exact.parameters import exact_real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.smoothed.falling import falling_steps, least_count, log_any_below, two_smallest
-from smoothdp.smoothed.many_values import bounded, every_composition
+from smoothdp.smoothed.many_values.falling import (
+    falling_steps,
+    least_count,
+    log_any_below,
+    two_smallest,
+)
+from smoothdp.smoothed.many_values.many_values import bounded, every_composition
 from smoothdp.smoothed.proposal import propose
 
 

@@ -18,8 +18,8 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.noise import ArsinhNormal
 from smoothdp.noise.calibration import cover
 from smoothdp.noise.calibration.promise import Promise
-from smoothdp.queries import near_maxima, row_maxima
-from smoothdp.queries.clamped_inputs import ClampedInputs
+from smoothdp.queries.sensitivity import near_maxima, row_maxima
+from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
 
 UNIT = (Fraction(0), Fraction(1))
 

@@ -11,15 +11,15 @@ import pytest
 from flint import arb
 from numpy.typing import NDArray
 
-from smoothdp.queries import near_maxima
-from smoothdp.queries.candidates import (
+from smoothdp.queries.sensitivity import near_maxima
+from smoothdp.queries.sensitivity.candidates import (
     decayed_upper,
     exact_candidates,
     largest,
     largest_within,
     log_decayed,
 )
-from smoothdp.queries.sides import Clamp, sides
+from smoothdp.queries.windows.sides import Clamp, sides
 from tests.rounding.certain import between, exact
 
 F = Fraction

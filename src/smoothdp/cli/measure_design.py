@@ -12,7 +12,7 @@ from smoothdp.cli.measure_input import read_mechanism
 from smoothdp.cli.measure_model import describe_exact, describe_interval
 from smoothdp.cli.model_file import read_model
 from smoothdp.cli.smoothed_words import Mechanism, smoothed_sentence, smoothed_text
-from smoothdp.smoothed.two_values import LARGEST_SHARPENED
+from smoothdp.smoothed.two_values.two_values import LARGEST_SHARPENED
 from smoothdp.text import rate_text
 
 

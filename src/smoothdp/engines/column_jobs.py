@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from smoothdp.engines.codes import Cell, CodeArray, codes_of, count_parts
 from smoothdp.engines.job import Partition
 from smoothdp.errors import InvalidData, OutOfReach, explain
-from smoothdp.queries.exact_sums import exact_sum
 from smoothdp.queries.reading import LARGEST_FLOAT, LARGEST_WHOLE, Bounds, Values
-from smoothdp.queries.sides import Clamp
+from smoothdp.queries.windows.exact_sums import exact_sum
+from smoothdp.queries.windows.sides import Clamp
 
 IntArray = NDArray[np.int64]
 MOST_COLLECTED = 1 << 23

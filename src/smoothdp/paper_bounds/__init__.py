@@ -59,32 +59,32 @@ from smoothdp.paper_bounds.improved import (
     bun_steinke_theorem_31_improved,
     hladik_tetek_claim_16_loss_improved,
 )
-from smoothdp.paper_bounds.liu_lower import (
+from smoothdp.paper_bounds.liu.lower import (
     liu_exact_lower,
     liu_theorem_3_dp,
     liu_theorem_3_lower,
     liu_theorem_4,
 )
-from smoothdp.paper_bounds.liu_noise import liu_table_1
-from smoothdp.paper_bounds.liu_printed import (
+from smoothdp.paper_bounds.liu.noise import liu_table_1
+from smoothdp.paper_bounds.liu.printed import (
     liu_inequality_7,
     liu_remark_8,
     liu_table_1_as_printed,
     liu_theorem_5_as_printed,
 )
-from smoothdp.paper_bounds.liu_replacement import (
+from smoothdp.paper_bounds.liu.replacement import (
     liu_theorem_5_dp,
     liu_theorem_5_dp_lower,
     liu_theorem_5_smoothed_upper,
     liu_theorem_5_upper,
 )
-from smoothdp.paper_bounds.liu_upper import (
+from smoothdp.paper_bounds.liu.upper import (
     liu_all_epsilon_smoothed_upper,
     liu_all_epsilon_upper,
     liu_kl_smoothed_upper,
     liu_kl_upper,
 )
-from smoothdp.paper_bounds.liu_utility import (
+from smoothdp.paper_bounds.liu.utility import (
     liu_corollary_3,
     liu_inequality_2,
     liu_lemma_1,

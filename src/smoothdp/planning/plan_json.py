@@ -14,7 +14,7 @@ from smoothdp.exact.parameters import exact_fraction, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
-from smoothdp.planning.assumption import NOTHING, STAND_IN
+from smoothdp.planning.expected.assumption import NOTHING, STAND_IN
 from smoothdp.planning.figures import PLAN_VERSION
 from smoothdp.planning.planned import Plan
 from smoothdp.planning.rivals import Rival

@@ -8,7 +8,7 @@ from fractions import Fraction
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.mechanisms.smooth.coverage import Coverage
-from smoothdp.planning.assumption import Assumption, read_assumption
+from smoothdp.planning.expected.assumption import Assumption, read_assumption
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.queries import Median, Quantile, Query

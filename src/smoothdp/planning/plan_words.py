@@ -7,8 +7,8 @@ from fractions import Fraction
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.statistic_words import value_words
 from smoothdp.planning.alternatives import smoothing_text
-from smoothdp.planning.assumption import STAND_IN
 from smoothdp.planning.candidates import plain
+from smoothdp.planning.expected.assumption import STAND_IN
 from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.noise_levels import BOUNDED
 from smoothdp.planning.rivals import NO_DATA

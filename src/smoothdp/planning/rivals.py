@@ -26,12 +26,12 @@ import numpy as np
 
 from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.noise import Gaussian, Laplace, NoiseDistribution
-from smoothdp.planning.assumption import FloatArray
 from smoothdp.planning.candidates import plain
-from smoothdp.planning.clamped_error import Samples, clamped_error
+from smoothdp.planning.expected.assumption import FloatArray
+from smoothdp.planning.expected.clamped_error import Samples, clamped_error
+from smoothdp.planning.expected.sampling_error import SamplingError
+from smoothdp.planning.expected.simulated_samples import IntArray, order_statistics
 from smoothdp.planning.plan_request import PlanRequest
-from smoothdp.planning.sampling import SamplingError
-from smoothdp.planning.simulated import IntArray, order_statistics
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 

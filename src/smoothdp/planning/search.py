@@ -11,14 +11,14 @@ from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.mechanisms.smooth.usefulness import warn_if_useless
 from smoothdp.planning.alternatives import Replaced
 from smoothdp.planning.candidates import candidate_queries, plain
-from smoothdp.planning.expected import expected_errors
+from smoothdp.planning.expected.expected_errors import expected_errors
+from smoothdp.planning.expected.sampling_error import SamplingError
+from smoothdp.planning.expected.simulated_samples import SimulatedSamples
 from smoothdp.planning.noise_levels import short
 from smoothdp.planning.plan_request import PlanRequest
 from smoothdp.planning.planned import Plan
 from smoothdp.planning.price import Price
 from smoothdp.planning.rivals import rivals
-from smoothdp.planning.sampling import SamplingError
-from smoothdp.planning.simulated import SimulatedSamples
 from smoothdp.planning.weighed import Choice, weighed
 from smoothdp.privacy.concentrated import TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee

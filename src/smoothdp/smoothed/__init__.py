@@ -2,6 +2,7 @@
 
 from smoothdp.smoothed.design import SampleDesign, largest_sample, smoothed_by_size
 from smoothdp.smoothed.interval import DeltaInterval, smoothed_delta_interval
+from smoothdp.smoothed.largest_expectation import SmoothedDelta, smoothed_delta
 from smoothdp.smoothed.properties import (
     DistributionalDP,
     compose_smoothed,
@@ -10,7 +11,6 @@ from smoothdp.smoothed.properties import (
     smoothed_pre_processing,
     smoothed_to_distributional,
 )
-from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 from smoothdp.smoothed.strata import StrataDelta, smoothed_strata
 
 __all__ = [

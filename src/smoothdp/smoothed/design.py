@@ -12,7 +12,7 @@ from smoothdp.mechanisms.draws import Sampling
 from smoothdp.mechanisms.sampling_histogram import SamplingHistogram
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_delta, read_epsilon
-from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
+from smoothdp.smoothed.largest_expectation import SmoothedDelta, smoothed_delta
 
 _MOST_DRAWS = 64
 

@@ -117,7 +117,7 @@ def smoothed_delta_interval(
 
     >>> from smoothdp.exact.entropy import SeededRandom
     >>> from smoothdp.mechanisms import SamplingHistogram
-    >>> from smoothdp.smoothed.result import smoothed_delta
+    >>> from smoothdp.smoothed.largest_expectation import smoothed_delta
     >>> mechanism, model = SamplingHistogram(40, n_draws=20), DataModel([("0.3", "0.7")])
     >>> result = smoothed_delta_interval(mechanism, model, epsilon=1, rng=SeededRandom(1))
     >>> result.lower <= smoothed_delta(mechanism, model, epsilon=1).delta <= result.upper

@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.parameters import Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.smoothed.falling import falling_steps, least_count, log_any_below, two_smallest
+from smoothdp.smoothed.many_values.falling import (
+    falling_steps,
+    least_count,
+    log_any_below,
+    two_smallest,
+)
 
 FloatArray = NDArray[np.float64]
 _LARGEST = 5_000_000

@@ -12,7 +12,7 @@ from smoothdp.exact.parameters import Parameter
 from smoothdp.mechanisms.stratified import StratifiedHistogram
 from smoothdp.privacy.model import DataModel
 from smoothdp.privacy.profile import read_epsilon
-from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
+from smoothdp.smoothed.largest_expectation import SmoothedDelta, smoothed_delta
 
 
 @dataclass(frozen=True, slots=True)
