@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import smoothdp as sd
 from smoothdp import paper_bounds
 from smoothdp.paper_bounds import Bound, liu_kl_upper
 
@@ -105,3 +106,35 @@ def test_where_floats_end_the_logarithm_does_not() -> None:
     assert Bound.lower(1e4) < math.inf
     assert Bound.upper(-1.0, at_most=0.25) == 0.25
     assert math.exp(-1) <= Bound.upper(-1.0, at_most=0.5) < 0.368
+
+
+# ---- the formulas that protocols are calibrated by ----------------------------------------
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "1e-6", "1e-400"])
+@pytest.mark.parametrize("epsilon", ["1/4", "1"])
+def test_calibration_by_the_paper_is_the_formula_of_the_paper(epsilon: str, delta: str) -> None:
+    """The omission of Balcer and Cheu, of a count and of a histogram, and lambda of Cheu et al."""
+    n, goal = 10**9, sd.ApproxDP(epsilon, delta=delta)
+    count = sd.shuffle.ZeroPreservingCount.calibrate(n, guarantee=goal, method="paper")
+    every = sd.shuffle.Histogram.calibrate(n, n_bins=3, guarantee=goal, method="paper")
+    for protocol, whole in ((count, False), (every, True)):
+        printed = paper_bounds.balcer_cheu_omission(
+            n, epsilon=epsilon, delta=delta, whole_histogram=whole
+        )
+        assert protocol.omission_probability == Fraction(printed)
+
+
+@pytest.mark.parametrize("n", [2_000, 10**5])
+def test_the_choice_of_cheu_is_the_one_that_is_calibrated(n: int) -> None:
+    """At n = 2000 by the branch of few users; lambda is rounded up to ten digits."""
+    goal = sd.ApproxDP("1/2", delta="1e-6")
+    made = sd.shuffle.BooleanSum.calibrate(n, guarantee=goal, method="paper")
+    chosen = paper_bounds.cheu_choice(n_users=n, epsilon="1/2", delta="1e-6")
+    assert 0 <= made.expected_random_users / Fraction(chosen) - 1 < 1e-8
+
+
+def test_the_choice_of_cheu_goes_on_where_floats_end() -> None:
+    """ln(4/delta) is a float whatever delta is: delta = 1e-400 has no float and no 1/delta."""
+    found = paper_bounds.cheu_choice(n_users=10**9, epsilon=1, delta="1e-400")
+    assert found == pytest.approx(64 * (math.log(4) + 400 * math.log(10)), rel=1e-14)
