@@ -12,10 +12,10 @@ import smoothdp as sd
 from benchmarks.timing import Row, best_time, peak_megabytes, show
 from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.sampling.draws import Draws
-from smoothdp.smoothed.delta_line import DeltaLine
-from smoothdp.smoothed.endpoint import endpoint
-from smoothdp.smoothed.table import delta_table
-from smoothdp.smoothed.two_values import two_values
+from smoothdp.smoothed.many_values.compositions import delta_table
+from smoothdp.smoothed.two_values.delta_line import DeltaLine
+from smoothdp.smoothed.two_values.endpoint import endpoint
+from smoothdp.smoothed.two_values.two_values import two_values
 
 SHARES = ("0.94467", "0.228634")
 MODEL = sd.DataModel([(share, 1 - Fraction(share)) for share in SHARES])

@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import pytest
+from smoothdp.queries.column_summary import MoreNeeded
 
 import smoothdp.errors
 from smoothdp.errors import (
@@ -16,7 +17,6 @@ from smoothdp.errors import (
     SmoothdpError,
 )
 from smoothdp.exact.balls.work import WorkLimitReached
-from smoothdp.queries.column_summary import MoreNeeded
 
 KINDS = [
     kind

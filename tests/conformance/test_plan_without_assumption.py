@@ -17,7 +17,7 @@ import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.mechanisms.release.usefulness import useless_words
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS
-from smoothdp.planning.assumption import STAND_IN
+from smoothdp.planning.expected.assumption import STAND_IN
 from smoothdp.report import html
 from tests.checkers.labels import label
 

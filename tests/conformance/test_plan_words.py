@@ -15,7 +15,7 @@ import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.noise.theorems import variance_lower_bound
 from smoothdp.planning import Alternative
-from smoothdp.planning.words import error_rows, target_words
+from smoothdp.planning.plan_words import error_rows, target_words
 from tests.checkers.known import known
 
 BOUNDS = (-60, 1440)

@@ -14,7 +14,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.report import html
-from smoothdp.report.chord_profile import ChordProfile
+from smoothdp.report.html.parts import ChordProfile
 
 pytest.importorskip("matplotlib")
 

@@ -36,8 +36,8 @@ from smoothdp.queries import (
     TrimmedMean,
     WindowMean,
 )
-from smoothdp.queries.column_summary import MoreNeeded
-from smoothdp.queries.selected import first_reach
+from smoothdp.queries.windows.column_summary import MoreNeeded
+from smoothdp.queries.windows.selected import first_reach
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 
 KEY = bytes(range(32))

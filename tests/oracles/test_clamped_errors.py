@@ -15,7 +15,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.planning import Plan, plan
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS
-from smoothdp.planning.clamped_error import Samples
+from smoothdp.planning.expected.clamped_error import Samples
 from smoothdp.queries import Maximum, Mean, Median, Minimum, Quantile, Query, TrimmedMean
 from tests.checkers.known import known
 from tests.checkers.labels import label

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
+from smoothdp.smoothed.many_values.closed_bound import log_bound_of_drawn, log_bound_of_lost
 
 
 def uniform(size: int) -> sd.DataModel:

@@ -19,9 +19,9 @@ from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.noise import ArsinhNormal, Gaussian, PolyPlace
 from smoothdp.planning import errors_by_epsilon, errors_by_size, plan, plan_from_json
-from smoothdp.planning.assumption import read_assumption
-from smoothdp.planning.sampling import SamplingError
-from smoothdp.planning.simulated import SimulatedSamples, steps
+from smoothdp.planning.expected.assumption import read_assumption
+from smoothdp.planning.expected.sampling_error import SamplingError
+from smoothdp.planning.expected.simulated_samples import SimulatedSamples, steps
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean, WindowMean
 from tests.checkers.known import known
 from tests.checkers.labels import label

@@ -13,12 +13,18 @@ import pytest
 from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-from smoothdp.queries import Median, Quantile, TrimmedMean, WindowMean, near_maxima, row_maxima
-from smoothdp.queries.decays import decayed_upper, largest, log_decayed
-from smoothdp.queries.exact_pairs import exact_candidates, largest_within
-from smoothdp.queries.exact_sums import exact_sum
+from smoothdp.queries import Median, Quantile, TrimmedMean, WindowMean
 from smoothdp.queries.reading import read_values
-from smoothdp.queries.sides import GAIN_ERROR, Clamp, Sides, sides
+from smoothdp.queries.sensitivity import near_maxima, row_maxima
+from smoothdp.queries.sensitivity.candidates import (
+    decayed_upper,
+    exact_candidates,
+    largest,
+    largest_within,
+    log_decayed,
+)
+from smoothdp.queries.windows.exact_sums import exact_sum
+from smoothdp.queries.windows.sides import GAIN_ERROR, Clamp, Sides, sides
 from smoothdp.types import IntArray
 
 Values = NDArray[np.float64 | np.int64]
@@ -143,11 +149,11 @@ def test_the_maximiser_is_among_the_pairs(
 
 
 def every_pair(
-    problem: near_maxima.Problem,
+    table: row_maxima.PairTable,
 ) -> tuple[tuple[IntArray, IntArray], float]:
-    rows, columns = len(problem.low_gains), len(problem.high_gains)
+    rows, columns = len(table.low_gains), len(table.high_gains)
     low, high = np.divmod(np.arange(rows * columns), columns)
-    scores = problem.score(low, high)
+    scores = table.score(low, high)
     counts = scores > -np.inf
     return (low[counts], high[counts]), float(scores.max())
 
@@ -166,13 +172,11 @@ def test_every_pair_near_the_maximum_is_found(
         high = 1.0 + np.cumsum([rng.choice([0.0, gap]) for _ in range(rng.randrange(1, 30))])
         p, q = np.arange(len(low)), np.arange(len(high))
         rate = rng.choice([1e-30, 1e-16, 1e-15])
-        problem = near_maxima.Problem(rate, most, low, p, p, high, q, q)
-        (rows, columns), best = row_maxima.near_row_maxima(problem)
-        scores = problem.score(p[:, None], q[None, :])
-        assert best >= scores.max() - 4 * problem.error(best)
-        wanted = set(
-            zip(*np.nonzero(scores >= scores.max() - 2 * problem.error(best)), strict=True)
-        )
+        table = row_maxima.PairTable(rate, most, low, p, p, high, q, q)
+        (rows, columns), best = row_maxima.near_row_maxima(table)
+        scores = table.score(p[:, None], q[None, :])
+        assert best >= scores.max() - 4 * table.error(best)
+        wanted = set(zip(*np.nonzero(scores >= scores.max() - 2 * table.error(best)), strict=True))
         assert wanted <= set(zip(rows, columns, strict=True))
         largest_count = max(largest_count, len(wanted))
     assert largest_count > 100

@@ -14,10 +14,14 @@ from scipy.stats import binom
 import smoothdp as sd
 from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.smoothed.falling import falling_steps
-from smoothdp.smoothed.many_values import bounded, every_composition
+from smoothdp.smoothed.many_values.falling import (
+    falling_steps,
+    least_count,
+    log_any_below,
+    two_smallest,
+)
+from smoothdp.smoothed.many_values.many_values import bounded, every_composition
 from smoothdp.smoothed.proposal import propose
-from smoothdp.smoothed.two_smallest import least_count, log_any_below, two_smallest
 
 
 def vertex(*shares: str) -> tuple[Fraction, ...]:

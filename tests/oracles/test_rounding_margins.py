@@ -17,8 +17,8 @@ from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.noise import ArsinhNormal
 from smoothdp.noise.calibration import cover
 from smoothdp.noise.calibration.promise import Promise
-from smoothdp.queries import near_maxima
-from smoothdp.queries.clamped_inputs import ClampedInputs
+from smoothdp.queries.sensitivity import near_maxima, row_maxima
+from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
 from smoothdp.types import FloatArray
 
 UNIT = (Fraction(0), Fraction(1))
@@ -76,7 +76,7 @@ def test_without_the_margin_maximisers_are_lost(
     all_pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near_maxima, "_ALL_PAIRS", all_pairs)
-    monkeypatch.setattr(near_maxima.Problem, "error", lambda *_: 0.0)
+    monkeypatch.setattr(row_maxima.PairTable, "error", lambda *_: 0.0)
     assert lost() >= 20
 
 

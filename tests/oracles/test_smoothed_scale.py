@@ -22,13 +22,13 @@ from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
 from smoothdp.mechanisms.histogram.accounting.hypergeometric_table import HypergeometricTable
 from smoothdp.mechanisms.histogram.accounting.pair_table import PairTable
 from smoothdp.mechanisms.sampling.draws import Draws, Sampling
-from smoothdp.smoothed.blossom import all_compositions
-from smoothdp.smoothed.closed_bound import log_bound_of_drawn, log_bound_of_lost
-from smoothdp.smoothed.compositions import expectations
-from smoothdp.smoothed.delta_line import FIRST, DeltaLine
-from smoothdp.smoothed.endpoint import endpoint
-from smoothdp.smoothed.many_values import every_composition
-from smoothdp.smoothed.two_values import two_values
+from smoothdp.smoothed.many_values.closed_bound import log_bound_of_drawn, log_bound_of_lost
+from smoothdp.smoothed.many_values.compositions import expectations
+from smoothdp.smoothed.many_values.many_values import every_composition
+from smoothdp.smoothed.two_values.blossom import all_compositions
+from smoothdp.smoothed.two_values.delta_line import FIRST, DeltaLine
+from smoothdp.smoothed.two_values.endpoint import endpoint
+from smoothdp.smoothed.two_values.two_values import two_values
 from smoothdp.types import BoolArray
 
 SAMPLINGS: tuple[Sampling, ...] = ("without_replacement", "with_replacement")

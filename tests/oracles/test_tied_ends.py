@@ -16,12 +16,12 @@ import pytest
 
 from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
-from smoothdp.queries import clamped_inputs as kernel
-from smoothdp.queries.clamped_inputs import ClampedInputs
-from smoothdp.queries.near_maxima import near_maxima
-from smoothdp.queries.order_statistics import OrderStatistics
 from smoothdp.queries.reading import Values
-from smoothdp.queries.sides import Sides
+from smoothdp.queries.sensitivity import clamped_inputs as kernel
+from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
+from smoothdp.queries.sensitivity.near_maxima import near_maxima
+from smoothdp.queries.windows.selected import OrderStatistics
+from smoothdp.queries.windows.sides import Sides
 
 Bounds = tuple[Fraction, Fraction]
 UNIT: Bounds = (Fraction(0), Fraction(1))

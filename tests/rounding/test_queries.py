@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 from flint import arb
 
-from smoothdp.queries import near_maxima
-from smoothdp.queries.decays import decayed_upper, largest, log_decayed
-from smoothdp.queries.exact_pairs import exact_candidates, largest_within
-from smoothdp.queries.sides import Clamp, sides
+from smoothdp.queries.sensitivity import near_maxima
+from smoothdp.queries.sensitivity.candidates import (
+    decayed_upper,
+    exact_candidates,
+    largest,
+    largest_within,
+    log_decayed,
+)
+from smoothdp.queries.windows.sides import Clamp, sides
 from smoothdp.types import FloatArray
 from tests.rounding.certain import between, exact
 

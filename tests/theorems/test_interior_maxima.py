@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.smoothed.compositions import expectation, expectations, relative_error
-from smoothdp.smoothed.table import delta_table
+from smoothdp.smoothed.many_values.compositions import (
+    delta_table,
+    expectation,
+    expectations,
+    relative_error,
+)
 
 
 @pytest.mark.parametrize(

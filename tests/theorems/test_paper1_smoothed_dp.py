@@ -16,7 +16,7 @@ from smoothdp.mechanisms.histogram.accounting.hockey_stick import (
     hypergeometric_line_divergence,
     multinomial_line_divergence,
 )
-from smoothdp.paper_bounds.utility_bounds import utility_of_two, utility_upper
+from smoothdp.paper_bounds import liu_corollary_3, liu_lemma_2
 from smoothdp.testing import oracles
 
 F = Fraction
@@ -116,7 +116,7 @@ def test_lemma_2_as_an_identity_for_two_values() -> None:
         both += oracles.hockey_stick(laws[1], laws[0], growth)
         utilities = [utility(laws, threshold, truth) for truth in (0, 1)]
         assert sum(utilities) == both
-        offered = utility_of_two(
+        offered = liu_lemma_2(
             float(oracles.hockey_stick(laws[0], laws[1], growth)),
             float(oracles.hockey_stick(laws[1], laws[0], growth)),
         )
@@ -160,7 +160,7 @@ def test_corollary_3_for_three_values_as_proved() -> None:
         )
         u = max(utility(laws, growth / (1 + growth), truth) for truth in range(3))
         assert u <= (1 + F(2) / (growth + 1)) * delta
-        offered = utility_upper(delta, epsilon=f"ln({growth})", n_categories=3)
+        offered = liu_corollary_3(delta, epsilon=f"ln({growth})", n_categories=3)
         assert min(F(1), (1 + F(2) / (growth + 1)) * delta) <= F(offered)
         assert offered <= float((1 + F(2) / (growth + 1)) * delta) * (1 + 1e-12) + 1e-300
 

@@ -10,9 +10,9 @@ import numpy as np
 from smoothdp.engines.codes import Cell, codes_of, count_parts
 from smoothdp.engines.job import Partition
 from smoothdp.errors import InvalidData, OutOfReach
-from smoothdp.queries.exact_sums import exact_sum
 from smoothdp.queries.reading import LARGEST_FLOAT, LARGEST_WHOLE, Bounds, Values
-from smoothdp.queries.sides import Clamp
+from smoothdp.queries.windows.exact_sums import exact_sum
+from smoothdp.queries.windows.sides import Clamp
 from smoothdp.types import IntArray, WordArray
 
 MOST_COLLECTED = 1 << 23

@@ -19,10 +19,10 @@ from smoothdp.engines.job import Job, Run
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries import ColumnSummary, Query
-from smoothdp.queries.column_summary import MoreNeeded
 from smoothdp.queries.reading import read_smoothing
-from smoothdp.queries.selected import first_reach
-from smoothdp.queries.sides import Clamp
+from smoothdp.queries.windows.column_summary import MoreNeeded
+from smoothdp.queries.windows.selected import first_reach
+from smoothdp.queries.windows.sides import Clamp
 
 _SMALL = 4096
 """Parts of so many values are collected rather than divided further."""

@@ -1,8 +1,8 @@
 """Closed-form bounds of the five papers by name, each with its verdict in its docstring.
 
 Bounds that are false as printed say so and are named as printed, or ``*_as_printed``; the
-others are proved, and rounded so that they stay true as floats. A ``log_`` sibling returns
-the natural logarithm, rounded the same way, where the value may underflow.
+others are proved, and rounded so that they stay true as floats. What may underflow is a `Bound`:
+a float whose ``.log`` is its natural logarithm, rounded the same way.
 """
 
 from smoothdp.paper_bounds.balcer_cheu import (
@@ -12,6 +12,7 @@ from smoothdp.paper_bounds.balcer_cheu import (
     balcer_cheu_smooth,
     balcer_cheu_users,
 )
+from smoothdp.paper_bounds.bound import Bound
 from smoothdp.paper_bounds.bun_steinke import (
     bun_steinke_lemma_33,
     bun_steinke_proposition_5,
@@ -58,44 +59,32 @@ from smoothdp.paper_bounds.improved import (
     bun_steinke_theorem_31_improved,
     hladik_tetek_claim_16_loss_improved,
 )
-from smoothdp.paper_bounds.liu_all_epsilon import (
-    liu_all_epsilon_smoothed_upper,
-    liu_all_epsilon_upper,
-    log_liu_all_epsilon_smoothed_upper,
-    log_liu_all_epsilon_upper,
-)
-from smoothdp.paper_bounds.liu_lower import (
+from smoothdp.paper_bounds.liu.lower import (
     liu_exact_lower,
     liu_theorem_3_dp,
     liu_theorem_3_lower,
     liu_theorem_4,
-    log_liu_exact_lower,
-    log_liu_theorem_3_lower,
 )
-from smoothdp.paper_bounds.liu_noise import liu_table_1
-from smoothdp.paper_bounds.liu_printed import (
+from smoothdp.paper_bounds.liu.noise import liu_table_1
+from smoothdp.paper_bounds.liu.printed import (
     liu_inequality_7,
     liu_remark_8,
     liu_table_1_as_printed,
     liu_theorem_5_as_printed,
-    log_liu_inequality_7,
-    log_liu_remark_8,
 )
-from smoothdp.paper_bounds.liu_replacement import (
+from smoothdp.paper_bounds.liu.replacement import (
     liu_theorem_5_dp,
     liu_theorem_5_dp_lower,
     liu_theorem_5_smoothed_upper,
     liu_theorem_5_upper,
-    log_liu_theorem_5_smoothed_upper,
-    log_liu_theorem_5_upper,
 )
-from smoothdp.paper_bounds.liu_upper import (
+from smoothdp.paper_bounds.liu.upper import (
+    liu_all_epsilon_smoothed_upper,
+    liu_all_epsilon_upper,
     liu_kl_smoothed_upper,
     liu_kl_upper,
-    log_liu_kl_smoothed_upper,
-    log_liu_kl_upper,
 )
-from smoothdp.paper_bounds.liu_utility import (
+from smoothdp.paper_bounds.liu.utility import (
     liu_corollary_3,
     liu_inequality_2,
     liu_lemma_1,
@@ -104,6 +93,7 @@ from smoothdp.paper_bounds.liu_utility import (
 )
 
 __all__ = [
+    "Bound",
     "balcer_cheu_error",
     "balcer_cheu_omission",
     "balcer_cheu_omission_all_epsilon",
@@ -165,14 +155,4 @@ __all__ = [
     "liu_theorem_5_dp_lower",
     "liu_theorem_5_smoothed_upper",
     "liu_theorem_5_upper",
-    "log_liu_all_epsilon_smoothed_upper",
-    "log_liu_all_epsilon_upper",
-    "log_liu_exact_lower",
-    "log_liu_inequality_7",
-    "log_liu_kl_smoothed_upper",
-    "log_liu_kl_upper",
-    "log_liu_remark_8",
-    "log_liu_theorem_3_lower",
-    "log_liu_theorem_5_smoothed_upper",
-    "log_liu_theorem_5_upper",
 ]

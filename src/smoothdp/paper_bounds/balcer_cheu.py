@@ -58,9 +58,17 @@ def balcer_cheu_omission(
     """
     n, level, chance = _read(n_users, epsilon, delta, whole_histogram)
     _require_small(level)
+    return _require_half(omission_upper(n, level, chance), n)
+
+
+def omission_upper(n_users: int, epsilon: Real, delta: Fraction, *, parts: int = 1) -> float:
+    """Return 50 ln(2/delta') / (epsilon'^2 n), rounded up, for delta' = delta / parts.
+
+    epsilon' likewise: of a histogram, which has 2 parts, it is half of epsilon.
+    """
     with precision(_BITS):
-        gamma = round_up(50 * _log_inverse(chance) / (_square(level) * n))
-    return _require_half(gamma, n)
+        square = _square(epsilon) / parts**2
+        return round_up(50 * _log_inverse(delta / parts) / (square * n_users))
 
 
 def balcer_cheu_omission_all_epsilon(

@@ -16,7 +16,7 @@ from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
 from smoothdp.noise.theorems import best_laplace_log_normal_sigma, scores, statements
 from smoothdp.noise.theorems.lower_bounds import proposition_35_log, steps_to
-from smoothdp.paper_bounds.noise_setting import linear_loss, read_above, read_magnitude, upper_float
+from smoothdp.paper_bounds.settings import linear_loss, read_above, read_magnitude, upper_float
 
 
 def bun_steinke_theorem_18(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:

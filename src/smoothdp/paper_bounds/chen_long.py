@@ -25,7 +25,8 @@ from smoothdp.exact.logspace.bounds import (
 from smoothdp.exact.logspace.log_sums import largest
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.probabilities.tails import log_binomial_tail
-from smoothdp.paper_bounds.shuffle_setting import Setting, read_open_delta, read_setting
+from smoothdp.paper_bounds.bound import Bound
+from smoothdp.paper_bounds.settings import RandomUsers, read_open_delta, read_random_users
 
 _EXACT_UP_TO = 300
 
@@ -55,7 +56,7 @@ def chen_long_tradeoff(
     >>> round(chen_long_tradeoff("9/25", n_users=2, expected_random_users="4/5"), 12)
     0.18
     """
-    setting = read_setting(n_users, expected_random_users)
+    setting = read_random_users(n_users, expected_random_users)
     level = exact_fraction(alpha, name="alpha")
     if not 0 <= level <= 1:
         raise InvalidParameter(
@@ -90,7 +91,7 @@ def chen_long_mu(
     >>> round(chen_long_mu(n_users=100, expected_random_users=58, least_alpha="0.01"), 4)
     0.2386
     """
-    setting = read_setting(n_users, expected_random_users)
+    setting = read_random_users(n_users, expected_random_users)
     least = exact_fraction(least_alpha, name="least_alpha")
     if not 0 <= least <= Fraction(1, 2):
         raise InvalidParameter(
@@ -122,7 +123,7 @@ def _upper_quantile(mass: float, rest: float) -> float:
     return -normal_upper_quantile(math.log(rest))[0] if rest > 0.0 else -math.inf
 
 
-def chen_long_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> float:
+def chen_long_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> Bound:
     """Return delta(epsilon) of the claimed curve: C against C + 1, the worse direction, up.
 
     Verdict: **false** in general (Theorem 2). For lambda above about 2.5 n^(2/3) it was above the
@@ -137,10 +138,10 @@ def chen_long_delta(*, n_users: int, expected_random_users: Parameter, epsilon: 
     >>> round(chen_long_delta(n_users=100, expected_random_users=58, epsilon="0.5"), 6)
     0.001953
     """
-    setting = read_setting(n_users, expected_random_users)
+    setting = read_random_users(n_users, expected_random_users)
     target = read_epsilon(epsilon)
     logs = log_shift_delta(setting.n_users, setting.flip, target)
-    return min(1.0, exp_upper(logs.upper))
+    return Bound.upper(min(0.0, logs.upper), at_most=1.0)
 
 
 def chen_long_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
@@ -168,7 +169,7 @@ def chen_long_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter
     return smallest_true(holds, low=1e-3)
 
 
-def _claimed(setting: Setting, level: Fraction, reading: str) -> tuple[float, float]:
+def _claimed(setting: RandomUsers, level: Fraction, reading: str) -> tuple[float, float]:
     """Return (power, beta) that Theorem 2 claims at a type I error, each on its small side."""
     place = _quantile(setting, level)
     power, beta = _corner(setting, place + 1)
@@ -188,7 +189,7 @@ def _claimed(setting: Setting, level: Fraction, reading: str) -> tuple[float, fl
     )
 
 
-def _corner(setting: Setting, m: int) -> tuple[float, float]:
+def _corner(setting: RandomUsers, m: int) -> tuple[float, float]:
     """Return F(m) and 1 - F(m)."""
     n, flip = setting.n_users, setting.flip
     return (
@@ -197,13 +198,13 @@ def _corner(setting: Setting, m: int) -> tuple[float, float]:
     )
 
 
-def _exact_mass(setting: Setting, m: int) -> Fraction:
+def _exact_mass(setting: RandomUsers, m: int) -> Fraction:
     """Return F(m) as a rational number."""
     n, q = setting.n_users, setting.flip
     return sum((math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(m + 1)), Fraction(0))
 
 
-def _quantile(setting: Setting, level: Fraction) -> int:
+def _quantile(setting: RandomUsers, level: Fraction) -> int:
     """Return F^-1(alpha), the least m with F(m) >= alpha; -1 for alpha = 0.
 
     At a corner the comparison is exact up to 300 users.

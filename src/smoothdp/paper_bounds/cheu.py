@@ -12,9 +12,9 @@ from fractions import Fraction
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
-from smoothdp.exact.logspace.bisection import smallest_true
+from smoothdp.exact.logspace.bisection import least_integer, smallest_true
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, exact_int
-from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
+from smoothdp.paper_bounds.settings import read_open_delta, read_random_users
 
 _BITS = 128
 
@@ -37,7 +37,7 @@ def cheu_epsilon(*, n_users: int, expected_random_users: Parameter, delta: Param
     >>> round(cheu_epsilon(n_users=1000, expected_random_users=400, delta="1e-6"), 6)
     0.913073
     """
-    setting = read_setting(n_users, expected_random_users)
+    setting = read_random_users(n_users, expected_random_users)
     part = read_open_delta(delta)
     return _epsilon(setting.n_users, setting.random_users, part)
 
@@ -64,7 +64,7 @@ def cheu_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Param
     >>> round(cheu_delta(n_users=100, expected_random_users=58, epsilon="0.9"), 3)
     0.188
     """
-    setting = read_setting(n_users, expected_random_users)
+    setting = read_random_users(n_users, expected_random_users)
     goal = float(read_epsilon(epsilon))
 
     def holds(delta: float) -> bool:
@@ -145,7 +145,36 @@ def cheu_choice(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
     goal, part = float(read_epsilon(epsilon)), read_open_delta(delta)
     if goal == 0.0:
         raise InvalidParameter(expected="epsilon > 0", got="epsilon=0", remedy="Raise epsilon")
-    log_four = math.log(4 / part)
-    if goal >= math.sqrt(192 * log_four / n):
-        return 64 * log_four / goal**2
-    return float(n - goal * n**1.5 / math.sqrt(432 * log_four))
+    return chosen_users(n, goal, float(LogRatio(4 / part)))
+
+
+def chosen_users(n_users: int, epsilon: float, log_four: float) -> float:
+    """Return `cheu_choice` from log_four = ln(4 / delta), which may belong to any delta > 0."""
+    if epsilon >= math.sqrt(192 * log_four / n_users):
+        return 64 * log_four / epsilon**2
+    return float(n_users - epsilon * n_users**1.5 / math.sqrt(432 * log_four))
+
+
+def allowed_users(n_users: int, epsilon: float, log_four: float) -> float:
+    """Return `chosen_users`, raised to 14 log_four where few would do; inf where none is allowed.
+
+    `cheu_epsilon` asks for 14 ln(4 / delta) <= lambda < n.
+    """
+    if epsilon <= 0.0:
+        return math.inf
+    users, least = chosen_users(n_users, epsilon, log_four), 14 * log_four
+    if users < least:
+        if epsilon < math.sqrt(192 * log_four / n_users):
+            return math.inf
+        users = least
+    return users if users < n_users else math.inf
+
+
+def least_n_users(epsilon: float, log_four: float) -> int:
+    """Return the smallest n for which `allowed_users` has an answer; it has one beyond."""
+    if epsilon <= 0.0:
+        return 0
+    low, high = 1, 2
+    while allowed_users(high, epsilon, log_four) == math.inf:
+        low, high = high, high * 2
+    return least_integer(lambda n: allowed_users(n, epsilon, log_four) < math.inf, low + 1, high)

@@ -20,7 +20,6 @@ from smoothdp.exact.logspace.bisection import narrowed
 from smoothdp.exact.logspace.bounds import (
     LOG_ZERO,
     LogBounds,
-    exp_upper,
     log_difference_lower,
     log_difference_upper,
 )
@@ -28,12 +27,13 @@ from smoothdp.exact.logspace.log_sums import largest, log_total
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_int
 from smoothdp.exact.probabilities.points import binomial_point
 from smoothdp.exact.probabilities.tails import log_binomial_tail
-from smoothdp.paper_bounds.shuffle_setting import read_open_delta, read_setting
+from smoothdp.paper_bounds.bound import Bound
+from smoothdp.paper_bounds.settings import read_open_delta, read_random_users
 
 _NATS = 50.0
 
 
-def clones_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> float:
+def clones_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> Bound:
     """Return delta by clones as of 2023, clone probability lambda / n, rounded up.
 
     Verdict: holds (proved above); equal to `blanket_delta` for one bit a user.
@@ -47,14 +47,14 @@ def clones_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Par
     >>> round(clones_delta(n_users=100, expected_random_users=58, epsilon="0.3"), 9)
     0.000132833
     """
-    setting = read_setting(n_users, expected_random_users)
+    setting = read_random_users(n_users, expected_random_users)
     logs = _log_delta(setting.n_users, setting.flip, 2 * setting.flip, read_epsilon(epsilon))
-    return min(1.0, exp_upper(logs.upper))
+    return Bound.upper(min(0.0, logs.upper), at_most=1.0)
 
 
 def clones_2021_delta(
     *, n_users: int, expected_random_users: Parameter, epsilon: Parameter
-) -> float:
+) -> Bound:
     """Return delta by clones as of 2021, clone probability e^-e0 = q / (1 - q), rounded up.
 
     Verdict: holds, by the same argument: fewer clones are revealed than there are.
@@ -68,13 +68,13 @@ def clones_2021_delta(
     >>> round(clones_2021_delta(n_users=100, expected_random_users=58, epsilon="0.3"), 5)
     0.00062
     """
-    setting = read_setting(n_users, expected_random_users)
+    setting = read_random_users(n_users, expected_random_users)
     clone = setting.flip / (1 - setting.flip)
     logs = _log_delta(setting.n_users, setting.flip, clone, read_epsilon(epsilon))
-    return min(1.0, exp_upper(logs.upper))
+    return Bound.upper(min(0.0, logs.upper), at_most=1.0)
 
 
-def blanket_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> float:
+def blanket_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> Bound:
     """Return the privacy blanket's expectation (Balle, Bell, Gascon, Nissim 2019), rounded up.
 
     E[(L_1 + ... + L_M)_+] / (p n) with M ~ Bin(n, p), p = lambda / n, and L the difference

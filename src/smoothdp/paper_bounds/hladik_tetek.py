@@ -15,7 +15,7 @@ from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.balls.special import sqrt
 from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.noise.theorems import printed_deviations
-from smoothdp.paper_bounds.noise_setting import read_above, read_magnitude, upper_float
+from smoothdp.paper_bounds.settings import read_above, read_magnitude, upper_float
 
 
 def hladik_tetek_theorem_8(epsilon: Parameter, *, smoothing: Parameter) -> float:

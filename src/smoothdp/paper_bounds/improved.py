@@ -12,7 +12,7 @@ from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.noise.theorems import scores
 from smoothdp.noise.theorems.scores import generalized_cauchy_score
-from smoothdp.paper_bounds.noise_setting import (
+from smoothdp.paper_bounds.settings import (
     linear_loss,
     read_above,
     read_magnitude,

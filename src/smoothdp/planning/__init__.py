@@ -1,10 +1,10 @@
 """Planning: window, trimming, smoothing and noise of a release, without the private data."""
 
 from smoothdp.planning.alternatives import Alternative, Replaced
-from smoothdp.planning.codec import plan_from_json
-from smoothdp.planning.curves import ErrorPoint, errors_by_epsilon, errors_by_size
-from smoothdp.planning.make import plan
-from smoothdp.planning.result import Plan
+from smoothdp.planning.error_curves import ErrorPoint, errors_by_epsilon, errors_by_size
+from smoothdp.planning.plan_json import plan_from_json
+from smoothdp.planning.planned import Plan
+from smoothdp.planning.search import plan
 
 __all__ = [
     "Alternative",

@@ -20,7 +20,7 @@ class Alternative:
 
     They are None where nothing was assumed.
 
-    >>> from smoothdp.planning.make import plan
+    >>> from smoothdp.planning.search import plan
     >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)

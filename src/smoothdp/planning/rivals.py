@@ -24,15 +24,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import RhoTerms
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.noise import Gaussian, Laplace, NoiseDistribution
-from smoothdp.planning.assumption import Assumption
 from smoothdp.planning.candidates import plain
-from smoothdp.planning.clamped_error import Samples, clamped_error
-from smoothdp.planning.sampling import SamplingError
-from smoothdp.planning.simulated import order_statistics
+from smoothdp.planning.expected.clamped_error import Samples, clamped_error
+from smoothdp.planning.expected.sampling_error import SamplingError
+from smoothdp.planning.expected.simulated_samples import order_statistics
+from smoothdp.planning.plan_request import PlanRequest
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 from smoothdp.types import FloatArray, IntArray
 
@@ -59,20 +58,15 @@ class Rival:
     error: float
 
 
-def rivals(
-    query: Query,
-    *,
-    guarantee: Guarantee,
-    n_records: int,
-    assumption: Assumption,
-    error: SamplingError,
-) -> tuple[Rival, ...]:
+def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Rival, ...]:
     """Return what a plan is compared with, the least error first.
 
     Args:
-        query: the statistic of the plan, its window resolved. error: of its windows.
+        request: what the plan was made for. query: its statistic, the window resolved.
+        error: of the windows of that statistic.
     """
-    low, high = bounds = float(query.bounds[0]), float(query.bounds[1])
+    guarantee, n_records, assumption = request.guarantee, request.n_records, request.assumption
+    low, high = bounds = request.bounds
     is_concentrated = isinstance(guarantee.terms(), RhoTerms)
     law: NoiseDistribution = Gaussian() if is_concentrated else Laplace()
     kind = "Gaussian" if is_concentrated else "Laplace"

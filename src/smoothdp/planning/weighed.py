@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 from smoothdp.planning.alternatives import Alternative
-from smoothdp.planning.expected import ExpectedErrors, expected_errors
+from smoothdp.planning.expected.expected_errors import ExpectedErrors, expected_errors
+from smoothdp.planning.expected.sampling_error import SamplingError
 from smoothdp.planning.noise_levels import short
 from smoothdp.planning.price import Price
-from smoothdp.planning.sampling import SamplingError
 from smoothdp.queries import Query
 
 _TIE = math.log(1.02)

@@ -1,11 +1,9 @@
 """Statistics with their local and smooth sensitivity, one file for each.
 
-All but `Custom` are means of a window of order statistics; `query.py` has what they share, and
-`clamped_inputs.py` and `clamped_output.py` the sensitivities.
+All but `Custom` are means of a window of order statistics; `query.py` has what they share,
+`windows/` what is taken of a column, and `sensitivity/` the sensitivities.
 """
 
-from smoothdp.queries.column_summary import ColumnSummary
-from smoothdp.queries.curve import SensitivityCurve
 from smoothdp.queries.custom import Custom
 from smoothdp.queries.maximum import Maximum
 from smoothdp.queries.mean import Mean
@@ -13,9 +11,10 @@ from smoothdp.queries.median import Median
 from smoothdp.queries.minimum import Minimum
 from smoothdp.queries.quantile import Quantile
 from smoothdp.queries.query import Query
-from smoothdp.queries.summary import SensitivitySummary
+from smoothdp.queries.sensitivity.curve import SensitivityCurve, SensitivitySummary
 from smoothdp.queries.trimmed_mean import TrimmedMean
 from smoothdp.queries.window_mean import WindowMean
+from smoothdp.queries.windows.column_summary import ColumnSummary
 
 __all__ = [
     "ColumnSummary",

@@ -17,9 +17,8 @@ from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text, float_bounds
-from smoothdp.queries.private_summary import PrivateSummary
 from smoothdp.queries.reading import read_bounds
-from smoothdp.queries.statistic import Statistic
+from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 _MOST_ROUNDING = Fraction(1, 100)

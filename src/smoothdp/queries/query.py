@@ -13,15 +13,13 @@ from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds, float_of
-from smoothdp.queries.clamped_inputs import ClampedInputs
-from smoothdp.queries.clamped_output import ClampedOutput
-from smoothdp.queries.column_summary import ColumnSummary
-from smoothdp.queries.curve import SensitivityCurve, hull
-from smoothdp.queries.private_summary import PrivateSummary
 from smoothdp.queries.reading import Bounds, Values, read_smoothing, read_values
-from smoothdp.queries.selected import first_true
-from smoothdp.queries.statistic import Statistic
-from smoothdp.queries.summary import SensitivitySummary
+from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
+from smoothdp.queries.sensitivity.clamped_output import ClampedOutput
+from smoothdp.queries.sensitivity.curve import SensitivityCurve, SensitivitySummary, hull
+from smoothdp.queries.statistic import PrivateSummary, Statistic
+from smoothdp.queries.windows.column_summary import ColumnSummary
+from smoothdp.queries.windows.selected import first_true
 from smoothdp.sources import Source
 
 Truncate = Literal["inputs", "output"]
@@ -68,7 +66,7 @@ class Query(Statistic):
 
         It is the supremum of |f(y) - f(z)| over databases y that differ from x in ``distance``
         records at most, and their neighbours z. With truncated output it is a bound A_k of it
-        that smooth sensitivity is made of (see `smoothdp.queries.clamped_output`).
+        that smooth sensitivity is made of (see `smoothdp.queries.sensitivity.clamped_output`).
         """
         distance = exact_int(distance, name="distance", minimum=0)
         return float_bounds(self._prepared(data).at(distance))[1]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_bounds
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, float_bounds
 from smoothdp.types import FloatArray
 
 Values: TypeAlias = NDArray[np.float64 | np.int64]
@@ -204,3 +204,27 @@ def read_share(value: Parameter, *, name: str, below: Fraction) -> int | Fractio
 def count_of(share: int | Fraction, n_records: int) -> int:
     """Return the count that `read_share` means for n records: floor(share * n)."""
     return share if isinstance(share, int) else math.floor(share * n_records)
+
+
+def read_window(window: object) -> int | None:
+    """Return an odd number of order statistics, or None; raises InvalidParameter otherwise."""
+    if window is None:
+        return None
+    width = exact_int(window, name="window", minimum=1)
+    if width % 2 == 0:
+        raise InvalidParameter(
+            expected="an odd window, centred on a rank",
+            got=f"window={width}",
+            remedy="Add or drop one",
+        )
+    return width
+
+
+def check_room(window: int, room: int, n_records: int) -> None:
+    """Refuse a window wider than ``room``, the widest that n records allow."""
+    if window > room:
+        raise InvalidData(
+            expected=f"a window of at most {room} order statistics for n={n_records}",
+            got=f"window={window}",
+            remedy="Narrow the window",
+        )

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.claims.sealed import Sealed
 from smoothdp.queries.reading import Bounds
 from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateSummary:
+    """A statistic and its smooth sensitivity at one private database.
+
+    Attributes:
+        n_records: n where it is public, else None.
+        value: f(x), exactly; sealed.
+        sensitivity: (d, u) with S = d e^-u, d > 0, exactly; sealed.
+
+    >>> from smoothdp.queries import Median
+    >>> Median((0, 10)).private_summary([1, 5, 9], smoothing=1)
+    PrivateSummary(n_records=3, value=Sealed(private), sensitivity=Sealed(private))
+    """
+
+    n_records: int | None
+    value: Sealed[Fraction]
+    sensitivity: Sealed[tuple[Fraction, Fraction]]
 
 
 class Statistic(ABC):

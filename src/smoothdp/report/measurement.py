@@ -9,15 +9,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_text
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_text
 from smoothdp.mechanisms.histogram.accounting.utility import odds
-from smoothdp.paper_bounds.utility_bounds import utility_upper
+from smoothdp.paper_bounds import liu_corollary_3
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.report.thresholds import resolve_threshold
 from smoothdp.text import lesser, log10_up, number_down, number_up, table, upper_text
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _BELOW_TITLE: dict[CountsAre, str] = {
     "private": "\nPRIVATE: as private as the data",
 }
 _LN10 = math.log(10)
+_THRESHOLD_STEP = 10**15
 
 
 @dataclass(frozen=True)
@@ -233,14 +234,14 @@ def measure_histogram(
             got=f"counts_are={counts_are!r}",
             remedy="Use one",
         )
-    exact_epsilon, exact_threshold = resolve_threshold(epsilon, threshold)
+    exact_epsilon, exact_threshold = _resolve_threshold(epsilon, threshold)
     values = list(counts.values())
     profile = mechanism.at(values)
     log_utility = _worst_utility(mechanism, values, exact_threshold)
     utility_limit = None
     if log_utility is None and exact_threshold >= Fraction(1, 2):
         nearby = odds(exact_threshold)
-        utility_limit = utility_upper(
+        utility_limit = liu_corollary_3(
             Fraction(profile.delta(nearby)), epsilon=nearby, n_categories=len(values)
         )
     return Measurement(
@@ -280,3 +281,38 @@ def _real_text(value: Real) -> str:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _resolve_threshold(
+    epsilon: Parameter | None, threshold: Parameter | None
+) -> tuple[Real, Fraction]:
+    """Return both where one of them is given, by threshold = E / (E + 1) with E = e^epsilon.
+
+    Raises:
+        InvalidParameter: neither is given, or one is outside its domain.
+    """
+    if epsilon is None and threshold is None:
+        raise InvalidParameter(
+            expected="epsilon or threshold",
+            got="neither",
+            remedy="Give one, such as threshold 0.51",
+        )
+    if threshold is not None:
+        exact_threshold = exact_fraction(threshold, name="threshold")
+        if not Fraction(1, 2) <= exact_threshold < 1 and epsilon is None:
+            raise InvalidParameter(
+                expected="1/2 <= threshold < 1 (it sets epsilon = ln(t / (1 - t)))",
+                got=f"threshold={threshold}",
+                remedy="Raise the threshold, or give epsilon beside it",
+            )
+        if epsilon is None:
+            return odds(exact_threshold), exact_threshold
+    assert epsilon is not None
+    exact_epsilon = read_epsilon(epsilon)
+    if threshold is not None:
+        return exact_epsilon, exact_threshold
+    if isinstance(exact_epsilon, LogRatio):
+        return exact_epsilon, exact_epsilon.ratio / (1 + exact_epsilon.ratio)
+    # t = 1 / (1 + e^-epsilon), rounded down to 15 places, two units below the float.
+    places = math.floor(_THRESHOLD_STEP / (1 + math.exp(-min(700.0, float(exact_epsilon))))) - 2
+    return exact_epsilon, max(Fraction(1, 2), Fraction(places, _THRESHOLD_STEP))

@@ -16,8 +16,9 @@ from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import exp_bounds, log_bounds
-from smoothdp.exact.logspace.bisection import least_integer, smallest_true
+from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.parameters.numbers import Real, float_of
+from smoothdp.paper_bounds.cheu import allowed_users, least_n_users
 from smoothdp.shuffle.accounting.flip_mu import exact_mu, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
@@ -157,14 +158,14 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
             remedy='Use method="exact"',
         )
     epsilon = float_of(guarantee.exact_epsilon)
-    log_term = math.log(4) - log_bounds(guarantee.exact_delta).lower
-    users = cheu_random_users(n_users, epsilon, log_term)
+    log_four = math.log(4) - log_bounds(guarantee.exact_delta).lower
+    users = allowed_users(n_users, epsilon, log_four)
     if not 0 < users < n_users:
         raise InvalidParameter(
             expected="n_users large enough for the formula of Cheu et al.",
             got=f"n_users={n_users}",
             remedy=(
-                f"The smallest is {smallest_n_of_cheu(epsilon, log_term)}; or use "
+                f"The smallest is {least_n_users(epsilon, log_four)}; or use "
                 'method="exact", which needs fewer users'
             ),
         )
@@ -178,32 +179,3 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
             remedy='Use method="exact"',
         )
     return chosen
-
-
-def cheu_random_users(n_users: int, epsilon: float, log_term: float) -> float:
-    """Return lambda of Cheu et al. 2019 with log_term = ln(4 / delta); inf where it has none.
-
-    64 log_term / epsilon^2 if epsilon >= sqrt(192 log_term / n), else
-    n - epsilon n^(3/2) / sqrt(432 log_term); at least 14 log_term.
-    """
-    if epsilon <= 0.0:
-        return math.inf
-    if epsilon >= math.sqrt(192 * log_term / n_users):
-        users = max(64 * log_term / epsilon**2, 14 * log_term)
-    else:
-        users = n_users - epsilon * n_users**1.5 / math.sqrt(432 * log_term)
-        if users < 14 * log_term:
-            return math.inf
-    return users if users < n_users else math.inf
-
-
-def smallest_n_of_cheu(epsilon: float, log_term: float) -> int:
-    """Return the smallest n for which `cheu_random_users` has an answer; it has one beyond."""
-    if epsilon <= 0.0:
-        return 0
-    low, high = 1, 2
-    while cheu_random_users(high, epsilon, log_term) == math.inf:
-        low, high = high, high * 2
-    return least_integer(
-        lambda n: cheu_random_users(n, epsilon, log_term) < math.inf, low + 1, high
-    )

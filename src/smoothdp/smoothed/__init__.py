@@ -2,6 +2,7 @@
 
 from smoothdp.smoothed.design import SampleDesign, largest_sample, smoothed_by_size
 from smoothdp.smoothed.interval import DeltaInterval, smoothed_delta_interval
+from smoothdp.smoothed.largest_expectation import SmoothedDelta, smoothed_delta
 from smoothdp.smoothed.properties import (
     DistributionalDP,
     compose_smoothed,
@@ -10,9 +11,8 @@ from smoothdp.smoothed.properties import (
     smoothed_pre_processing,
     smoothed_to_distributional,
 )
-from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
 from smoothdp.smoothed.strata import StrataDelta, smoothed_strata
-from smoothdp.smoothed.two_values import LARGEST_SHARPENED
+from smoothdp.smoothed.two_values.two_values import LARGEST_SHARPENED
 
 __all__ = [
     "LARGEST_SHARPENED",

@@ -12,7 +12,7 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.draws import Sampling
-from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
+from smoothdp.smoothed.largest_expectation import SmoothedDelta, smoothed_delta
 
 _MOST_DRAWS = 64
 

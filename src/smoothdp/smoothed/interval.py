@@ -116,7 +116,7 @@ def smoothed_delta_interval(
 
     >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> from smoothdp.mechanisms import SamplingHistogram
-    >>> from smoothdp.smoothed.result import smoothed_delta
+    >>> from smoothdp.smoothed.largest_expectation import smoothed_delta
     >>> mechanism, model = SamplingHistogram(40, n_draws=20), DataModel([("0.3", "0.7")])
     >>> result = smoothed_delta_interval(mechanism, model, epsilon=1, rng=SeededRandom(1))
     >>> result.lower <= smoothed_delta(mechanism, model, epsilon=1).delta <= result.upper
@@ -136,6 +136,7 @@ def smoothed_delta_interval(
     bits = (SystemRandom() if rng is None else rng).bits(128)
     generator = np.random.default_rng(bits)
     alpha = float(1 - level) / len(chosen)
+    question = _Question(mechanism, hull.vertices, exact, count, alpha)
     total = count * len(chosen)
     best: tuple[_Means, tuple[int, ...], str] | None = None
     highest = -math.inf
@@ -143,9 +144,7 @@ def smoothed_delta_interval(
         step = None
         if progress is not None:
             step = _Step(progress, place * count, total)
-        means, method = _estimate(
-            mechanism, hull.vertices, composition, exact, count, alpha, generator, step
-        )
+        means, method = question.estimate(composition, generator, step)
         highest = max(highest, means.log_upper)
         if best is None or means.log_estimate > best[0].log_estimate:
             best = (means, composition, method)
@@ -200,55 +199,63 @@ def _compositions(
     return chosen
 
 
-def _estimate(
-    mechanism: SampledMechanism[Any],
-    vertices: tuple[tuple[Fraction, ...], ...],
-    composition: tuple[int, ...],
-    epsilon: Real,
-    n_databases: int,
-    alpha: float,
-    generator: np.random.Generator,
-    step: _Step | None,
-) -> tuple[_Means, str]:
-    proposal: Proposal | None = None
-    if isinstance(mechanism, HistogramMechanism) and max(composition) == mechanism.n_records:
-        vertex = vertices[composition.index(mechanism.n_records)]
-        proposal = propose(mechanism, vertex, epsilon)
-    chances = [np.array([float(p) for p in vertex]) for vertex in vertices]
-    known: dict[tuple[int, ...], LogBounds] = {}
-    low, high = np.zeros(n_databases), np.zeros(n_databases)
-    cap = mechanism.cap.logs.upper
-    for draw in range(n_databases):
-        if proposal is None:
-            counts = sum(
-                generator.multinomial(count, chance)
-                for count, chance in zip(composition, chances, strict=True)
-            )
-            histogram, scale = tuple(np.asarray(counts).tolist()), cap
-        else:
-            histogram, scale = proposal.draw(generator)
-        key = histogram
-        if isinstance(mechanism, HistogramMechanism):
-            key = tuple(sorted(histogram)[:2])
-        if key not in known:
-            known[key] = mechanism.profile_at(histogram).log_delta_bounds(epsilon)
-        if math.isfinite(scale):
-            low[draw] = math.exp(min(0.0, known[key].lower - scale))
-            high[draw] = math.exp(min(0.0, known[key].upper - scale))
-        if step is not None:
-            step(draw + 1)
-    log_scale, log_beside = (cap, -math.inf) if proposal is None else proposal.parts
-    method = "databases of the model" if proposal is None else proposal.method
-    below, above = _interval(low, alpha)[0], _interval(high, alpha)[1]
-    mean = float(high.mean())
-    return (
-        _Means(
-            log_scale + _log(mean),
-            log_scale + _log(below),
-            min(cap, float(np.logaddexp(log_scale + _log(above), log_beside)) + 1e-12),
-        ),
-        method,
-    )
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of every composition alike; alpha is its share of what may fail."""
+
+    mechanism: SampledMechanism[Any]
+    vertices: tuple[tuple[Fraction, ...], ...]
+    epsilon: Real
+    n_databases: int
+    alpha: float
+
+    def estimate(
+        self,
+        composition: tuple[int, ...],
+        generator: np.random.Generator,
+        step: _Step | None,
+    ) -> tuple[_Means, str]:
+        """Return the mean of delta over databases of one composition, and how they were drawn."""
+        mechanism = self.mechanism
+        proposal: Proposal | None = None
+        if isinstance(mechanism, HistogramMechanism) and max(composition) == mechanism.n_records:
+            vertex = self.vertices[composition.index(mechanism.n_records)]
+            proposal = propose(mechanism, vertex, self.epsilon)
+        chances = [np.array([float(p) for p in vertex]) for vertex in self.vertices]
+        known: dict[tuple[int, ...], LogBounds] = {}
+        low, high = np.zeros(self.n_databases), np.zeros(self.n_databases)
+        cap = mechanism.cap.logs.upper
+        for draw in range(self.n_databases):
+            if proposal is None:
+                counts = sum(
+                    generator.multinomial(count, chance)
+                    for count, chance in zip(composition, chances, strict=True)
+                )
+                histogram, scale = tuple(np.asarray(counts).tolist()), cap
+            else:
+                histogram, scale = proposal.draw(generator)
+            key = histogram
+            if isinstance(mechanism, HistogramMechanism):
+                key = tuple(sorted(histogram)[:2])
+            if key not in known:
+                known[key] = mechanism.profile_at(histogram).log_delta_bounds(self.epsilon)
+            if math.isfinite(scale):
+                low[draw] = math.exp(min(0.0, known[key].lower - scale))
+                high[draw] = math.exp(min(0.0, known[key].upper - scale))
+            if step is not None:
+                step(draw + 1)
+        log_scale, log_beside = (cap, -math.inf) if proposal is None else proposal.parts
+        method = "databases of the model" if proposal is None else proposal.method
+        below, above = _interval(low, self.alpha)[0], _interval(high, self.alpha)[1]
+        mean = float(high.mean())
+        return (
+            _Means(
+                log_scale + _log(mean),
+                log_scale + _log(below),
+                min(cap, float(np.logaddexp(log_scale + _log(above), log_beside)) + 1e-12),
+            ),
+            method,
+        )
 
 
 def _interval(values: FloatArray, alpha: float) -> tuple[float, float]:

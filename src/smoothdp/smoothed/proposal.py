@@ -21,8 +21,12 @@ import numpy as np
 
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
-from smoothdp.smoothed.falling import falling_steps
-from smoothdp.smoothed.two_smallest import least_count, log_any_below, two_smallest
+from smoothdp.smoothed.many_values.falling import (
+    falling_steps,
+    least_count,
+    log_any_below,
+    two_smallest,
+)
 from smoothdp.types import FloatArray
 
 _LARGEST = 5_000_000

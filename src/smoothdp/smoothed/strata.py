@@ -12,7 +12,7 @@ from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.logspace.log_sums import log_total_upper
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
-from smoothdp.smoothed.result import SmoothedDelta, smoothed_delta
+from smoothdp.smoothed.largest_expectation import SmoothedDelta, smoothed_delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,9 +179,9 @@ MUTANTS = (
         _HISTOGRAM,
     ),
     Mutant(
-        "shuffle/histogram/calibration.py",
-        "gamma = round_up(\n",
-        "gamma = -round_up(-1 *\n",
+        "paper_bounds/balcer_cheu.py",
+        "return round_up(50 * _log_inverse(delta / parts) / (square * n_users))",
+        "return -round_up(-50 * _log_inverse(delta / parts) / (square * n_users))",
         "the paper's noise rounded down",
         _HISTOGRAM,
     ),

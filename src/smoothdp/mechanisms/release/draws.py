@@ -8,7 +8,7 @@ from smoothdp.claims.opening import opened
 from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.exact.random.lazy_laws import LazyLaw
 from smoothdp.exact.random.log_rounded import LogRoundedDraws
-from smoothdp.queries.private_summary import PrivateSummary
+from smoothdp.queries.statistic import PrivateSummary
 
 
 def value_draws(

@@ -29,8 +29,7 @@ from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.draws import log_sensitivity_draws
 from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import Calibration
-from smoothdp.queries.private_summary import PrivateSummary
-from smoothdp.queries.statistic import Statistic
+from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 LOG_STEP = Fraction(1, 1 << 20)

@@ -7,8 +7,8 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
-from smoothdp.mechanisms.release.arguments import check_kinds
 from smoothdp.mechanisms.release.coverage import read_coverage
+from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.noise.law import NoiseDistribution
@@ -85,19 +85,18 @@ def release(
     """
     coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
     check_budget(ledger, guarantee)
-    check_kinds(query, guarantee, noise, clamp)
-    values = query.read(data)
-    n_records = query.size(values)
-    mechanism = SmoothNoise.calibrate(
+    request = ReleaseRequest.read(
         query,
         guarantee=guarantee,
-        n_records=n_records,
         noise=noise,
         smoothing=smoothing,
         round_to=round_to,
         clamp=clamp,
         coverage=coverage,
     )
+    values = query.read(data)
+    n_records = query.size(values)
+    mechanism = SmoothNoise.of_request(request, n_records=n_records)
     warn_if_useless(query, guarantee, n_records)
     read_rng(rng)
     if ledger is not None:

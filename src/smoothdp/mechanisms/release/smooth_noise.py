@@ -11,24 +11,24 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.work import limited
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, exact_int, exact_text
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.lazy import RoundedDraws
-from smoothdp.mechanisms.release.arguments import check_kinds, check_statistic, resolve_smoothing
+from smoothdp.mechanisms.release.arguments import check_statistic, resolve_smoothing
 from smoothdp.mechanisms.release.budget import bars_budget
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.defaults import default_family, resolve_window
 from smoothdp.mechanisms.release.draws import value_draws
 from smoothdp.mechanisms.release.error_bars import ErrorBars, rest_of
-from smoothdp.mechanisms.release.grid import OutputGrid, default_step, read_step
+from smoothdp.mechanisms.release.grid import OutputGrid, default_step
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.laws import lazy_law
+from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Query
-from smoothdp.queries.private_summary import PrivateSummary
-from smoothdp.queries.statistic import Statistic
+from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 
@@ -135,22 +135,37 @@ class SmoothNoise:
                 guarantee, or error bars would cost more than they give.
             InvalidData: fewer records than the statistic needs.
         """
-        check_kinds(query, guarantee, noise, clamp)
-        step = None if round_to is None else read_step(round_to)
-        given = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
+        request = ReleaseRequest.read(
+            query,
+            guarantee=guarantee,
+            noise=noise,
+            smoothing=smoothing,
+            round_to=round_to,
+            clamp=clamp,
+            coverage=coverage,
+        )
+        return cls.of_request(request, n_records=n_records)
+
+    @classmethod
+    def of_request(cls, request: ReleaseRequest, *, n_records: int | None) -> SmoothNoise:
+        """Return the mechanism that a request asks for; raises as `calibrate`."""
+        query, guarantee, coverage = request.query, request.guarantee, request.coverage
+        step = request.step
         if n_records is not None or isinstance(query, Query):
             n_records = exact_int(n_records, name="n_records", minimum=1)
         has_bars = coverage is not None
         query = resolve_window(query, guarantee, n_records, error_bars=has_bars)
         query.check_size(n_records)
-        rate = resolve_smoothing(query, guarantee, n_records, given, error_bars=has_bars)
+        rate = resolve_smoothing(
+            query, guarantee, n_records, request.smoothing, error_bars=has_bars
+        )
         cost, spread = Fraction(0), Fraction(0)
         if coverage is not None:
             coverage.check(query, n_records, is_rounded=step is not None)
             if query.fixed_sensitivity(n_records) is None:
                 cost, spread = bars_budget(guarantee, rate, n_records)
         rest = rest_of(guarantee, cost)
-        family = default_family(rest, rate) if noise is None else noise
+        family = default_family(rest, rate) if request.noise is None else request.noise
         # One limit of work for shape and scale together.
         with limited(MOST_WORK, lambda: too_much_work(family, rest, rate)):
             law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
@@ -158,8 +173,8 @@ class SmoothNoise:
             calibration = law.calibrate(rest, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
-        whole = round_to is not None and step.denominator == 1
-        grid = OutputGrid(step, query.bounds if clamp else None, whole)
+        whole = request.step is not None and step.denominator == 1
+        grid = OutputGrid(step, query.bounds if request.clamp else None, whole)
         if coverage is None:
             return cls(query, calibration, n_records, grid)
         bars = ErrorBars.make(

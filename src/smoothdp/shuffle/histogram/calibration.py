@@ -15,10 +15,11 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.balls.balls import ball, log_bounds, precision, round_up
+from smoothdp.exact.balls.balls import ball, log_bounds, precision
 from smoothdp.exact.logspace.bisection import least_integer, smallest_true
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_fraction, sign
+from smoothdp.exact.parameters.numbers import Real, exact_fraction, sign
+from smoothdp.paper_bounds.balcer_cheu import omission_upper
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 from smoothdp.shuffle.protocol import LARGEST_USERS
 
@@ -127,11 +128,7 @@ def paper_omission(n_users: int, goal: ApproxDP, *, share: int) -> Fraction | No
         InvalidParameter: epsilon' outside (0, 1].
     """
     _check_paper_epsilon(goal, share)
-    with precision(128):
-        log_inverse = ball(LogRatio(2 * share / goal.exact_delta))
-        gamma = round_up(
-            50 * log_inverse * share * share / (ball(goal.exact_epsilon) ** 2 * n_users)
-        )
+    gamma = omission_upper(n_users, goal.exact_epsilon, goal.exact_delta, parts=share)
     return Fraction(gamma) if gamma <= 0.5 else None
 
 

@@ -1,0 +1,58 @@
+"""What is asked of a release, read once: all of it public, and fixed before the data are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.mechanisms.release.arguments import check_kinds
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.grid import read_step
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.queries.statistic import Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRequest:
+    """A statistic and the guarantee to release it with; None stands for what a rule chooses.
+
+    Attributes:
+        query: the statistic. guarantee: what the release is to promise.
+        noise: a law, or a family whose shape is to be chosen. smoothing: t.
+        step: of the output, if the caller gave one. clamp: whether to clamp the output.
+        coverage: of the error bars beside the value; None: no bars.
+    """
+
+    query: Statistic
+    guarantee: Guarantee
+    noise: NoiseDistribution | type[NoiseDistribution] | None = None
+    smoothing: Fraction | None = None
+    step: Fraction | None = None
+    clamp: bool = False
+    coverage: Coverage | None = None
+
+    @classmethod
+    def read(
+        cls,
+        query: Statistic,
+        *,
+        guarantee: Guarantee,
+        noise: NoiseDistribution | type[NoiseDistribution] | None = None,
+        smoothing: Parameter | None = None,
+        round_to: Parameter | None = None,
+        clamp: bool = False,
+        coverage: Coverage | None = None,
+    ) -> ReleaseRequest:
+        """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
+
+        >>> from smoothdp.claims import PureDP
+        >>> from smoothdp.queries import Median
+        >>> ReleaseRequest.read(Median((0, 9)), guarantee=PureDP(1), round_to="0.5").step
+        Fraction(1, 2)
+        """
+        check_kinds(query, guarantee, noise, clamp)
+        step = None if round_to is None else read_step(round_to)
+        rate = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
+        return cls(query, guarantee, noise, rate, step, clamp, coverage)

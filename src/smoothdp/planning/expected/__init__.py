@@ -1,0 +1,1 @@
+"""What a statistic errs under an assumption: simulated samples, clamping, and noise."""

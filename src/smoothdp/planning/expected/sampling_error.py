@@ -1,0 +1,117 @@
+"""What a statistic errs by without noise, under an assumption.
+
+The variance of the mean of a window is that of the winsorised record over n (1 - d)^2, d the
+share left out (asymptotic; exact for the mean). Of a few values it may be far off, where the law
+has atoms or gaps: the simulated samples then replace it. The distance of a window to the plain
+sample quantile comes from them, too. No error exceeds the distance to the further bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from smoothdp.planning.expected.assumption import Assumption
+from smoothdp.planning.expected.clamped_error import Samples
+from smoothdp.planning.expected.simulated_samples import Drops, SimulatedSamples
+from smoothdp.queries import Median, Quantile, Query
+
+_FEW = 24
+"""Windows of so many values are simulated value by value."""
+_OFF = 1.25
+
+
+class SamplingError:
+    """Errors without noise of windows of order statistics.
+
+    Args:
+        assumption: the law of a record. samples: simulated samples of n of them.
+        reference: the statistic without privacy. is_quantile: whether a quantile is estimated.
+
+    Attributes:
+        target: the population's quantile or mean, clamped.
+    """
+
+    def __init__(
+        self,
+        assumption: Assumption,
+        samples: SimulatedSamples,
+        reference: Query,
+        *,
+        is_quantile: bool,
+    ) -> None:
+        self._assumption, self._samples = assumption, samples
+        self._n = samples.n_records
+        self._plain = reference.drops(self._n)
+        self.is_quantile = is_quantile
+        self.target = self._population(reference)
+
+    def criterion(self, drops: Drops) -> float:
+        """Return the squared error that a choice is judged by, noise left out."""
+        return self.moved(drops) ** 2 if self.is_quantile else self.total(drops) ** 2
+
+    def moved(self, drops: Drops) -> float:
+        """Return the deviation of a window from the plain sample quantile; 0 for means."""
+        if not self.is_quantile or drops == self._plain:
+            return 0.0
+        gap = self._samples.means(drops) - self._samples.means(self._plain)
+        return float(np.sqrt(np.mean(gap**2)))
+
+    def total(self, drops: Drops) -> float:
+        """Return the root of the mean squared error for the population's quantile or mean."""
+        low, high = self._samples.bounds
+        found = self._asymptotic(drops)
+        if drops != (0, 0) and self._n - sum(drops) <= _FEW:
+            drawn = float(np.sqrt(np.mean((self._samples.means(drops) - self.target) ** 2)))
+            found = found if drawn / _OFF <= found <= drawn * _OFF else drawn
+        return min(found, max(high - self.target, self.target - low))
+
+    def clamped(self, drops: Drops, rate: float, *, against_sample: bool) -> Samples:
+        """Return what the error of a clamped value is taken over.
+
+        Args:
+            drops: the window. rate: the smoothing. against_sample: whether the error is against
+                what the records give without noise, and not against the population.
+        """
+        (logs,) = self._samples.log_sensitivities(drops, [rate])
+        values = np.clip(self._samples.means(drops)[: len(logs)], *self._samples.bounds)
+        targets = np.full_like(values, self.target)
+        if against_sample:
+            plain = self._samples.means(self._plain)[: len(logs)]
+            targets = np.clip(plain, *self._samples.bounds) if self.is_quantile else values
+        return Samples(values, np.exp(logs), targets, self._samples.bounds)
+
+    def _asymptotic(self, drops: Drops) -> float:
+        lo, hi = drops
+        p, q = lo / self._n, 1 - hi / self._n
+        if lo == hi == 0:
+            return math.hypot(self._assumption.deviation() / math.sqrt(self._n), self._bias(drops))
+        # The winsorised record: the ends carry what lies beyond them.
+        inside = self._assumption.between(p, q)
+        ends = self._assumption.quantile(p), self._assumption.quantile(q)
+        mean = p * ends[0] + (q - p) * inside.mean() + (1 - q) * ends[1]
+        variance = (q - p) * float(np.mean((inside - mean) ** 2))
+        variance += p * (ends[0] - mean) ** 2 + (1 - q) * (ends[1] - mean) ** 2
+        return math.hypot(math.sqrt(variance / self._n) / (q - p), self._bias(drops))
+
+    def plain(self) -> float:
+        """Return the error of the statistic without privacy."""
+        return self.total(self._plain)
+
+    def _bias(self, drops: Drops) -> float:
+        lo, hi = drops
+        if lo == hi == 0:
+            return self._assumption.mean() - self.target
+        middle = float(self._assumption.between(lo / self._n, 1 - hi / self._n).mean())
+        return middle - self.target
+
+    def _population(self, reference: Query) -> float:
+        if isinstance(reference, Median):
+            return self._assumption.quantile(0.5)
+        if isinstance(reference, Quantile):
+            return self._assumption.quantile(float(reference.q))
+        lo, hi = self._plain
+        if lo == hi == 0:
+            return self._assumption.mean()
+        return float(self._assumption.between(lo / self._n, 1 - hi / self._n).mean())

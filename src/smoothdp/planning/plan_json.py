@@ -1,0 +1,160 @@
+"""Plans read from JSON, exactly as `Plan.to_json` wrote them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from smoothdp import noise
+from smoothdp.claims.guarantees.codec import guarantee_from_json, once
+from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.exact.parameters.numbers import exact_fraction, exact_int
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.noise.law import NoiseDistribution
+from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
+from smoothdp.planning.expected.assumption import NOTHING, STAND_IN
+from smoothdp.planning.figures import PLAN_VERSION
+from smoothdp.planning.planned import Plan
+from smoothdp.planning.rivals import Rival
+from smoothdp.queries import (
+    Maximum,
+    Mean,
+    Median,
+    Minimum,
+    Quantile,
+    Query,
+    TrimmedMean,
+    WindowMean,
+)
+
+_KNOWN = {
+    *("type", "version", "guarantee", "n_records", "statistic", "caution", "query", "noise"),
+    *("smoothing", *ERRORS, "assumption", "runners_up", "confidence", "half_width", "replaced"),
+    *("noise_deviation", "rivals"),
+}
+_QUERIES: dict[str, Callable[..., Query]] = {
+    kind.__name__: kind
+    for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
+}
+_LAWS: dict[str, Callable[..., NoiseDistribution]] = {
+    name: law
+    for name in noise.__all__
+    if isinstance(law := getattr(noise, name), type)
+    and issubclass(law, NoiseDistribution)
+    and law is not NoiseDistribution
+}
+
+
+def plan_from_json(text: str) -> Plan:
+    """Return the plan that `Plan.to_json` wrote.
+
+    What the file says of errors is believed; what it says of noise is calibrated anew before a
+    release, so that no file can weaken the guarantee that it names.
+
+    Raises:
+        InvalidData: text that is no plan.
+
+    >>> from smoothdp.planning.search import plan
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Median
+    >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
+    >>> plan_from_json(made.to_json()) == made
+    True
+    """
+    try:
+        fields = json.loads(text, object_pairs_hook=once, parse_constant=_no_number)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _refused(f"text that is not JSON ({error})") from None
+    if not isinstance(fields, dict) or fields.get("type") != "Plan":
+        raise _refused("JSON of another type")
+    if fields.get("version") != PLAN_VERSION:
+        raise _refused(f"version {fields.get('version')!r}")
+    if more := sorted(set(fields) - _KNOWN):
+        raise _refused(f"unknown fields {', '.join(more)}")
+    try:
+        query, law, smoothing = _read_choice(fields)
+        plan = Plan(
+            query=query,
+            guarantee=guarantee_from_json(json.dumps(fields["guarantee"])),
+            n_records=exact_int(fields["n_records"], name="n_records", minimum=1),
+            noise=law,
+            smoothing=smoothing,
+            **{name: _read_number(fields[name]) for name in ERRORS},
+            assumption=str(fields["assumption"]),
+            runners_up=tuple(_read_alternative(other) for other in fields["runners_up"]),
+            confidence=_read_confidence(fields.get("confidence")),
+            half_width=_read_number(fields.get("half_width")),
+            replaced=_read_replaced(fields.get("replaced")),
+            noise_deviation=_read_deviation(fields.get("noise_deviation")),
+            rivals=tuple(
+                Rival(str(rival["name"]), float(rival["error"]))
+                for rival in fields.get("rivals", [])
+            ),
+        )
+    except KeyError as error:
+        raise _refused(f"no field {error}") from None
+    except (SmoothdpError, TypeError, ValueError, AttributeError) as error:
+        raise _refused(f"fields that make none ({str(error).rstrip('.')})") from None
+    if plan.assumption == STAND_IN:
+        # An older version told errors where nothing was assumed.
+        plan = replace(plan, assumption=NOTHING)
+    is_told = plan.assumption != NOTHING and None not in [getattr(plan, e) for e in ERRORS]
+    return plan if is_told else plan.without_errors()
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} for a number")
+
+
+def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]:
+    law = dict(fields["noise"])
+    made, smoothing = _read_query(fields["query"]), fields["smoothing"]
+    if isinstance(made, Median | Quantile) and made.window is None:
+        raise ValueError("a plan without the window that it chose")
+    return made, _LAWS[law.pop("type")](**law), exact_fraction(smoothing, name="smoothing")
+
+
+def _read_alternative(fields: dict[str, Any]) -> Alternative:
+    query, law, smoothing = _read_choice(fields)
+    release, privacy, without, least = (_read_number(fields[name]) for name in ERRORS_OF_OTHERS)
+    half_width = _read_number(fields.get("half_width"))
+    return Alternative(query, law, smoothing, release, privacy, without, least, half_width)
+
+
+def _read_query(fields: dict[str, Any]) -> Query:
+    query = dict(fields)
+    make, bounds = _QUERIES[query.pop("type")], query.pop("bounds")
+    first = [query.pop(name) for name in ("q", "trim", "drop_low") if name in query]
+    return make(*first, bounds=bounds, **query)
+
+
+def _read_replaced(fields: dict[str, Any] | None) -> Replaced | None:
+    if fields is None:
+        return None
+    query = _read_query(fields["query"])
+    if not isinstance(query, TrimmedMean):
+        raise TypeError("a replaced statistic that is no trimmed mean")
+    error = _read_number(fields["rmse"])
+    return Replaced(query, error, bool(fields.get("is_served", error is not None)))
+
+
+def _read_number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _read_deviation(value: Any) -> float | None:
+    deviation = _read_number(value)
+    if deviation is not None and not deviation > 0:
+        raise ValueError("noise of deviation 0")
+    return deviation
+
+
+def _read_confidence(value: Any) -> Fraction | None:
+    return None if value is None else Coverage.read(value).confidence
+
+
+def _refused(got: str) -> InvalidData:
+    return InvalidData(expected="a plan as JSON", got=got, remedy="Use Plan.to_json()")

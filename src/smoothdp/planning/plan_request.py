@@ -1,0 +1,99 @@
+"""What is asked of a plan, read once: a statistic, a guarantee, n, and what is assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.planning.expected.assumption import Assumption, read_assumption
+from smoothdp.queries import Median, Quantile, Query
+
+_MOST_RECORDS = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """The arguments of `smoothdp.plan`, validated: all of them are public.
+
+    Attributes:
+        query: the statistic as it was asked for. guarantee: what the release is to promise.
+        n_records: n. assumption: what is assumed of a record.
+        keep_trim: whether the trimming given is kept.
+        confidence: of the error bars that the release is to have; None: none.
+    """
+
+    query: Query
+    guarantee: Guarantee
+    n_records: int
+    assumption: Assumption
+    keep_trim: bool = False
+    confidence: Fraction | None = None
+
+    @classmethod
+    def read(
+        cls,
+        query: Query,
+        *,
+        guarantee: Guarantee,
+        n_records: int,
+        assuming: object = None,
+        keep_trim: bool = False,
+        confidence: Parameter | None = None,
+    ) -> PlanRequest:
+        """Return the request, or raise what `smoothdp.plan` raises.
+
+        >>> from smoothdp.claims import PureDP
+        >>> PlanRequest.read(Median((0, 9)), guarantee=PureDP(1), n_records=99).is_quantile
+        True
+        """
+        n = exact_int(n_records, name="n_records", minimum=1)
+        if n > _MOST_RECORDS:
+            raise OutOfReach(
+                expected="n_records <= 10^15", got=f"{n}", remedy="Plan for fewer records"
+            )
+        _check(query, guarantee)
+        level = None if confidence is None else Coverage.read(confidence).confidence
+        assumption = read_assumption(assuming, query.bounds)
+        return cls(query, guarantee, n, assumption, keep_trim, level)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds of the statistic as floats."""
+        return float(self.query.bounds[0]), float(self.query.bounds[1])
+
+    @property
+    def is_quantile(self) -> bool:
+        """Whether the statistic is a median or another quantile."""
+        return isinstance(self.query, Median | Quantile)
+
+
+def _check(query: object, guarantee: object) -> None:
+    if not isinstance(query, Query):
+        raise InvalidParameter(
+            expected="a statistic such as Median((0, 100))",
+            got=f"query={query!r}",
+            remedy="Give a query",
+        )
+    if query.truncate != "inputs":
+        raise InvalidParameter(
+            expected='truncate="inputs" in a plan',
+            got="output",
+            remedy="Use release, with its rules",
+        )
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter(
+            expected="a guarantee such as PureDP(1)",
+            got=f"guarantee={guarantee!r}",
+            remedy="Give one",
+        )
+    if guarantee.neighbours is not Neighbours.REPLACE_ONE:
+        raise IncompatibleClaims(
+            expected="a guarantee about replacing one record",
+            got=f"{guarantee!r}",
+            remedy="Give one",
+        )

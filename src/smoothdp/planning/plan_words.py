@@ -1,0 +1,197 @@
+"""A plan in words: every number says of what it is the error, and against what."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.statistic_words import value_words
+from smoothdp.planning.alternatives import smoothing_text
+from smoothdp.planning.candidates import plain
+from smoothdp.planning.expected.assumption import STAND_IN
+from smoothdp.planning.figures import PlanFigures
+from smoothdp.planning.noise_levels import BOUNDED
+from smoothdp.planning.rivals import NO_DATA
+from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
+
+_CLEARLY = 0.99
+"""A rival errs less if by a hundredth: the figures are estimates."""
+
+
+def target_words(query: Query, n_records: int) -> str:
+    """Return what the errors of a statistic are measured against.
+
+    >>> target_words(TrimmedMean("0.05", bounds=(0, 9)), 100)
+    "the population's mean"
+    """
+    if isinstance(query, Median):
+        return "the population's median"
+    if isinstance(query, Quantile):
+        return f"the population's {float(query.q):g} quantile"
+    if isinstance(query, Mean | TrimmedMean):
+        return "the population's mean"
+    low, high = query.drops(n_records)
+    ends = f"{low / n_records:.4g} and {1 - high / n_records:.4g}"
+    return f"the population's mean between its quantiles {ends}"
+
+
+def plain_words(query: Query) -> str:
+    """Return the statistic that nobody would make private, in words."""
+    if isinstance(query, Median):
+        return "the plain median"
+    if isinstance(query, Quantile):
+        return "the plain sample quantile"
+    return "the mean of all values" if isinstance(query, TrimmedMean) else "the statistic itself"
+
+
+def reference_words(query: Query) -> str:
+    """Return what the error by privacy is measured against."""
+    is_quantile = isinstance(query, Median | Quantile)
+    return f"{plain_words(query) if is_quantile else 'the same statistic'} of the records"
+
+
+def error_rows(plan: PlanFigures) -> list[tuple[str, float, str]]:
+    """Return a short name, the root mean square error and what it is, for each figure of a plan.
+
+    All but that of privacy are against one target. There are none where nothing was assumed.
+    """
+    query, n = plan.query, plan.n_records
+    target = target_words(query, n)
+    is_plain = plain(query).drops(n) == query.drops(n)
+    is_quantile = isinstance(query, Median | Quantile)
+    chosen = "; the plan chose for the least of it before clamping"
+    best = "" if plan.confidence is not None else chosen
+    first, second = ("", best) if is_quantile else (best, "")
+    rows = [
+        ("release", plan.rmse, f"the released value, clamped, against {target}{first}"),
+        (
+            "sampling",
+            plan.rmse_without_noise,
+            f"the same statistic without noise, against {target}",
+        ),
+        (
+            "privacy",
+            plan.privacy_rmse,
+            f"the released value, clamped, against {reference_words(query)}{second}",
+        ),
+    ]
+    if isinstance(plan.guarantee, BOUNDED) and plan.has_lower_bound:
+        words = (
+            f"no noise goes below before clamping, with this statistic and smoothing, against "
+            f"{target}"
+        )
+        rows.append(("least", plan.rmse_lower_bound, words))
+    if not is_plain:
+        words = f"{plain_words(query)}, without privacy, against {target}"
+        rows.append(("plain", plan.rmse_without_privacy, words))
+    return [(name, value, words) for name, value, words in rows if value is not None]
+
+
+def rivals_words(plan: PlanFigures) -> str:
+    """Return what the errors of the rivals are, and against what; "" if there are none."""
+    own = compared_error(plan)
+    if own is None or not plan.rivals:
+        return ""
+    query = plan.query
+    is_quantile = isinstance(query, Median | Quantile)
+    against = reference_words(query) if is_quantile else target_words(query, plan.n_records)
+    return (
+        f"{own:.4g} is the error of this plan against {against}; others with the same promise, "
+        "values clamped"
+    )
+
+
+def compared_error(plan: PlanFigures) -> float | None:
+    """Return the error that rivals are compared with: by privacy for quantiles, else of it all."""
+    is_quantile = isinstance(plan.query, Median | Quantile)
+    return plan.privacy_rmse if is_quantile else plan.rmse
+
+
+def verdict_words(plan: PlanFigures) -> str:
+    """Return which rivals err less than the plan under its assumption; "" where none does."""
+    own = compared_error(plan)
+    if own is None:
+        return ""
+    better = [rival for rival in plan.rivals if rival.error < _CLEARLY * own]
+    if not better:
+        return ""
+    if better[0].name == NO_DATA:
+        return (
+            "The middle of the bounds, which reads no data, is nearer: unless the assumption puts "
+            "the target there by chance, no release is better than any."
+        )
+    return f"Under this assumption another way errs less: {better[0].name}."
+
+
+def replaced_words(plan: PlanFigures) -> str:
+    """Return that the trimming asked for was replaced, by what, and how to keep it; or ""."""
+    if plan.replaced is None:
+        return ""
+    asked, error = plan.replaced.query.trim, plan.replaced.rmse
+    chosen = plan.query.drops(plan.n_records)[0]
+    text = f"{asked}" if isinstance(asked, int) else f"{float(asked):g}"
+    why = "which has shorter error bars and less error together"
+    if not plan.replaced.is_served:
+        why = "as no noise serves the one asked for"
+    elif error is None or plan.rmse is None:
+        why = f"which is better for {STAND_IN}; nothing was assumed of the data"
+    elif error > plan.rmse:
+        why = f"which has less error ({plan.rmse:.4g} instead of {error:.4g})"
+    return (
+        f"You asked for --trim {text}; this plan trims {chosen} values a side, {why}. "
+        f"Keep --trim {text} with --keep-trim (in Python keep_trim=True)."
+    )
+
+
+UNKNOWN = (
+    "unknown, as nothing is assumed of the data. Give --assume or --public-sample (in Python "
+    "assuming=) to see what to expect"
+)
+"""What stands in the place of errors where nothing was assumed."""
+
+
+def noise_words(plan: PlanFigures) -> str:
+    """Return the size of the noise in units of the smooth sensitivity, which is private."""
+    if plan.noise_deviation is None:
+        return ""
+    return f"{plan.noise_deviation:.4g} times the smooth sensitivity of the data"
+
+
+def plan_text(plan: PlanFigures) -> str:
+    """Return a plan as lines for a reader."""
+    lines = [f"Release     {value_words(plan.query, plan.n_records)}; n = {plan.n_records}"]
+    if plan.replaced is not None:
+        lines.append(f"Replaced    {replaced_words(plan)}")
+    size = noise_words(plan)
+    lines += [
+        f"Promise     {plan.guarantee!r}",
+        f"Noise       {plan.noise!r} at smoothing t = {smoothing_text(plan.smoothing)}"
+        + (f"; standard deviation {size}" if size else ""),
+    ]
+    if plan.caution():
+        lines.append(f"Caution     {plan.caution()}")
+    lines.append(f"Assuming    {plan.assumption}")
+    if plan.is_assumed:
+        lines.append("Errors      root mean square, expected under the assumption")
+    else:
+        lines.append(f"Errors      {UNKNOWN}")
+    lines += [f"  {name:<10}{value:.4g}: {words}" for name, value, words in error_rows(plan)]
+    if plan.confidence is not None:
+        length = "" if plan.half_width is None else f", +- {plan.half_width:.4g} on average"
+        lines.append(
+            f"Error bars  {float(plan.confidence):.15g} confidence{length}; they cover at least so "
+            f"often {plan_covers(plan)}; a share of the promise pays for them, and the plan chose "
+            "for them and the error together"
+        )
+    if words := rivals_words(plan):
+        lines.append(f"Beside      {words}")
+        lines += [f"  {rival.error:<10.4g}{rival.name}" for rival in plan.rivals]
+    if verdict_words(plan):
+        lines.append(f"Verdict     {verdict_words(plan)}")
+    lines += [f"Runner-up   {other.describe(plan.n_records)}" for other in plan.runners_up]
+    return "\n".join(lines)
+
+
+def plan_covers(plan: PlanFigures) -> str:
+    """Return what the error bars of a plan cover unless they are asked for something else."""
+    return Coverage(plan.confidence or Fraction(1, 2)).words(plan.query, plan.n_records)

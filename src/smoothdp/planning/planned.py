@@ -1,0 +1,166 @@
+"""A plan: everything that a release fixes before it sees the data, and the error to expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.release import Release
+from smoothdp.errors import InvalidData
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.release.coverage import read_coverage
+from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.planning.figures import PlanFigures
+from smoothdp.planning.plan_words import plan_text, replaced_words
+from smoothdp.queries.reading import read_values
+from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(PlanFigures):
+    """How to release a statistic, chosen without the private data.
+
+    The errors are expectations under the assumption, from fixed simulated samples (a few per
+    cent), and are no promise about the data; the guarantee is, and it does not depend on them.
+    They are those of the value clamped to the bounds, as the command releases it, so that none is
+    larger than the bounds allow. **Where nothing was assumed they are None**: the width of the
+    bounds alone says nothing about the data. `noise_deviation` is known all the same.
+
+    Source: paper 2, section 1.1; the notes on accuracy, section 3.
+
+    Attributes:
+        query: the statistic with window or trimming resolved.
+        guarantee: what the release will promise. n_records: n, public.
+        noise: the law of the noise. smoothing: t, 0 where nothing is left out.
+        rmse: root of the expected squared error of the release, for the population's quantile
+            or mean (of values clamped to the bounds); None without an assumption, like the next.
+        privacy_rmse: the same against the statistic of the records without noise: for a
+            quantile the plain sample quantile, for a mean the (resolved) statistic itself.
+        rmse_without_noise: that of the same statistic without noise, against the same.
+        rmse_without_privacy: that of the plain sample quantile, or sample mean, against the same.
+        rmse_lower_bound: what no noise could beat with this statistic and smoothing, against the
+            same, before clamping; where no such bound is known (approximate DP, or noise that
+            clamping cuts) it is the error without noise, or a smaller `rmse`. Other statistics
+            have their own: each of the runners-up carries it.
+        assumption: what was assumed, in words.
+        runners_up: the best of the other choices, best first.
+        confidence: of the error bars that the choice was made for; None: for the value alone.
+        half_width: the mean half-width of those bars to expect, at most half of the bounds; None
+            without them, or without an assumption.
+        replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
+        noise_deviation: the standard deviation of the noise in units of the smooth sensitivity of
+            the data, which is private; None in files of older versions.
+        rivals: what other methods would err with the same guarantee; () without an assumption.
+
+    Raises:
+        InvalidParameter: a guarantee that is none.
+
+    >>> from smoothdp.planning.search import plan
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Median
+    >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=100)
+    >>> made.rmse is None, 1 < made.noise_deviation < 4         # nothing was assumed
+    (True, True)
+    >>> 40 < made.release([45.0, 55.0] * 50, clamp=True).value < 60
+    True
+    """
+
+    source: ClassVar[Source] = Source("bun-steinke-averages", "section 1.1")
+
+    def mechanism(
+        self,
+        *,
+        round_to: Parameter | None = None,
+        clamp: bool = False,
+        confidence: Parameter | None = None,
+        covers: str = "statistic",
+        sd_bound: Parameter | None = None,
+    ) -> SmoothNoise:
+        """Return the mechanism of the plan; its noise is calibrated anew.
+
+        With a confidence, a share of the guarantee goes to error bars, and the noise is of the
+        same family with a shape for the rest. A plan that was made without it is then exceeded
+        in its errors, and may lead to bars that are longer than need be.
+
+        Args:
+            confidence: None: that of the plan, if it has one.
+            round_to, clamp, covers, sd_bound: as `release` takes them.
+
+        Raises:
+            InvalidParameter: a noise that cannot keep the guarantee at this smoothing, or error
+                bars that are refused.
+        """
+        wanted = self.confidence if confidence is None else confidence
+        coverage = read_coverage(wanted, covers=covers, sd_bound=sd_bound)
+        request = ReleaseRequest.read(
+            self.query,
+            guarantee=self.guarantee,
+            noise=self.noise if coverage is None else type(self.noise),
+            smoothing=self.smoothing,
+            round_to=round_to,
+            clamp=clamp,
+            coverage=coverage,
+        )
+        return SmoothNoise.of_request(request, n_records=self.n_records)
+
+    def release(
+        self,
+        data: object,
+        *,
+        round_to: Parameter | None = None,
+        clamp: bool = False,
+        confidence: Parameter | None = None,
+        covers: str = "statistic",
+        sd_bound: Parameter | None = None,
+        ledger: Budget | None = None,
+        rng: Entropy | None = None,
+    ) -> Release[float | int]:
+        """Return the planned release of a column of n_records numbers; see `mechanism`.
+
+        Warns:
+            PrivacyWarning: as `sd.release`, where the noise may be of the order of the bounds.
+
+        Raises:
+            InvalidData: no column of n_records finite numbers.
+            BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
+            In all these cases nothing is released.
+        """
+        check_budget(ledger, self.guarantee)
+        mechanism = self.mechanism(
+            round_to=round_to,
+            clamp=clamp,
+            confidence=confidence,
+            covers=covers,
+            sd_bound=sd_bound,
+        )
+        values = read_values(data)
+        self.check_size(len(values))
+        warn_if_useless(self.query, self.guarantee, self.n_records)
+        read_rng(rng)
+        if ledger is not None:
+            ledger.charge(mechanism)
+        return mechanism.release(values, rng=rng)
+
+    def check_size(self, n_records: int) -> None:
+        """Raise InvalidData unless data of this size can be released by the plan."""
+        if n_records != self.n_records:
+            raise InvalidData(
+                expected=f"{self.n_records} records, as the plan was made for",
+                got=f"{n_records}",
+                remedy=(
+                    "The number is public: make a plan for it with "
+                    f"smoothdp.plan(..., n_records={n_records})"
+                ),
+            )
+
+    def note(self) -> str:
+        """Return what the plan changed of what was asked for, and how to keep it; "" if nothing."""
+        return replaced_words(self)
+
+    def text(self) -> str:
+        """Return the plan as a few lines for a reader; each error says against what it is."""
+        return plan_text(self)

@@ -1,0 +1,219 @@
+"""`plan`: the choice of least expected squared error, found without the private data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import EpsilonTerms, RhoTerms
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.mechanisms.release.defaults import Rule
+from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.planning.alternatives import Replaced
+from smoothdp.planning.candidates import candidate_queries, plain
+from smoothdp.planning.expected.expected_errors import expected_errors
+from smoothdp.planning.expected.sampling_error import SamplingError
+from smoothdp.planning.expected.simulated_samples import SimulatedSamples
+from smoothdp.planning.noise_levels import short
+from smoothdp.planning.plan_request import PlanRequest
+from smoothdp.planning.planned import Plan
+from smoothdp.planning.price import Price
+from smoothdp.planning.rivals import rivals
+from smoothdp.planning.weighed import Choice, weighed
+from smoothdp.queries import Query, TrimmedMean
+
+_SAMPLES = 800
+_RATES = 18
+_LEAST, _LEAST_FOR_BARS = 0.015, 0.006
+_MOST, _MOST_UNKNOWN = 0.45, 0.32
+_MOST_CONCENTRATED = 0.6
+_RUNNERS_UP = 3
+
+
+def plan(
+    query: Query,
+    *,
+    guarantee: Guarantee,
+    n_records: int,
+    assuming: object = None,
+    keep_trim: bool = False,
+    confidence: Parameter | None = None,
+) -> Plan:
+    """Return the release of least expected squared error under an assumption about the data.
+
+    Searched: 18 smoothings t on a geometric grid, from .015 epsilon (.006 with a confidence) to
+    .45 epsilon (zCDP .6 sqrt(2 rho); truncated CDP around the largest that noise can serve);
+    windows of 1, 3, ... values in steps of 22%, up to .3 of
+    the values on the shorter side of the rank; trims of 0, 1, ... values in such steps, up to
+    .45 n a side; and for the best of these PolyPlace against Student's T (pure DP alone: other
+    guarantees have one family). For a trimmed mean the error is that for the mean of a record
+    clamped to the bounds, so that trimming counts as bias; for a median or quantile it is the
+    distance to the plain sample quantile, so that a wide window counts against itself even if
+    the assumed law is symmetric.
+
+    With a confidence the mean half-width of the error bars, in deviations of a normal law, takes
+    the place of the noise: window and smoothing suit the interval, at some cost to the value.
+
+    A plan sees no private data. A wrong assumption costs accuracy, never privacy. Without one the
+    choice is that for data spread as Student's T(3), and no error is told: `Plan.rmse` and the
+    like are None, as they would come from the width of the bounds and nothing else.
+
+    The choice is by errors before clamping; those told are of the value clamped to the bounds.
+
+    Args:
+        query: the statistic with its bounds. A window that is given is kept, None is chosen; the
+            trimming of a `TrimmedMean` is chosen unless ``keep_trim``, and `Plan.replaced` says so.
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
+        n_records: n, public.
+        assuming: a frozen distribution of scipy, or a public sample of at least 10 numbers.
+            None: chosen as for Student's T(3) with bounds 6,000 of its scale apart, with t at most
+            .32 epsilon (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for
+            bounds 1e5 spreads wide: a rule cannot search.
+        keep_trim: whether the trimming given is kept.
+        confidence: that of the error bars which the release is to have; None: none.
+
+    Warns:
+        PrivacyWarning: n min(q, 1 - q) epsilon < 15, as `release` does: the noise may be of the
+            order of the bounds. `Plan.caution` has the words.
+
+    Raises:
+        InvalidParameter: an argument outside its domain, or error bars that no smoothing allows.
+        IncompatibleClaims: a guarantee about adding or removing records.
+        InvalidData: a sample that is no column of numbers; too few records for the statistic.
+
+    >>> from scipy import stats
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Median
+    >>> found = plan(
+    ...     Median((-60, 1440)), guarantee=PureDP(1), n_records=10_000,
+    ...     assuming=stats.lognorm(s=1, scale=20),
+    ... )
+    >>> found.query.window > 5, found.rmse < 1.2 * found.rmse_without_privacy
+    (True, True)
+    """
+    request = PlanRequest.read(
+        query,
+        guarantee=guarantee,
+        n_records=n_records,
+        assuming=assuming,
+        keep_trim=keep_trim,
+        confidence=confidence,
+    )
+    made = best_plan(request)
+    warn_if_useless(query, guarantee, made.n_records)
+    return made
+
+
+def best_plan(request: PlanRequest) -> Plan:
+    """Return `plan` without a warning: for curves, which go where noise is large."""
+    n_records, assumption = request.n_records, request.assumption
+    queries = candidate_queries(request.query, n_records, keep_trim=request.keep_trim)
+    price = Price(request.guarantee, n_records, request.confidence)
+    rates = _rates(request)
+    costs = price.log_costs(rates)
+    reference = plain(request.query)
+    drops = {found.drops(n_records) for found in (*queries, reference)}
+    samples = SimulatedSamples.draw(
+        assumption, n_records, drops, request.bounds, n_samples=_SAMPLES
+    )
+    error = SamplingError(assumption, samples, reference, is_quantile=request.is_quantile)
+    choices = []
+    for candidate in queries:
+        window = candidate.drops(n_records)
+        without = error.criterion(window)
+        if sum(window) == 0:
+            # Nothing is left out: S is (b - a) / n at all data, and t is 0.
+            low, high = request.bounds
+            least = 2 * math.log((high - low) / n_records)
+            tried = [(0.0, least, price.log_cost_without_smoothing())]
+        else:
+            squares = samples.log_squared_sensitivities(window, rates)
+            tried = list(zip(rates, squares, costs, strict=True))
+        choices += [
+            Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
+            for rate, square, cost in tried
+            if math.isfinite(cost)
+        ]
+    if not choices:
+        if request.confidence is not None:
+            # At the least smoothing tried: says what is needed.
+            price.split(short(rates[0]))
+        raise InvalidParameter(
+            expected="a guarantee that some noise can keep",
+            got=f"{request.guarantee!r}",
+            remedy="Weaken it",
+        )
+    return _made(request, choices, price, error)
+
+
+def _made(request: PlanRequest, choices: list[Choice], price: Price, error: SamplingError) -> Plan:
+    """Return the plan of the best choice, its noise certified."""
+    query, n_records, assumption = request.query, request.n_records, request.assumption
+    best_of: dict[tuple[int, int], Choice] = {}
+    for choice in sorted(choices, key=lambda c: c.criterion):
+        best_of.setdefault(choice.query.drops(n_records), choice)
+    best, *others = best_of.values()
+    rate = short(best.rate)
+    window = best.query.drops(n_records)
+    chosen, *same = weighed(best, price, error)
+    rest, _ = price.split(rate)
+    law = chosen.choice.noise
+    deviation = law.calibrate(rest, smoothing=rate).standard_deviation
+    # One law for each of the other statistics, two for that chosen.
+    runners = same + [weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
+    if request.confidence is None:
+        runners.sort(key=lambda a: a.errors.privacy if error.is_quantile else a.errors.release)
+    errors = expected_errors(
+        error,
+        window,
+        rate,
+        law,
+        noise=math.exp(best.log_square / 2) * deviation,
+        least=chosen.least,
+    )
+    replaced = None
+    if isinstance(query, TrimmedMean) and query.drops(n_records) != window:
+        asked = best_of.get(query.drops(n_records))
+        wish = [] if asked is None else weighed(asked, price, error)
+        replaced = Replaced(query, wish[0].errors.release if wish else None, bool(wish))
+    made = Plan(
+        query=best.query,
+        guarantee=request.guarantee,
+        n_records=n_records,
+        noise=law,
+        smoothing=rate,
+        rmse=errors.release,
+        privacy_rmse=errors.privacy,
+        rmse_without_noise=error.total(window),
+        rmse_without_privacy=error.plain(),
+        rmse_lower_bound=errors.least,
+        assumption=assumption.text,
+        runners_up=tuple(runner.choice for runner in runners[:_RUNNERS_UP]),
+        confidence=request.confidence,
+        half_width=chosen.choice.half_width,
+        replaced=replaced,
+        noise_deviation=deviation,
+    )
+    if assumption.is_default:
+        return made.without_errors()
+    return replace(made, rivals=rivals(request, best.query, error))
+
+
+def _rates(request: PlanRequest) -> list[float]:
+    """Return the smoothings to try."""
+    terms, is_default = request.guarantee.terms(), request.assumption.is_default
+    e = Rule.of(request.guarantee).epsilon
+    most = _MOST_CONCENTRATED
+    if isinstance(terms, EpsilonTerms):
+        most = _MOST_UNKNOWN if is_default else _MOST
+    cap = Rule.of(request.guarantee).most
+    most = min(most, cap) if is_default else most
+    # Error bars pay for t a second time: smaller ones are tried, larger ones are refused anyway.
+    least = _LEAST if request.confidence is None else _LEAST_FOR_BARS
+    if isinstance(terms, RhoTerms) and terms.omega is not None:
+        # Beyond twice the cap of the rule noise costs several times as much, or none serves.
+        least, most = min(least, cap / 5), min(most, 2 * cap)
+    ratio = (most / least) ** (1 / (_RATES - 1))
+    return [float(short(min(least * e * ratio**k, 20.0))) for k in range(_RATES)]

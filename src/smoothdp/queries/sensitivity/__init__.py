@@ -1,0 +1,1 @@
+"""Local and smooth sensitivity of the mean of a window: the maximiser over distances, exactly."""

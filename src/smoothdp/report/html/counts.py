@@ -1,0 +1,159 @@
+"""The report about public counts: how private is a count in which some records were lost?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from smoothdp import paper_bounds
+from smoothdp.claims import ApproxDP
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.mechanisms import SamplingHistogram
+from smoothdp.report.html.page import HtmlReport, Section
+from smoothdp.report.html.parts import (
+    bound_text,
+    citation_section,
+    curves_section,
+    log_text,
+    reproduce_section,
+)
+from smoothdp.report.measurement import Measurement, measure_histogram
+from smoothdp.sources import Source
+from smoothdp.text import lesser, number_up
+
+if TYPE_CHECKING:
+    from smoothdp.mechanisms import BernoulliHistogram
+
+_SHOWN = 60
+
+
+def report_counts(
+    mechanism: SamplingHistogram | BernoulliHistogram,
+    counts: Mapping[str, int],
+    *,
+    epsilon: Parameter | None = None,
+    threshold: Parameter | None = None,
+    command: str = "smoothdp report",
+) -> HtmlReport:
+    """Return the page about a histogram mechanism at public counts.
+
+    Everything in it is a function of the counts, as private as they are: never make it for
+    counts that are not public, hypothetical or modelled.
+
+    Args:
+        mechanism, counts, epsilon, threshold: as `measure_histogram` takes them.
+        command: what the reader types to get the same page.
+
+    Raises:
+        InvalidParameter, InvalidData: as `measure_histogram`.
+        MissingExtra: matplotlib is not installed.
+
+    >>> page = report_counts(
+    ...     SamplingHistogram(10, n_draws=9), {"yes": 6, "no": 4}, epsilon=1, command="mine.py"
+    ... )
+    >>> "yes" in page.html()
+    True
+    """
+    found = measure_histogram(mechanism, counts, epsilon=epsilon, threshold=threshold)
+    size, given = mechanism.n_records, float(found.epsilon)
+    profile = mechanism.at(counts.values())
+    worst = ApproxDP(0, delta=mechanism.inclusion())
+    promise = Section("The guarantee in plain words")
+    promise.text(found.sentence().split("\n")[0], kind="promise")
+    promise.text(
+        "This page is about these counts and is as private as they are: it is for public, "
+        "hypothetical or modelled counts. It says nothing about other counts. Which records were "
+        "lost must be random and unseen.",
+        kind="caution",
+    )
+    promise.text(f"What holds for every count at once is ordinary DP. {worst.sentence()}")
+    curves = curves_section(
+        {"at these counts, exact": profile, "ordinary DP, every count": worst},
+        profile,
+        largest_epsilon=max(2 * given, 0.02),
+        reference=(-math.log10(size), "1/n"),
+    )
+    rows = [(name, str(value)) for name, value in list(counts.items())[:_SHOWN]]
+    inputs = Section("Inputs").table(
+        [
+            ("mechanism", mechanism.describe()),
+            ("records", str(size)),
+            ("epsilon", f"{given:.6g}: probabilities may change by a factor {math.exp(given):.6g}"),
+            ("adversary's accuracy", f"{float(found.threshold):.6g}"),
+            *rows,
+        ],
+        caption=f"What was asked; counts of the first {len(rows)} of {len(counts)} categories.",
+    )
+    setting = ", ".join(f"{name!r}: {value}" for name, value in list(counts.items())[:_SHOWN])
+    python = (
+        "import smoothdp as sd\n"
+        f"mechanism = {_code(mechanism)}\n"
+        f"profile = mechanism.at({{{setting}}}.values())\n"
+        f'profile.delta("{found.epsilon}"), mechanism.worst_case_delta(epsilon="{found.epsilon}")'
+    )
+    return HtmlReport(
+        title="How private is this count?",
+        lead=f"{mechanism.describe()}, published without noise, at counts that are public.",
+        sections=(
+            inputs,
+            promise,
+            curves,
+            _comparison(found, list(counts.values())),
+            reproduce_section(command, python),
+            citation_section(
+                [mechanism.source, Source("liu-wang-xia", "Definition 2 and Theorem 1")]
+            ),
+        ),
+        summary=found.to_dict(),
+    )
+
+
+def _comparison(found: Measurement, counts: list[int]) -> Section:
+    """Return delta(x) beside ordinary DP, 1/n and the bounds of paper 1."""
+    mechanism, most = found.mechanism, number_up(found.mechanism.inclusion())
+    rows = [
+        (
+            "exact, at these counts",
+            lesser(log_text(found.log_delta.upper), most),
+            "the figure of this page",
+        ),
+        ("ordinary DP", most, "the worst conceivable counts"),
+        (
+            "1/n",
+            log_text(-math.log(mechanism.n_records)),
+            "what paper 1 asks a private release to be below",
+        ),
+    ]
+    if isinstance(mechanism, SamplingHistogram) and mechanism.sampling == "without_replacement":
+        setting = {"counts": counts, "epsilon": found.epsilon, "n_draws": mechanism.n_draws}
+        bounds = (
+            (paper_bounds.liu_kl_upper, "inequality (7), repaired", "proved"),
+            (paper_bounds.liu_all_epsilon_upper, "two-term bound", "proved"),
+            (paper_bounds.liu_inequality_7, "inequality (7) as printed", "false in general"),
+        )
+        for bound, name, verdict in bounds:
+            rows.append((f"paper 1, {name}", bound_text(bound, setting), verdict))
+    if found.log_utility is not None:
+        gain = "gain of an adversary who knows every other record, equation (3) of paper 1"
+        rows.append(("adversary's utility", log_text(found.log_utility.upper), gain))
+    part = Section("Beside ordinary DP and the bounds of the papers")
+    part.table(
+        rows,
+        header=("delta at this epsilon", "at most", "what it is"),
+        caption="The same question answered in several ways; figures are rounded up.",
+    )
+    beside = "below" if found.below_one_over_n else "not below"
+    return part.text(f"delta at these counts is {beside} 1/n.")
+
+
+def _code(mechanism: SamplingHistogram | BernoulliHistogram) -> str:
+    if isinstance(mechanism, SamplingHistogram):
+        return (
+            f"sd.SamplingHistogram({mechanism.n_records}, n_draws={mechanism.n_draws}, "
+            f'sampling="{mechanism.sampling}")'
+        )
+    return (
+        f"sd.BernoulliHistogram({mechanism.n_records}, "
+        f'keep_probability="{mechanism.keep_probability}")'
+    )

@@ -1,0 +1,193 @@
+"""The report about a plan: what will be released, with what promise and what error."""
+
+from __future__ import annotations
+
+from smoothdp.claims import Guarantee
+from smoothdp.claims.terms import EpsilonTerms
+from smoothdp.errors import SmoothdpError
+from smoothdp.exact.balls.compare import float_up
+from smoothdp.exact.parameters.numbers import exact_text
+from smoothdp.mechanisms import SmoothNoise
+from smoothdp.mechanisms.release.statistic_words import value_words
+from smoothdp.noise import Laplace, NoiseDistribution, StudentT
+from smoothdp.noise.calibration import Calibration
+from smoothdp.planning import Plan
+from smoothdp.planning.alternatives import smoothing_text
+from smoothdp.planning.plan_words import plan_covers, target_words
+from smoothdp.plots import plot_densities, plot_tails
+from smoothdp.report.html.page import HtmlReport, Section
+from smoothdp.report.html.parts import (
+    ChordProfile,
+    citation_section,
+    curves_section,
+    promise_section,
+    reproduce_section,
+)
+from smoothdp.report.html.plan_figures import comparison_section, errors_section
+from smoothdp.text import percent_text
+
+_SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
+"""Of the largest epsilon: where the profile of the noise is asked. Beyond it gets costly."""
+
+
+def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
+    """Return the page about a plan, which knows nothing about the private data.
+
+    Args:
+        plan: of `sd.plan`, or read from its file.
+        command: what the reader types to get the same page.
+
+    Raises:
+        InvalidParameter: a noise that cannot keep the guarantee at this smoothing.
+        MissingExtra: matplotlib is not installed.
+
+    >>> from smoothdp.planning import plan
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Median
+    >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
+    >>> "PolyPlace" in report_plan(made).html()
+    True
+    """
+    mechanism = plan.mechanism()
+    calibration = mechanism.calibration
+    words = value_words(plan.query, plan.n_records)
+    assumed = ": about accuracy, the guarantee does not need it" if plan.is_assumed else ""
+    inputs = Section("Inputs").table(
+        [
+            ("statistic", words),
+            *([("asked for", plan.note())] if plan.note() else []),
+            ("records", f"{plan.n_records}, public"),
+            ("guarantee", repr(plan.guarantee)),
+            ("noise", f"{calibration.law!r}, scaled to the smooth sensitivity"),
+            *([("caution", plan.caution())] if plan.caution() else []),
+            ("smoothing", smoothing_text(plan.smoothing)),
+            *_bars_rows(plan, mechanism),
+            ("assumption", f"{plan.assumption}{assumed}"),
+        ],
+        caption="What the plan fixes before any private data are read.",
+    )
+    curves = _curves(plan, mechanism)
+    _add_noise(curves, calibration)
+    python = (
+        "import smoothdp as sd\nfrom pathlib import Path\n"
+        'plan = sd.plan_from_json(Path("plan.json").read_text())\nprint(plan.text())'
+    )
+    return HtmlReport(
+        title="What will be released, and what it will tell",
+        lead=f"{words}; of {plan.n_records} records, with {plan.guarantee!r}.",
+        sections=(
+            inputs,
+            promise_section(plan.guarantee, n_records=plan.n_records),
+            curves,
+            errors_section(plan),
+            comparison_section(plan, calibration),
+            reproduce_section(command, python),
+            citation_section([plan.query.source, plan.noise.source, plan.guarantee.source]),
+        ),
+        summary={
+            "statistic": words,
+            "n_records": plan.n_records,
+            "guarantee": plan.guarantee.sentence(n_records=plan.n_records),
+            "noise": repr(calibration.law),
+            "smoothing": exact_text(plan.smoothing),
+            "expected_error": plan.rmse,
+            "measured_against": target_words(plan.query, plan.n_records),
+            "caution": plan.caution(),
+            "rivals": {rival.name: rival.error for rival in plan.rivals},
+            "confidence": None if plan.confidence is None else float(plan.confidence),
+            "half_width": plan.half_width,
+        },
+    )
+
+
+def reach_of(guarantee: Guarantee) -> float:
+    """Return the largest epsilon worth drawing for a claim."""
+    terms = guarantee.terms()
+    if isinstance(terms, EpsilonTerms):
+        return max(1.25 * float_up(terms.epsilon), 0.05)
+    return max(1.1 * guarantee.profile().epsilon("1e-9"), 0.05)
+
+
+def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
+    """Return what the error bars are and what they cost; none if the plan has none."""
+    if mechanism.bars is None or plan.confidence is None:
+        return []
+    rest = mechanism.calibration.guarantee
+    share = "nothing: its sensitivity is public" if rest == plan.guarantee else f"{rest!r}"
+    cost = share if rest == plan.guarantee else f"a share; the noise of the value keeps {share}"
+    return [
+        ("error bars", f"{percent_text(plan.confidence)} confidence, {_half_width(plan)}"),
+        ("they cover, at least so often", plan_covers(plan)),
+        ("the bars take of the guarantee", cost),
+    ]
+
+
+def _half_width(plan: Plan) -> str:
+    if plan.half_width is None:
+        return "their length depends on the data"
+    return f"+- {plan.half_width:.4g} on average, to expect under the assumption"
+
+
+def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
+    """Return the curves of what is released: with error bars, of value and bars together."""
+    profile, reach = _profile(mechanism.calibration)
+    note = f"Asked at {len(_SHARES)} epsilons and joined from above."
+    if mechanism.calibration.guarantee == plan.guarantee:
+        return curves_section(
+            {"this noise": profile, "the guarantee alone": plan.guarantee},
+            profile,
+            largest_epsilon=reach,
+            note=note,
+        )
+    whole = plan.guarantee.profile()
+    return curves_section(
+        {"value and error bars, the guarantee": whole, "the noise of the value alone": profile},
+        whole,
+        largest_epsilon=max(reach, reach_of(plan.guarantee)),
+        note=f"The second: {note[0].lower()}{note[1:]}",
+    )
+
+
+def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
+    """Return the exact profile of the noise at a few epsilons, and where the picture ends."""
+    claim, reach = calibration.guarantee, reach_of(calibration.guarantee)
+    terms = claim.terms()
+    last = float_up(terms.epsilon) if isinstance(terms, EpsilonTerms) else reach
+    exact, bound = calibration.profile(), claim.profile()
+
+    def log_delta(epsilon: float) -> float:
+        best = bound.log_delta(epsilon)
+        return best if epsilon == last else min(best, exact.log_delta(epsilon))
+
+    places = dict.fromkeys([*(share * last for share in _SHARES), last])
+    return ChordProfile.of(log_delta, list(places)), reach
+
+
+def _add_noise(part: Section, calibration: Calibration) -> None:
+    laws: dict[str, tuple[NoiseDistribution, float]] = {
+        repr(calibration.law): (calibration.law, calibration.noise_scale(1))
+    }
+    for other in (StudentT(3), Laplace()):
+        try:
+            found = other.calibrate(calibration.guarantee, smoothing=calibration.smoothing)
+        except SmoothdpError:
+            continue
+        laws.setdefault(repr(other), (other, found.noise_scale(1)))
+    names = ", ".join(laws)
+    far = calibration.law.quantile(0.975) * calibration.noise_scale(1)
+    part.picture(
+        plot_densities(laws, title="density of the noise", reach=3 * far),
+        alt=f"Line chart of the density of the noise around 0, logarithmic: {names}. All are "
+        "symmetric with one peak.",
+        caption=f"Density of the noise at smooth sensitivity 1. 95% of the noise of the plan lies "
+        f"within {far:.4g}.",
+        name="density",
+    )
+    part.picture(
+        plot_tails(laws, title="tails of the noise", reach=1000 * far),
+        alt=f"Line chart of the probability that the noise exceeds x, both logarithmic: {names}. "
+        f"The plan's noise exceeds {far:.4g} with probability 0.05.",
+        caption="Tails: how often the noise is larger than x. A steeper fall means fewer releases "
+        "that are far off.",
+        name="tails",
+    )

@@ -1,0 +1,115 @@
+"""The figures in the report of a plan: errors to expect, and its noise beside theorem and bound."""
+
+from __future__ import annotations
+
+import math
+
+from smoothdp.errors import SmoothdpError
+from smoothdp.mechanisms.release.statistic_words import statistic_words
+from smoothdp.noise.calibration import Calibration
+from smoothdp.planning import Plan
+from smoothdp.planning.alternatives import smoothing_text
+from smoothdp.planning.plan_words import (
+    UNKNOWN,
+    compared_error,
+    error_rows,
+    rivals_words,
+    verdict_words,
+)
+from smoothdp.report.html.page import Section
+from smoothdp.report.paper_deviations import least_deviation
+from smoothdp.text import percent_text
+
+
+def errors_section(plan: Plan) -> Section:
+    """Return the errors to expect, each with what it is measured against; none where unknown."""
+    part = Section("Error to expect")
+    if plan.is_assumed:
+        rows = [(name, f"{value:.4g}", words) for name, value, words in error_rows(plan)]
+        if plan.confidence is not None and plan.half_width is not None:
+            level = percent_text(plan.confidence)
+            words = f"half-width of the {level} error bars, on average; no root mean square"
+            rows.append(("error bars", f"{plan.half_width:.4g}", words))
+        part.table(
+            rows,
+            header=("root mean square error", "value", "what it is"),
+            caption=f"Expected under the assumption ({plan.assumption}); no promise about the "
+            "data.",
+        )
+    else:
+        part.text(f"The errors are {UNKNOWN}.")
+    if plan.caution():
+        part.text(plan.caution())
+    if plan.runners_up:
+        _add_runners(part, plan)
+    return part
+
+
+def _add_runners(part: Section, plan: Plan) -> None:
+    """Add the other choices, with their errors if something was assumed."""
+    has_bars = any(other.half_width is not None for other in plan.runners_up)
+    header = ["statistic", "noise"]
+    caption = "The best of the other choices that were weighed."
+    if plan.is_assumed:
+        header += ["release", "sampling", "privacy", "its own least"]
+        header += ["error bars"] if has_bars else []
+        caption = (
+            "The best of the other choices that were weighed, by estimated scales of the noise. "
+            "Each has its own least: what no noise goes below with that statistic and t."
+        )
+    rows = []
+    for other in plan.runners_up:
+        errors = [other.rmse, other.rmse_without_noise, other.privacy_rmse]
+        least = other.rmse_lower_bound if other.has_lower_bound else None
+        figures = [*map(_figure, errors), "none known" if least is None else _figure(least)]
+        figures += [_figure(other.half_width)] if has_bars else []
+        noise = f"{other.noise!r}, t = {smoothing_text(other.smoothing)}"
+        words = statistic_words(other.query, plan.n_records)
+        rows.append((words, noise, *(figures if plan.is_assumed else [])))
+    part.table(rows, header=tuple(header), caption=caption)
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def comparison_section(plan: Plan, calibration: Calibration) -> Section:
+    """Return the noise beside the papers' theorems, all for one guarantee, and ordinary noise."""
+    budget, smoothing = calibration.guarantee, calibration.smoothing
+    deviation, label = calibration.standard_deviation, calibration.label
+    rows = [("this plan", f"{deviation:.4g}", f"exact calibration, {label}")]
+    try:
+        paper = calibration.law.calibrate(budget, smoothing=smoothing, method="paper")
+        words = f"the same law by the papers' theorem ({paper.reason})"
+        rows.append(("theorem of the paper", f"{paper.standard_deviation:.4g}", words))
+    except SmoothdpError:
+        words = "no theorem of the papers gives this law a scale here"
+        rows.append(("theorem of the paper", "none", words))
+    least = least_deviation(budget, smoothing)
+    if least is not None and math.isfinite(least):
+        words = "no law can have less at this smoothing, proved"
+        rows.append(("any noise whatever", f"{least:.4g}", words))
+    share = ""
+    if budget != plan.guarantee:
+        share = f" The rest of {plan.guarantee!r} pays for the error bars."
+    part = Section("Beside ordinary DP and the bounds of the papers")
+    part.table(
+        rows,
+        header=("noise", "standard deviation", "what it is"),
+        caption="Standard deviation of the noise at smooth sensitivity 1, all for "
+        f"{budget!r}.{share}",
+    )
+    own = compared_error(plan)
+    if own is None or not plan.rivals:
+        return part.text(
+            "How much others would err with the same promise depends on the data, too: it is not "
+            "compared, as nothing is assumed of them."
+        )
+    part.table(
+        [("this plan", f"{own:.4g}"), *((r.name, f"{r.error:.4g}") for r in plan.rivals)],
+        header=("what is released", "root mean square error"),
+        caption=f"{rivals_words(plan)}. Under the assumption. The others spend all of "
+        f"{plan.guarantee!r} on the value. Ordinary noise has to cover the worst data set; smooth "
+        "sensitivity and the exponential mechanism pay for data sets near the one at hand.",
+    )
+    return part.text(verdict_words(plan)) if verdict_words(plan) else part

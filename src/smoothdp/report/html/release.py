@@ -1,0 +1,185 @@
+"""The report about a release: the published value, and what it promises."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from smoothdp.claims import Guarantee, guarantee_from_json
+from smoothdp.claims.terms import EpsilonTerms
+from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.report.html.page import HtmlReport, Section
+from smoothdp.report.html.parts import (
+    citation_section,
+    curves_section,
+    promise_section,
+    reproduce_section,
+)
+from smoothdp.report.html.plan import reach_of
+from smoothdp.sources import Source
+from smoothdp.text import number_up, percent_text, upper_text
+
+_NEEDED = ("value", "guarantee", "mechanism", "n_records")
+_KNOWN = {
+    *(*_NEEDED, "statistic", "claim", "interval", "confidence", "covers", "missing", "version")
+}
+
+
+def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport:
+    """Return the page about what `smoothdp release --json` printed.
+
+    It takes nothing but that: the data are not read, and a file with anything more in it, such
+    as a sensitivity at the data, is refused.
+
+    Args:
+        text: the JSON.
+        command: what the reader types to get the same page.
+
+    Raises:
+        InvalidData: other JSON.
+        MissingExtra: matplotlib is not installed.
+
+    >>> page = report_release(
+    ...     '{"value": 3, "guarantee": "a sentence", "mechanism": "a median", "n_records": 9}'
+    ... )
+    >>> "a sentence" in page.html()
+    True
+    """
+    fields = _read(text)
+    claim = _claim(fields)
+    rows = [("value", _number(fields["value"]))]
+    if "statistic" in fields:
+        rows.append(("which is, with noise", str(fields["statistic"])))
+    if "interval" in fields:
+        low, high = (_number(end) for end in fields["interval"])
+        sure = percent_text(float(fields["confidence"]))
+        sure = f"about {sure}" if "(nominal)" in str(fields["covers"]) else f"at least {sure}"
+        words = f"covers, with probability {sure}, {fields['covers']}"
+        rows.append(("error bars", f"{low} to {high}: {words}"))
+    rows += [
+        ("records", f"{fields['n_records']}, public"),
+        ("mechanism", str(fields["mechanism"])),
+        ("made by", f"smoothdp {fields.get('version', 'unknown')}"),
+    ]
+    if fields.get("missing"):
+        rows.append(("missing values", str(fields["missing"])))
+    sections = [Section("Inputs").table(rows, caption="What was published, and how.")]
+    if claim is None:
+        promise = Section("The guarantee in plain words")
+        sections.append(promise.text(str(fields["guarantee"]), kind="promise"))
+    else:
+        sections += [
+            promise_section(claim, n_records=_records(fields)),
+            _curves(claim),
+            _comparison(claim),
+        ]
+    sections += [
+        reproduce_section(
+            command,
+            "import json\nfrom pathlib import Path\nimport smoothdp as sd\n"
+            'fields = json.loads(Path("release.json").read_text())\n'
+            'claim = sd.guarantee_from_json(json.dumps(fields["claim"]))\nclaim.profile()',
+        ),
+        citation_section(
+            [Source("bun-steinke-averages", "sections 1.1 and 3")]
+            + ([] if claim is None else [claim.source])
+        ),
+    ]
+    sections[-2].text(
+        "The value itself cannot be reproduced: its noise came from the operating system and was "
+        "kept nowhere."
+    )
+    return HtmlReport(
+        title="What this release tells, and what it does not",
+        lead=f"{rows[0][1]}: {fields.get('statistic', fields['mechanism'])}.",
+        sections=tuple(sections),
+        summary={"value": fields["value"], "guarantee": str(fields["guarantee"])},
+    )
+
+
+def _curves(claim: Guarantee) -> Section:
+    return curves_section(
+        {"the guarantee": claim},
+        claim.profile(),
+        largest_epsilon=reach_of(claim),
+        note="It is what follows from the guarantee; the noise itself may be a little better.",
+    )
+
+
+def _comparison(claim: Guarantee) -> Section:
+    """Return what the claim is worth in ordinary terms, as other notions put it."""
+    profile = claim.profile()
+    rows = [
+        (f"epsilon at delta = {delta}", number_up(profile.epsilon(delta)))
+        for delta in ("1e-3", "1e-6", "1e-9")
+    ]
+    rows += [
+        (f"delta at epsilon = {epsilon}", upper_text(profile.log_delta(epsilon)))
+        for epsilon in ("1/2", "1", "2")
+    ]
+    part = Section("Beside ordinary DP and the bounds of the papers")
+    part.table(
+        rows,
+        header=("as ordinary (epsilon, delta)-DP", "at most"),
+        caption="What the guarantee says as ordinary differential privacy, rounded up.",
+    )
+    if isinstance(claim.terms(), EpsilonTerms):
+        part.text("The guarantee is ordinary differential privacy: it holds for every data set.")
+    return part.text(
+        "Scales by the papers' theorems, and by exact calibration, are compared by "
+        "smoothdp noise and in the report of a plan."
+    )
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _refused(f"text that is not JSON ({error})") from None
+    if not isinstance(fields, dict) or not all(name in fields for name in _NEEDED):
+        raise _refused("JSON without " + ", ".join(_NEEDED))
+    if more := sorted(set(fields) - _KNOWN):
+        raise _refused(f"unknown fields {', '.join(more)}")
+    if isinstance(fields["value"], bool) or not isinstance(fields["value"], int | float):
+        raise _refused("a value that is no number")
+    if "interval" in fields and (
+        not isinstance(fields["interval"], list)
+        or len(fields["interval"]) != 2
+        or not {"confidence", "covers"} <= set(fields)
+    ):
+        raise _refused("an interval without two ends, confidence and what it covers")
+    return fields
+
+
+def _claim(fields: Mapping[str, Any]) -> Guarantee | None:
+    """Return the claim as a value; None if the file has the sentence alone."""
+    if "claim" not in fields:
+        return None
+    try:
+        claim = guarantee_from_json(json.dumps(fields["claim"]))
+    except SmoothdpError as error:
+        raise _refused(f"a claim that is none ({str(error).rstrip('.')})") from None
+    said = (claim.sentence(), claim.sentence(n_records=_records(fields)))
+    if not str(fields["guarantee"]).startswith(said):
+        raise _refused("a sentence that is not that of its claim")
+    return claim
+
+
+def _records(fields: Mapping[str, Any]) -> int | None:
+    """Return n, if the file has it as a whole number."""
+    found = fields["n_records"]
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _number(value: object) -> str:
+    try:
+        return f"{float(value):.10g}"  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise _refused(f"{value!r} for a number") from None
+
+
+def _refused(got: str) -> InvalidData:
+    return InvalidData(
+        expected="what smoothdp release --json prints", got=got, remedy="Give that file"
+    )

@@ -1,0 +1,192 @@
+"""Smoothed delta: the largest expectation of delta(x) over the databases of a model."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from smoothdp.claims.domains import read_epsilon
+from smoothdp.claims.guarantees.smoothed import SmoothedDP
+from smoothdp.claims.model.model import DataModel
+from smoothdp.errors import InvalidParameter, PrivacyWarning
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.sampling.sampled import SampledMechanism
+from smoothdp.smoothed.many_values.many_values import LARGEST_LINE, bounded, every_composition
+from smoothdp.smoothed.two_values.delta_line import Bracket, DeltaLine
+from smoothdp.smoothed.two_values.two_values import two_values
+from smoothdp.text import upper_text
+
+_LEAST_LOG = -100_000 * math.log(10)
+"""Below, a claim says 1e-100000; ``log_delta`` goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedDelta:
+    """Smoothed delta with its bounds.
+
+    Attributes:
+        delta: an upper bound, as a float; lower: a lower bound.
+        log_delta: ln of the upper bound; log_lower: ln of the lower bound.
+        vertex_counts: records per vertex of ``model.hull()`` in the worst composition known:
+            the one that gives the lower bound.
+        method: how it was computed.
+        guarantee: the claim that it proves.
+
+    Raises:
+        InvalidParameter: a guarantee with a smaller delta.
+
+    >>> from smoothdp.mechanisms import SamplingHistogram
+    >>> mechanism, model = SamplingHistogram(4, n_draws=2), DataModel([("1/2", "1/2")])
+    >>> found = smoothed_delta(mechanism, model, epsilon=1)
+    >>> found.lower <= found.delta, found.vertex_counts
+    (True, (4,))
+    """
+
+    delta: float
+    lower: float
+    log_delta: float
+    log_lower: float
+    vertex_counts: tuple[int, ...]
+    method: str
+    guarantee: SmoothedDP
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.guarantee, SmoothedDP):
+            raise _false(f"{self.guarantee!r}", "a SmoothedDP")
+        stated = self.guarantee.exact_delta
+        certain = log_bounds(stated).upper if stated else -math.inf
+        if stated < Fraction(self.delta) and certain < self.log_delta:
+            raise _false(f"{self.guarantee!r}", f"a guarantee with delta of at least {self.delta}")
+
+    @property
+    def exact_delta(self) -> Fraction:
+        """The upper bound as a rational number: what the guarantee says, never above ordinary DP.
+
+        ``delta`` may be the float above it.
+        """
+        return self.guarantee.exact_delta
+
+
+def _false(got: str, expected: str) -> InvalidParameter:
+    return InvalidParameter(expected=expected, got=got, remedy="Take what smoothed_delta() returns")
+
+
+def smoothed_delta(
+    mechanism: SampledMechanism[Any],
+    model: DataModel,
+    *,
+    epsilon: Parameter,
+    sharpen: bool = False,
+) -> SmoothedDelta:
+    """Return the smoothed delta of a mechanism over a model (Definition 3, Algorithm 1).
+
+    The largest expectation of delta_epsilon(x) over databases of independent records, each
+    from any distribution of the model. Histograms of two categories at any number of
+    records, others by all compositions while there are at most a million; beyond, a
+    histogram gets a proved upper bound, and ``method`` says so.
+
+    Args:
+        mechanism: a sampled mechanism over the atoms of the model.
+        model: the set of distributions, fixed without the private data.
+        epsilon: >= 0.
+        sharpen: with two categories and up to 100,000 records, evaluate all compositions
+            even where the ends of the model already give the value to within 1e-4.
+
+    Raises:
+        InvalidParameter: arguments outside these domains.
+        OutOfReach: another mechanism than a histogram and too many compositions; the
+            message says how many, and what to do.
+
+    Warns:
+        PrivacyWarning: a vertex gives some value probability 0.
+
+    >>> from smoothdp.mechanisms import SamplingHistogram
+    >>> model = DataModel([("0.3", "0.7"), ("0.6", "0.4")])
+    >>> result = smoothed_delta(SamplingHistogram(4, n_draws=2), model, epsilon="0.2")
+    >>> round(result.delta, 9), result.vertex_counts
+    (0.446136138, (4, 0))
+    """
+    exact = read_epsilon(epsilon)
+    if not isinstance(mechanism, SampledMechanism):
+        raise InvalidParameter(
+            expected="a sampled mechanism",
+            got=repr(mechanism),
+            remedy="Give one, such as SamplingHistogram",
+        )
+    if not isinstance(model, DataModel):
+        raise InvalidParameter(
+            expected="model as a DataModel",
+            got=repr(model),
+            remedy="Build one with DataModel(vertices)",
+        )
+    bracket = _bracket(mechanism, model.hull(), exact, sharpen)
+    # Every delta(x) is at most the chance to be drawn, a rational number: what is said is too.
+    log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
+    upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
+    most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
+    return SmoothedDelta(
+        delta=upper,
+        lower=min(upper, bracket.logs.linear()[0]),
+        log_delta=log_upper,
+        log_lower=bracket.logs.lower,
+        vertex_counts=bracket.vertex_counts,
+        method=bracket.method,
+        guarantee=SmoothedDP(epsilon, delta=most, model=model),
+    )
+
+
+def _bracket(
+    mechanism: SampledMechanism[Any], hull: DataModel, epsilon: Real, sharpen: bool
+) -> Bracket:
+    vertices = hull.vertices
+    if isinstance(mechanism, HistogramMechanism):
+        alone = _without_a_value(mechanism, vertices)
+        if alone is not None:
+            return alone
+        if isinstance(mechanism, SamplingHistogram) and hull.n_atoms == 2:
+            draws = mechanism.draws
+            if max(draws.n_records, draws.n_draws) < LARGEST_LINE:
+                line = DeltaLine.of(draws, epsilon)
+                chances = tuple(vertex[0] for vertex in vertices)
+                return two_values(line, chances, sharpen=sharpen)
+    exact = every_composition(mechanism, vertices, epsilon)
+    return bounded(mechanism, vertices, epsilon) if exact is None else exact
+
+
+def _without_a_value(
+    mechanism: HistogramMechanism, vertices: tuple[tuple[Fraction, ...], ...]
+) -> Bracket | None:
+    """Return the cap where it is reached: a value that nobody has, or nothing lost."""
+    n = mechanism.n_records
+    # inclusion() may be rounded up to 1; its logarithm is 0 only where nothing is lost.
+    whole = mechanism.cap.logs.lower == 0.0
+    places = [place for place, vertex in enumerate(vertices) if whole or min(vertex) == 0]
+    if not places:
+        return None
+    if not whole:
+        warnings.warn(
+            "A distribution of the model gives a value probability 0: databases in which "
+            "nobody has it, and a record that moves there stands out, are in the model, so "
+            "smoothed delta is that of ordinary DP. Leave the value out of the universe if "
+            "no record can have it.",
+            PrivacyWarning,
+            stacklevel=4,
+        )
+    counts = tuple(n if place == places[0] else 0 for place in range(len(vertices)))
+    why = "nothing is lost" if whole else "a value that nobody has"
+    return Bracket(mechanism.cap.logs, counts, f"{why}: delta(x) is that of ordinary DP")
+
+
+def _exact_upper(log_value: float, value: float) -> Fraction:
+    """Return a rational number not below e^log_value, below floats too."""
+    if value > 1e-300 or log_value == -math.inf:
+        return Fraction(value)
+    # As a rational number, e^-(10^10) would not fit into the memory.
+    return Fraction(upper_text(max(log_value, _LEAST_LOG), digits=17))

@@ -1,0 +1,173 @@
+"""Smoothed delta by all compositions, and by a proved bound where there are too many."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from smoothdp.errors import OutOfReach
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LogBounds, log_difference_lower
+from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
+from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.sampling.sampled import SampledMechanism
+from smoothdp.smoothed.many_values.closed_bound import log_bound_of_drawn, log_bound_of_lost
+from smoothdp.smoothed.many_values.compositions import (
+    LARGEST_FACTORS,
+    delta_table,
+    expectation,
+    expectations,
+    relative_error,
+)
+from smoothdp.smoothed.many_values.rarest_bound import (
+    LARGEST,
+    LARGEST_SAMPLE,
+    log_bound_by_rarest,
+    merged,
+)
+from smoothdp.smoothed.two_values.delta_line import Bracket
+from smoothdp.text import whole_text
+
+Vertex = tuple[Fraction, ...]
+LARGEST_LINE = LARGEST_TOTAL
+MOST_COMPOSITIONS = 1_000_000
+MOST_WORK = 20_000_000_000
+MOST_CELLS = 20_000_000
+# Seconds of one delta(x) outside the fast tables, and of one step of the recursion.
+_SECONDS_EACH = 1e-3
+_SECONDS_A_CELL = 3e-9
+_MOST_SECONDS = 120.0
+# Beyond, a number of records is no float.
+_MOST_RECORDS = 10**300
+
+
+def every_composition(
+    mechanism: SampledMechanism[Any], vertices: tuple[Vertex, ...], epsilon: Real
+) -> Bracket | None:
+    """Evaluate all compositions, or return None for a histogram that is too large.
+
+    Raises:
+        OutOfReach: too many for a mechanism for which no bound is known.
+    """
+    n, m = mechanism.n_records, len(vertices[0])
+    # Whole numbers, at any size: 256 categories of 100 records are 10^511 cells, no float.
+    compositions = math.comb(n + len(vertices) - 1, len(vertices) - 1)
+    cells = (n + 1) ** (m - 1)
+    few = compositions <= MOST_COMPOSITIONS and cells <= MOST_CELLS
+    seconds = compositions * cells * _SECONDS_A_CELL if few else math.inf
+    if few and seconds <= _MOST_SECONDS:
+        seconds += _table_seconds(mechanism, m)
+    if seconds > _MOST_SECONDS:
+        if isinstance(mechanism, HistogramMechanism):
+            return None
+        work = f" and about {seconds:.2g} s" if few else ""
+        raise OutOfReach(
+            expected=(
+                f"at most {MOST_COMPOSITIONS} compositions, {MOST_CELLS} histograms and "
+                f"about {_MOST_SECONDS:.0f} s of work"
+            ),
+            got=f"{whole_text(compositions)} compositions, {whole_text(cells)} histograms{work}",
+            remedy=(
+                "Use smoothed_delta_interval, which samples databases and gives a confidence "
+                "interval, or fewer records"
+            ),
+        )
+    low_table, high_table = delta_table(mechanism, m, epsilon)
+    error = relative_error(n, m)
+    high, where = max((value, counts) for counts, value in expectations(high_table, n, vertices))
+    # Any composition bounds the largest from below.
+    low = expectation(low_table, where, vertices)
+    # Entries and products below the smallest float were rounded: at most 1e-300 in all.
+    upper = high * (1 + error) + 1e-300
+    lower = low * (1 - error) - 1e-300
+    logs = LogBounds(
+        math.log(lower) - 1e-15 if lower > 0 else -math.inf, min(0.0, math.log(upper) + 1e-15)
+    )
+    return Bracket(_outwards(logs), where, "all compositions, exact table of delta(x)")
+
+
+def _table_seconds(mechanism: SampledMechanism[Any], m: int) -> float:
+    n = mechanism.n_records
+    if (
+        isinstance(mechanism, SamplingHistogram)
+        and m > 2
+        and (n + 1) * (mechanism.n_draws + 1) <= LARGEST_FACTORS
+    ):
+        return 1e-8 * n**3
+    histograms = math.comb(n + m - 1, m - 1)
+    if isinstance(mechanism, HistogramMechanism):
+        # Only the two smallest counts matter.
+        return min(histograms, n * n / 6 + n) * _SECONDS_EACH
+    return histograms * m * (m - 1) * _SECONDS_EACH
+
+
+def bounded(
+    mechanism: SampledMechanism[Any], vertices: tuple[Vertex, ...], epsilon: Real
+) -> Bracket:
+    """Bound the smoothed delta of a histogram, at any size."""
+    n, m = mechanism.n_records, len(vertices[0])
+    assert isinstance(mechanism, HistogramMechanism)
+    cap = mechanism.cap.logs
+    if isinstance(mechanism, SamplingHistogram) and mechanism.draws.replacing:
+        upper = log_bound_of_drawn(n, vertices, epsilon, mechanism.n_draws)
+    else:
+        upper = log_bound_of_lost(n, vertices, epsilon, 1 - mechanism.inclusion())
+    method = "proved upper bound by tails"
+    place, lower = 0, -math.inf
+    if isinstance(mechanism, SamplingHistogram) and not mechanism.draws.replacing:
+        place, lower = _all_of_a_value_lost(mechanism, vertices)
+    counts = tuple(n if at == place else 0 for at in range(len(vertices)))
+    if m > 2 and isinstance(mechanism, SamplingHistogram):
+        below = merged(mechanism, vertices, epsilon)
+        if below is not None and below.logs.lower > lower:
+            lower, counts = below.logs.lower, below.vertex_counts
+    if m > 2 and n <= LARGEST and _sample_size(mechanism) <= LARGEST_SAMPLE:
+        near = lower if lower > -math.inf else upper
+        closer = log_bound_by_rarest(mechanism, vertices, epsilon, log_near=near)
+        if closer < upper:
+            upper, method = closer, "proved upper bound by the rarest value"
+    upper = max(lower, min(upper, cap.upper))
+    return Bracket(
+        LogBounds(lower, upper), counts, f"{method} (too many compositions to evaluate all)"
+    )
+
+
+def _sample_size(mechanism: HistogramMechanism) -> float:
+    """Return the fewer of the records drawn and lost, on average."""
+    n, share = mechanism.n_records, float(mechanism.inclusion())
+    if isinstance(mechanism, SamplingHistogram) and mechanism.draws.replacing:
+        return mechanism.n_draws
+    return n * min(share, 1 - share)
+
+
+def _all_of_a_value_lost(
+    mechanism: SamplingHistogram, vertices: tuple[Vertex, ...]
+) -> tuple[int, float]:
+    """Return the vertex and ln of (1 - p)^(n - T) - (1 - T/n) (1 - p)^n, the largest.
+
+    With p the probability of a value: the event that no record of it is lost while one is
+    there has probability 0 after a record moves away (notes A7).
+    """
+    n, lost = mechanism.n_records, mechanism.n_records - mechanism.n_draws
+    missing = log_bounds(1 - mechanism.inclusion())
+    best = (0, -math.inf)
+    if n > _MOST_RECORDS:
+        return best
+    for place, vertex in enumerate(vertices):
+        for p in vertex:
+            if p in (0, 1):
+                continue
+            absent = log_bounds(1 - p)
+            value = log_difference_lower(
+                lost * absent.lower, min(lost * absent.lower, missing.upper + n * absent.upper)
+            )
+            if value > best[1]:
+                best = (place, value - 1e-15 * abs(value))
+    return best
+
+
+def _outwards(logs: LogBounds) -> LogBounds:
+    return LogBounds(math.nextafter(logs.lower, -math.inf), min(0.0, logs.upper))

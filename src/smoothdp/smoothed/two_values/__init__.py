@@ -1,0 +1,1 @@
+"""Smoothed delta of histograms of two categories, at any number of records."""
