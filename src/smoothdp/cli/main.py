@@ -7,6 +7,7 @@ import warnings
 
 import click
 
+import smoothdp as sd
 from smoothdp.cli.account import account
 from smoothdp.cli.cite import cite
 from smoothdp.cli.collect import collect
@@ -26,7 +27,7 @@ from smoothdp.errors import PrivacyWarning, SmoothdpError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(package_name="smoothdp")
+@click.version_option(sd.__version__)
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Differential privacy beyond the worst case.
