@@ -1,4 +1,4 @@
-"""What the doctests of ``src`` need of pytest; and the last words of every run: what was skipped."""
+"""What doctests of ``src`` need of pytest; the last words of every run: what was skipped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
-
 from tests.skipped import Skip, report_skipped, skip_of
 
 # Modules whose extra is too large for `make check`.

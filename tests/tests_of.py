@@ -1,8 +1,8 @@
 """Which tests a file has: ``make tests-of FILE=src/smoothdp/...``, read from the sources alone.
 
-Nothing is imported: the syntax trees of ``src`` and ``tests`` say which test uses a name that the
-file defines, whatever the path on which the name came (``sd.Median``, ``from smoothdp.queries import
-Median``, a helper among the tests). A file that is not Python has the tests that name it.
+Nothing is imported: the syntax trees say which test uses a name that the file defines, whatever
+the path on which the name came (``sd.queries.Median``, ``from smoothdp.queries import Median``, a
+helper among the tests). A file that is not Python has the tests that name it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ FILES = {
     "src/house/room/mean.py": "class Mean: pass\n",
     "tests/__init__.py": "",
     "tests/helper.py": "from house.room.mean import Mean\ndef make(): return Mean()\n",
-    "tests/test_by_root.py": "import house as h\ndef test_it(): h.Median(), h.Median, h.room.Other\n",
+    "tests/test_by_root.py": (
+        "import house as h\ndef test_it(): h.Median(), h.Median, h.room.Other\n"
+    ),
     "tests/test_by_room.py": "from house.room import Median\ndef test_it(): Median.made()\n",
     "tests/test_in_function.py": "def test_it():\n    import house.room.median\n",
     "tests/test_by_helper.py": (

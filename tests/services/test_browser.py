@@ -1,6 +1,6 @@
 """The poll page in a real browser: answers, results, vectors, the law, bad browsers.
 
-Needs node, chromium and the packages of browser/; skipped without, with the commands that bring them.
+Needs node, chromium and the packages of browser/; without them the run says what brings them.
 """
 
 from __future__ import annotations
