@@ -40,10 +40,12 @@ def reasons() -> Iterator[tuple[str, str]]:
                 continue
             name = ast.unparse(node.func).rsplit(".", 1)[-1]
             given = [*node.args, *(k.value for k in node.keywords if k.arg in (None, "reason"))]
-            texts = [a.value for a in given if isinstance(a, ast.Constant)]
+            texts = [
+                a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)
+            ]
             where = f"{path.relative_to(ROOT)}:{node.lineno}"
             if name in ("skip", "skipif"):
-                yield from ((where, text) for text in texts if isinstance(text, str))
+                yield from ((where, text) for text in texts)
             elif name == "importorskip":
                 yield from ((where, f"could not import '{text}'") for text in texts)
 
@@ -118,7 +120,7 @@ def ends_of_a_run(folder: Path, *options: str) -> str:
     return done.stdout
 
 
-WORKERS = [[]] + ([["-n", "2"]] if importlib.util.find_spec("xdist") else [])
+WORKERS: list[list[str]] = [[], *([["-n", "2"]] if importlib.util.find_spec("xdist") else [])]
 
 
 @pytest.mark.parametrize("workers", WORKERS, ids=["one", "two workers"][: len(WORKERS)])
