@@ -53,6 +53,8 @@ help: ## Show this list
 		else $(RUN) -m pip install --quiet --disable-pip-version-check -e ".[$(subst -,$(COMMA),$*)]"; fi
 	@touch $@
 
+.PRECIOUS: .venv/stamp-%
+
 COMMA := ,
 
 # Another extra than those that the targets below install: make extra-spark.
@@ -100,6 +102,7 @@ tests-of: ## Which tests a file has
 	@"$(PYTHON)" -m tests.tests_of "$(FILE)" $(if $(ALL),--all)
 
 coverage: .venv/stamp-all-demo-peers-dev ## Lines of src that the fast tests run
+	@mkdir -p build
 	@echo "==> tests, line by line (slower than make test)"
 	@$(RUN) -m pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered \
 		--cov-report=html:build/coverage
