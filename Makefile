@@ -11,18 +11,25 @@ WORKERS ?= 2
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check test-slow mutants smoke bench browser docs references build clean
+.PHONY: help setup demo test check test-slow test-lowest tests-of coverage mutants smoke bench \
+	bench-keep browser chromium docs references build clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
+	@echo "make setup        .venv with all that the tests need, and the checks before each commit"
 	@echo "make demo         measure elections, release and collect flight delays (a few minutes)"
 	@echo "make test         all fast tests and checks, from nothing (a few minutes)"
 	@echo "make check        style, types, layers, doctests"
 	@echo "make test-slow    slow and statistical suites"
+	@echo "make test-lowest  fast tests with the lowest dependencies that are allowed"
+	@echo "make tests-of     the tests of a file: make tests-of FILE=src/... (ALL=1 shows all)"
+	@echo "make coverage     which lines the fast tests do not run; fails below 95%"
 	@echo "make mutants      breaks the rounding in 200 places, one by one: tests must notice"
-	@echo "make bench        speed, as a table"
+	@echo "make bench        speed, as a table, and which ratios fell by a third"
+	@echo "make bench-keep   the same; later runs are compared with this one"
 	@echo "make docs         the documentation site, strictly, into site/"
 	@echo "make browser      the poll page's client anew, from browser/ (needs npm)"
+	@echo "make chromium     a browser for the slow tests of pages"
 	@echo "make references   write the reference values of the tests anew"
 	@echo "make build        wheel and source distribution, into dist/"
 	@echo "make clean        remove everything that make made"
@@ -46,7 +53,17 @@ help: ## Show this list
 		else $(RUN) -m pip install --quiet --disable-pip-version-check -e ".[$(subst -,$(COMMA),$*)]"; fi
 	@touch $@
 
+.PRECIOUS: .venv/stamp-%
+
 COMMA := ,
+
+# Another extra than those that the targets below install: make extra-spark.
+extra-%: .venv/stamp-%
+	@echo "smoothdp[$*] is in .venv"
+
+setup: .venv/stamp-all-demo-peers-dev ## What a contributor needs
+	@if command -v pre-commit >/dev/null 2>&1 && [ -e .git ]; then pre-commit install; \
+		else echo "pre-commit is not installed: run make check before you commit"; fi
 
 DEMO := build/demo
 
@@ -80,6 +97,35 @@ check: .venv/stamp-all-demo-peers-dev
 	@echo "==> doctests"
 	@$(RUN) -m pytest -q -n $(WORKERS) --doctest-modules src
 
+# Tools that only the repository's own files need: any Python will do.
+tests-of: ## Which tests a file has
+	@"$(PYTHON)" -m tests.tests_of "$(FILE)" $(if $(ALL),--all)
+
+coverage: .venv/stamp-all-demo-peers-dev ## Lines of src that the fast tests run
+	@mkdir -p build
+	@echo "==> tests, line by line (slower than make test)"
+	@$(RUN) -m pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered \
+		--cov-report=html:build/coverage
+	@echo "build/coverage/index.html"
+
+# The lowest of each dependency of the library; the tools of the tests are those of make test.
+build/lowest/stamp: pyproject.toml tests/lowest.py
+	@echo "==> making an environment with the lowest dependencies"
+	@rm -rf build/lowest && mkdir -p build/lowest
+	@"$(PYTHON)" -m tests.lowest > build/lowest/constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --python "$(PYTHON)" build/lowest/venv && \
+		uv pip install --quiet --python build/lowest/venv/bin/python -e ".[all,dev]" \
+			-c build/lowest/constraints.txt; \
+		else "$(PYTHON)" -m venv build/lowest/venv && \
+		build/lowest/venv/bin/python -m pip install --quiet --disable-pip-version-check \
+			-e ".[all,dev]" -c build/lowest/constraints.txt; fi
+	@touch $@
+
+test-lowest: build/lowest/stamp ## The fast tests where each dependency is the lowest allowed
+	@echo "==> tests, lowest dependencies"
+	@build/lowest/venv/bin/python -m pytest -n $(WORKERS)
+
 # The smoke subset runs once where only the required dependencies are installed.
 build/smoke/stamp: pyproject.toml .venv/pyvenv.cfg
 	@echo "==> making an environment with the required dependencies alone"
@@ -103,6 +149,9 @@ browser/node_modules: browser/package.json browser/package-lock.json
 		cd browser && npm ci --omit-lockfile-registry-resolved --no-audit --no-fund && touch node_modules; \
 		else echo "npm is not installed: no tests in a browser"; fi
 
+chromium: ## A browser for the slow tests of pages, where one can be had
+	@.ci/chromium
+
 browser: browser/node_modules ## Writes src/smoothdp/services/shuffler/poll_page/poll.js
 	@cd browser && npm run --silent build
 
@@ -114,8 +163,11 @@ test-slow: .venv/stamp-all-spark-demo-peers-dev browser/node_modules
 mutants: .venv/stamp-all-demo-peers-dev ## Tests of the tests: at least 95% of the mutants die
 	@$(RUN) -m tests.mutants.run --workers $(WORKERS)
 
-bench: .venv/stamp-all-demo-peers-dev
+bench: .venv/stamp-all-demo-peers-dev ## Speed, and what fell by a third
 	@$(RUN) -m benchmarks.run
+
+bench-keep: .venv/stamp-all-demo-peers-dev ## The same, and its ratios are kept
+	@$(RUN) -m benchmarks.run --keep
 
 docs: .venv/stamp-docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet

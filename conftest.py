@@ -1,4 +1,4 @@
-"""What the doctests of ``src`` need of pytest."""
+"""What doctests of ``src`` need of pytest; the last words of every run: what was skipped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
+from tests.skipped import Skip, report_skipped, skip_of
 
 # Modules whose extra is too large for `make check`.
 collect_ignore = [] if find_spec("pyspark") else ["src/smoothdp/engines/spark.py"]
@@ -28,3 +29,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith("src/smoothdp/interop/autodp.py"):
             item.add_marker(pytest.mark.filterwarnings("ignore"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was skipped, why, and the command that brings it; nothing if nothing was."""
+    skips = [skip_of(report) for report in terminalreporter.stats.get("skipped", [])]
+    if terminalreporter.config.getoption("doctestmodules"):
+        skips += [Skip(path, "could not import 'pyspark'", True) for path in collect_ignore]
+    if lines := report_skipped(skips):
+        terminalreporter.write_sep("=", "skipped", yellow=True)
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import smoothdp as sd
+from benchmarks.timing import measured_seconds
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.excess import log_gaussian_square_excess
 from smoothdp.claims.neighbours import Neighbours
@@ -36,8 +37,10 @@ def timed(call: Callable[[], Any], *, batches: int = 3) -> tuple[float, Any]:
     return min(times), result
 
 
-def line(what: str, seconds: float, found: str, reach: str) -> None:
+def line(what: str, seconds: float, found: str, reach: str, *, is_ours: bool = True) -> None:
     print(f"  {what:<52} {seconds * 1e3:>10.2f} ms  {found:<38} {reach}")
+    if is_ours:
+        measured_seconds("Composition", what, seconds)
 
 
 def peer(name: str, call: Callable[[], str]) -> None:
@@ -50,7 +53,7 @@ def peer(name: str, call: Callable[[], str]) -> None:
         return
     except Exception as error:  # a peer's failure is a result here
         found = f"{type(error).__name__}: {str(error)[:60]}"
-    line(name, time.process_time() - start, found, "")
+    line(name, time.process_time() - start, found, "", is_ours=False)
 
 
 # ---- 1000 Gaussians -------------------------------------------------------------------

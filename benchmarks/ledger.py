@@ -59,7 +59,7 @@ def main() -> None:
 
         ledger = filled(Path(folder) / "ledger.db")
         rows = [
-            Row("write 4 KiB and flush", median_wall_time(write), "the disk"),
+            Row("write 4 KiB and flush", median_wall_time(write), "the disk", False),
             Row("charge, durable", median_wall_time(lambda: ledger.charge(CHARGE)), "< 20 ms"),
             Row("read all entries", median_wall_time(ledger.entries, calls=3), ""),
             Row("verify everything", median_wall_time(ledger.verify, calls=3), ""),

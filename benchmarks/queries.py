@@ -26,6 +26,7 @@ def main() -> None:
         "numpy.sort of the same 1e7 doubles",
         best_time(lambda: np.sort(x), calls=1, batches=3),
         "",
+        False,
     )
     trimmed = TrimmedMean("0.05", bounds=BOUNDS)
     output = TrimmedMean("0.05", bounds=BOUNDS, truncate="output")
@@ -68,6 +69,7 @@ def main() -> None:
                 "numpy.sort of the same 1e6 doubles",
                 best_time(lambda: np.sort(million), calls=1, batches=3),
                 "",
+                False,
             ),
             curve("5% trimmed mean", trimmed, million),
             curve("median", Median(BOUNDS), million),

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.timing import Row, best_time, show
+from benchmarks.timing import Row, best_time, measured_seconds, show, sorting
 from smoothdp.claims import ZCDP, PureDP
 from smoothdp.exact.random.entropy import SystemRandom
 from smoothdp.exact.random.lazy import RoundedDraws
@@ -66,6 +66,7 @@ def main() -> None:
             1 / best_time(drawing(law, bits), calls=2000, batches=5) for bits in (40, 60)
         )
         print(f"  {law!r:<32} {coarse:>12,.0f} {fine:>12,.0f}")
+        measured_seconds("Exact samples", f"{law!r}, grid 2^-60", 1 / fine)
 
     rng = np.random.default_rng(1)
     thousand, million = (rng.lognormal(3, 1, n) for n in (1001, 10**6))
@@ -74,7 +75,7 @@ def main() -> None:
         ("90% quantile", Quantile("0.9", bounds=(0, 1000))),
         ("5% trimmed mean", TrimmedMean("0.05", bounds=(0, 1000))),
     ]
-    rows = [Row("numpy.sort of 1e6 doubles", best_time(lambda: np.sort(million), calls=3), "")]
+    rows = [sorting()]
     for data, size in ((thousand, "n = 1001"), (million, "n = 1e6")):
         for name, query in queries:
             for guarantee, kind in ((PureDP(1), "pure"), (ZCDP("0.5"), "zCDP")):

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from benchmarks.timing import measured_seconds
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.analyzer.window_release import release_counted
@@ -76,6 +77,7 @@ def make_uploads(
 def line(name: str, count: int, seconds: float, unit: str) -> None:
     """Print one figure."""
     print(f"{name:<48} {count / seconds:>10,.0f} {unit}/s   ({count:,} in {seconds:.2f} s)")
+    measured_seconds("Services", f"{name}, {unit}s", seconds / count)
 
 
 async def _load(url: str, path: str, uploads: list[Upload]) -> None:

@@ -36,7 +36,7 @@ def once(call: Callable[[], object], *, repeats: int = 3) -> float:
 def main() -> None:
     """Print the table of issue "collect sums"."""
     numbers = np.random.default_rng(1).random(10**6)
-    rows = [Row("numpy.sort of 1e6 doubles", once(lambda: np.sort(numbers)), "")]
+    rows = [Row("numpy.sort of 1e6 doubles", once(lambda: np.sort(numbers)), "", False)]
     n = 10**6
 
     def boolean(users: int) -> Callable[[], object]:

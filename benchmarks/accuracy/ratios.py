@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.accuracy.cells import SEED
+from benchmarks.kept import MEASURED
 from smoothdp.types import FloatArray
 
 
@@ -91,6 +92,12 @@ class Target:
         good = sum(self._holds(c.high if self.at_most else c.low) for _, c in self.cells)
         return f"{head} {self._word(edge)}: {good} of {len(self.cells)}, worst {shown}, {name}"
 
+    def kept(self) -> float | None:
+        """Return the worst cell as a ratio that falls when we get worse, or None without one."""
+        values = [found.value for _, found in self.cells]
+        worst = (1 / max(values) if self.at_most else min(values)) if all(values) and values else 0
+        return worst if 0 < worst < math.inf else None
+
     def _holds(self, edge: float) -> bool:
         return edge <= self.reach if self.at_most else edge >= self.reach
 
@@ -113,3 +120,5 @@ class Targets:
         print("\nTargets (95% intervals must be on the right side in every cell of this run)")
         for target in self._rows.values():
             print(target.line())
+            if (kept := target.kept()) is not None:
+                MEASURED.add("Accuracy", target.text, kept)

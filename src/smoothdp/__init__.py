@@ -92,8 +92,7 @@ if TYPE_CHECKING:
         smoothed_to_distributional,
     )
     from smoothdp.training_runs import SubsampledGaussian
-
-__version__ = "0.1.0"
+    from smoothdp.version import __version__
 
 _HOMES = {
     "Account": "smoothdp.report",
@@ -256,9 +255,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"smoothdp.{name}")
-    if name not in _HOMES:
+    home = "smoothdp.version" if name == "__version__" else _HOMES.get(name)
+    if home is None:
         raise AttributeError(f"module 'smoothdp' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -6,7 +6,7 @@ import copy
 import pickle
 
 import pytest
-from smoothdp.queries.column_summary import MoreNeeded
+from smoothdp.queries.windows.column_summary import MoreNeeded
 
 import smoothdp.errors
 from smoothdp.errors import (

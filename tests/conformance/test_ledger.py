@@ -9,6 +9,7 @@ import resource
 import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -402,7 +403,7 @@ def test_no_ledger_there(path: Path) -> None:
         Ledger(path, budget=sd.PureDP(1))
     assert path.read_text().startswith("a,b")
     other = path.with_name("other.db")
-    with sqlite3.connect(other) as connection:
+    with closing(sqlite3.connect(other)) as connection, connection:
         connection.execute("CREATE TABLE people (name TEXT)")
     connection.close()
     with pytest.raises(LedgerError, match="another database"):

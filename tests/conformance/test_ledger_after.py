@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def copied(path: Path, target: Path) -> None:
     """Copy a ledger, with what is in its write-ahead log."""
-    with sqlite3.connect(path) as one, sqlite3.connect(target) as other:
+    with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(target)) as other:
         one.backup(other)
     one.close()
     other.close()
@@ -60,7 +61,7 @@ def test_after_is_the_rest(path: Path, checked: list[int]) -> None:
 def test_after_checks_what_it_reads(path: Path) -> None:
     ledger = Ledger(path, budget=sd.PureDP(1))
     first, second, _ = (ledger.charge(SMALL) for _ in range(3))
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TRIGGER entry_update")
         connection.execute("UPDATE entry SET body = replace(body, '1/100', '1/900') WHERE number=3")
     connection.close()

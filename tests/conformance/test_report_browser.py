@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import struct
 import subprocess
 import zlib
@@ -14,13 +13,12 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.report import html
+from tests.browsers import MISSING, chromium
 
 pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.slow
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
+BROWSER = chromium() or ""
 # Every request for a name or an address fails: a page that loaded something would show errors.
 OFFLINE = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -56,7 +54,7 @@ def pages() -> dict[str, html.HtmlReport]:
 @pytest.fixture(scope="module")
 def written() -> dict[str, html.HtmlReport]:
     if not BROWSER:
-        pytest.skip("no chromium: install it to see the reports in a browser")
+        pytest.skip(MISSING)
     return pages()
 
 

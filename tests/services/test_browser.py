@@ -1,6 +1,6 @@
 """The poll page in a real browser: answers, results, vectors, the law, bad browsers.
 
-Needs node, chromium and the packages of browser/ (`make browser`); skipped without.
+Needs node, chromium and the packages of browser/; without them the run says what brings them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pytest
 from smoothdp.services.demo.poll_demo import poll_on_loopback
 from smoothdp.services.wire.envelope import DUMMY, inner_info, open_envelope, open_slot
 from smoothdp.services.wire.hybrid import PrivateKey
+from tests.browsers import MISSING, chromium
 from tests.services.changing_keys import check_copies_count_once
 from tests.services.page_attack import SERVICE, bundles
 from tests.services.world import small_task
@@ -34,11 +35,13 @@ VECTORS = Path(__file__).parent / "vectors" / "envelopes.json"
 
 @pytest.fixture(scope="module")
 def browser() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None or shutil.which("node") is None:
-        pytest.skip("chromium and node are not installed")
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
     if not (FOLDER / "node_modules" / "playwright-core").is_dir():
-        pytest.skip("browser/node_modules is not there: run make browser")
+        pytest.skip("browser/node_modules is not there")
+    found = chromium()
+    if found is None:
+        pytest.skip(MISSING)
     return found
 
 

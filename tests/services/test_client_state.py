@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_what_is_sent_is_on_disk_first(tmp_path: Path) -> None:
     place, shuffler, seen = tmp_path / "u.sqlite", ChangingKeys(refusals=3), []
 
     def look() -> None:
-        with sqlite3.connect(f"file:{place}?mode=ro", uri=True) as other:
+        with closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True)) as other, other:
             seen.extend(other.execute("SELECT report_id, slots FROM outcome").fetchall())
 
     shuffler.before_answer = look
@@ -150,7 +150,7 @@ def test_a_report_forgotten_while_it_is_sealed_stays_forgotten(tmp_path: Path) -
 
 
 def test_a_file_of_an_earlier_program_is_not_drawn_over(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "old.sqlite") as old:
+    with closing(sqlite3.connect(tmp_path / "old.sqlite")) as old, old:
         old.execute(
             "CREATE TABLE outcome (task_id BLOB, window INTEGER, name TEXT, report_id BLOB, "
             "messages BLOB, envelope BLOB, PRIMARY KEY (task_id, window, name)) WITHOUT ROWID"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
+from smoothdp.version import __version__
 
 if TYPE_CHECKING:
     from smoothdp.sources import Source
@@ -16,11 +16,8 @@ Value = TypeVar("Value")
 
 
 def library_version() -> str:
-    """Return the installed version of smoothdp."""
-    try:
-        return version("smoothdp")
-    except PackageNotFoundError:
-        return "unknown"
+    """Return the version of smoothdp that runs, whatever else is installed."""
+    return __version__
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+import smoothdp as sd
 from smoothdp.cli.account import account
 from smoothdp.cli.collect import collect
 from smoothdp.cli.measure import measure
@@ -105,7 +106,7 @@ def _leaves(command: click.Command) -> Iterator[click.Command]:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(package_name="smoothdp")
+@click.version_option(sd.__version__)
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Differential privacy beyond the worst case.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from pathlib import Path
 from urllib.parse import quote
 
@@ -39,17 +40,19 @@ class Kept:
         self.process = os.getpid()
         self.connection = connect(path, "rw", timeout)
         self.file = file_at(path)
+        # Not by __del__: in a cycle of garbage the connection may be finalised before this.
+        self._closing = weakref.finalize(self, _close, self.connection, self.process)
 
     def close(self) -> None:
         """Close it, unless another process opened it."""
-        if self.process == os.getpid():
-            self.connection.close()
-        elif self.connection not in _INHERITED:
-            _INHERITED.append(self.connection)
+        self._closing()
 
-    def __del__(self) -> None:
-        if hasattr(self, "connection"):
-            self.close()
+
+def _close(connection: sqlite3.Connection, process: int) -> None:
+    if process == os.getpid():
+        connection.close()
+    elif connection not in _INHERITED:
+        _INHERITED.append(connection)
 
 
 def file_at(path: Path) -> tuple[int, int] | None:

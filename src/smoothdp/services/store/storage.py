@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,6 +145,8 @@ class SqliteStorage:
         self._connection = sqlite3.connect(
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
+        # One that nobody closed is closed before it is garbage: Python 3.13 warns of others.
+        weakref.finalize(self, self._connection.close)
         try:
             version = self._connection.execute("PRAGMA user_version").fetchone()[0]
             check_version(version, str(self.path))
