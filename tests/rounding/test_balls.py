@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
+import mpmath
 import pytest
 from flint import arb
 
@@ -28,6 +29,15 @@ from smoothdp.exact.balls.balls import (
 from smoothdp.exact.balls.compare import at_most, normal_upper_quantile
 from smoothdp.exact.balls.log_normal import log_transform_ball
 from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.special import (
+    Ball,
+    complex_ball,
+    log,
+    log_probability,
+    number,
+    real,
+    undefined,
+)
 from smoothdp.exact.parameters.numbers import LogRatio, float_bounds
 from tests.rounding.certain import between, bits, exact, exp_of
 
@@ -161,3 +171,42 @@ def test_the_transform_holds_what_more_bits_say(sigma: Fraction, log_z: float) -
         with bits(400):
             assert found.overlaps(sharp)
             assert float(found.rad()) < 1e-9
+
+
+@pytest.mark.parametrize("k", [1, 60, 300, 1000])
+def test_logarithms_of_probabilities_are_held_and_never_above_0(k: int) -> None:
+    """Where nearly all cancels the precision rises; the truth is a logarithm of a rational."""
+    rest = 1 - F(1, 3**k)
+
+    def small() -> Ball:
+        # 64 bits do not tell it from 0.
+        return log(1 - ball(rest))
+
+    def near_0() -> Ball:
+        return log(ball(rest))
+
+    bounds = log_probability(small, bits=64)
+    with mpmath.workprec(200):
+        assert bounds.lower <= -k * mpmath.log(3) <= bounds.upper
+    assert bounds.upper - bounds.lower <= 4 * math.ulp(bounds.upper)
+    bounds = log_probability(near_0, bits=64)
+    with mpmath.workprec(4000):
+        assert bounds.lower <= mpmath.log(1 - mpmath.mpf(1) / 3**k) <= bounds.upper <= 0.0
+
+
+def test_logarithms_of_what_cannot_be_told_from_1() -> None:
+    """A ball around 0 is cut at 0; one that never becomes a number says nothing."""
+    assert log_probability(lambda: arb(0, 1e-20), bits=64).upper == 0.0
+    assert log_probability(undefined, bits=1 << 16) == (-math.inf, 0.0)
+
+
+def test_complex_balls_have_the_parts_given() -> None:
+    rng = random.Random(2)
+    for _ in range(20):
+        x, y = rng.uniform(-5, 5), rng.uniform(-50, 50)
+        with precision(128):
+            found = real(complex_ball(number(x), number(y)).exp())
+            low, high = round_down(found), round_up(found)
+        with mpmath.workprec(200):
+            assert low <= mpmath.exp(mpmath.mpc(x, y)).real <= high
+        assert math.nextafter(low, math.inf) >= high
