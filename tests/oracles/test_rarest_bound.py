@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 import smoothdp as sd
 from smoothdp.exact.parameters import exact_real
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.smoothed.falling import falling_steps
 from smoothdp.smoothed.many_values import bounded, every_composition
 from smoothdp.smoothed.proposal import propose

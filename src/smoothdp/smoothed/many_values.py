@@ -11,7 +11,7 @@ from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds, log_difference_lower
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.pmf_points import LARGEST_TOTAL
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.bracket import Bracket

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.parameters import Real
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.smoothed.falling import falling_steps
 from smoothdp.smoothed.two_smallest import least_count, log_any_below, two_smallest
 

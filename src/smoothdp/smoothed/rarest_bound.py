@@ -21,7 +21,7 @@ from fractions import Fraction
 from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.pmf_points import LARGEST_TOTAL
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.smoothed.bracket import Bracket
 from smoothdp.smoothed.delta_line import DeltaLine

@@ -15,7 +15,7 @@ from smoothdp.errors import InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.bracket import Bracket

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.parameters import Real
 from smoothdp.mechanisms.histogram.accounting.pair_table import PairTable
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 

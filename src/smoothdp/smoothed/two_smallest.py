@@ -9,7 +9,7 @@ from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.log_sums import log_total_upper
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.tails import log_binomial_tail
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 
 
 def two_smallest(mechanism: HistogramMechanism, epsilon: Real) -> Callable[[int, int], float]:

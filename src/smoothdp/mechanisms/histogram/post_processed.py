@@ -49,14 +49,14 @@ class Grouping(NamedTuple):
         Raises:
             InvalidData: an output that cannot be hashed.
         """
-        places: dict[Hashable, int] = {}
+        group_of_output: dict[Hashable, int] = {}
         group = np.empty(histograms.shape[1], dtype=np.int64)
         for column, histogram in enumerate(histograms.T.tolist()):
             output = check_hashable(function(tuple(histogram)))
-            group[column] = places.setdefault(output, len(places))
+            group[column] = group_of_output.setdefault(output, len(group_of_output))
         order = np.argsort(group, kind="stable")
-        starts = np.searchsorted(group[order], np.arange(len(places)))
-        return cls(tuple(places), histograms[:, order], starts)
+        starts = np.searchsorted(group[order], np.arange(len(group_of_output)))
+        return cls(tuple(group_of_output), histograms[:, order], starts)
 
     def sums(self, law: OutputLaw) -> OutputLaw:
         """Return ln of the probability of each output, from those of the histograms.
@@ -79,10 +79,12 @@ class Grouping(NamedTuple):
 def _block_sums(terms: FloatArray, starts: IntArray, sizes: IntArray) -> tuple[FloatArray, int]:
     """Return the sums of runs of terms, and the most additions that any term goes through."""
     blocks = -(-sizes // _BLOCK)
-    first = np.cumsum(blocks) - blocks
-    within = np.arange(int(blocks.sum())) - np.repeat(first, blocks)
-    parts = np.add.reduceat(terms, np.repeat(starts, blocks) + within * _BLOCK)
-    return np.add.reduceat(parts, first), min(_BLOCK, int(sizes.max())) + int(blocks.max())
+    first_block = np.cumsum(blocks) - blocks
+    within = np.arange(int(blocks.sum())) - np.repeat(first_block, blocks)
+    block_sums = np.add.reduceat(terms, np.repeat(starts, blocks) + within * _BLOCK)
+    return np.add.reduceat(block_sums, first_block), min(_BLOCK, int(sizes.max())) + int(
+        blocks.max()
+    )
 
 
 def check_hashable(output: Hashable) -> Hashable:
@@ -160,7 +162,7 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
         return self.mechanism.log_inclusion()
 
     def inclusion(self) -> Fraction:
-        """Return that probability, or a rational number just above it."""
+        """Return the probability that a record is in the sample, or a rational just above."""
         return self.mechanism.inclusion()
 
     def outputs(self, n_categories: int) -> tuple[Hashable, ...]:

@@ -137,29 +137,35 @@ class SmoothNoise:
         """
         check_kinds(query, guarantee, noise, clamp)
         step = None if round_to is None else read_step(round_to)
-        given = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
+        chosen_smoothing = (
+            None if smoothing is None else exact_fraction(smoothing, name="smoothing")
+        )
         if n_records is not None or isinstance(query, Query):
             n_records = exact_int(n_records, name="n_records", minimum=1)
         has_bars = coverage is not None
         query = resolve_window(query, guarantee, n_records, error_bars=has_bars)
         query.check_size(n_records)
-        rate = resolve_smoothing(query, guarantee, n_records, given, error_bars=has_bars)
+        rate = resolve_smoothing(query, guarantee, n_records, chosen_smoothing, error_bars=has_bars)
         cost, spread = Fraction(0), Fraction(0)
         if coverage is not None:
             coverage.check(query, n_records, is_rounded=step is not None)
             if query.fixed_sensitivity(n_records) is None:
                 cost, spread = bars_budget(guarantee, rate, n_records)
-        rest = rest_of(guarantee, cost)
-        family = default_family(rest, rate) if noise is None else noise
+        value_guarantee = rest_of(guarantee, cost)
+        family = default_family(value_guarantee, rate) if noise is None else noise
         # One limit of work for shape and scale together.
-        with limited(MOST_WORK, lambda: too_much_work(family, rest, rate)):
-            law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
+        with limited(MOST_WORK, lambda: too_much_work(family, value_guarantee, rate)):
+            law = (
+                best_shape(family, value_guarantee, smoothing=rate)
+                if isinstance(family, type)
+                else family
+            )
             lazy_law(law)
-            calibration = law.calibrate(rest, smoothing=rate)
+            calibration = law.calibrate(value_guarantee, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
-        whole = round_to is not None and step.denominator == 1
-        grid = OutputGrid(step, query.bounds if clamp else None, whole)
+        is_whole = round_to is not None and step.denominator == 1
+        grid = OutputGrid(step, query.bounds if clamp else None, is_whole)
         if coverage is None:
             return cls(query, calibration, n_records, grid)
         bars = ErrorBars.make(
