@@ -14,7 +14,7 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.entropy import Entropy, SystemRandom
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.words import random_words
-from smoothdp.shuffle.calibration import calibrated_random_users
+from smoothdp.shuffle.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
@@ -109,11 +109,11 @@ class BooleanSum(FlippedSum[int]):
         """Return the bit of every user, an array: the same law as `randomize` one by one."""
         source = SystemRandom() if rng is None else rng
         bits = self.check_data(data)
-        parts = [
+        chunks = [
             self._flip_array(bits[start : start + _AT_ONCE], source)
             for start in range(0, bits.size, _AT_ONCE)
         ]
-        return np.concatenate(parts)
+        return np.concatenate(chunks)
 
     def check_data(self, data: Iterable[int]) -> BitArray:
         """Return one bit per user, or raise InvalidData."""
@@ -128,7 +128,7 @@ class BooleanSum(FlippedSum[int]):
                 raise InvalidData(
                     expected="counts as (zeros, ones)",
                     got="something else",
-                    remedy="Give two counts",
+                    remedy="Give the numbers of users with a 0 and with a 1",
                 )
             zeros, ones = map(read_count, counts)
             require_n_users(zeros + ones, self.n_users, is_sum=True)
@@ -138,15 +138,15 @@ class BooleanSum(FlippedSum[int]):
             raise InvalidData(
                 expected=f"at most n_users={self.n_users} ones",
                 got="more",
-                remedy="Count the users' ones",
+                remedy="Count each user who holds a 1 once",
             )
         return ones
 
     def _run_users(self, data: BitArray, rng: Entropy) -> float:
         total = 0
         for start in range(0, data.size, _AT_ONCE):
-            part = data[start : start + _AT_ONCE]
-            total += int(np.count_nonzero(self._flip_array(part, rng)))
+            chunk = data[start : start + _AT_ONCE]
+            total += int(np.count_nonzero(self._flip_array(chunk, rng)))
         return self.estimate_from_total(total)
 
     def _flip_array(self, bits: BitArray, rng: Entropy) -> BitArray:

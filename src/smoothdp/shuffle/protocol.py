@@ -44,7 +44,7 @@ class UniformShuffler:
     def shuffle(self, messages: Sequence[Item], *, rng: Entropy | None = None) -> list[Item]:
         """Return the messages in a uniform order, as a list."""
         order = uniform_order(len(messages), SystemRandom() if rng is None else rng)
-        return [messages[place] for place in order.tolist()]
+        return [messages[position] for position in order.tolist()]
 
     def shuffle_array(
         self, messages: NDArray[np.int64], *, rng: Entropy | None = None
@@ -143,11 +143,11 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle what the constructor takes: it checks a promise that is read again."""
-        return _rebuilt, (type(self), _given(self, vars(self)))
+        return _rebuilt, (type(self), _constructor_arguments(self, vars(self)))
 
     def __setstate__(self, state: object) -> None:
         """Read a pickle of fields, as earlier versions wrote them, through the constructor."""
-        type(self).__init__(self, **_given(self, state))
+        type(self).__init__(self, **_constructor_arguments(self, state))
 
     # ---- privacy --------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
             used,
             int(read.values.size),
             silent,
-            said=bool(read.sentence()),
+            warned=bool(read.sentence()),
             counted=n_answered is not None,
         )
         if read.sentence():
@@ -281,18 +281,18 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         return honest
 
 
-def _rebuilt(kind: type[Any], given: Mapping[str, Any]) -> Any:
-    return kind(**given)
+def _rebuilt(protocol_class: type[Any], arguments: Mapping[str, Any]) -> Any:
+    return protocol_class(**arguments)
 
 
-def _given(protocol: Any, state: object) -> dict[str, Any]:
+def _constructor_arguments(protocol: Any, state: object) -> dict[str, Any]:
     """Return the fields that the constructor of a protocol takes, or raise InvalidData."""
     names = [field.name for field in fields(protocol) if field.init]
     if not isinstance(state, Mapping) or any(name not in state for name in names):
         raise InvalidData(
             expected=f"the fields of {type(protocol).__name__}",
             got="others",
-            remedy="Pickle it anew",
+            remedy="Pickle the protocol again with this version of the library",
         )
     return {name: state[name] for name in names}
 
@@ -302,7 +302,9 @@ def read_users(n_users: object, *, minimum: int = 1) -> int:
     n = exact_int(n_users, name="n_users", minimum=minimum)
     if n > LARGEST_USERS:
         raise InvalidParameter(
-            expected=f"n_users up to {LARGEST_USERS}", got=f"n_users={n}", remedy="Split the users"
+            expected=f"n_users up to {LARGEST_USERS}",
+            got=f"n_users={n}",
+            remedy="Run one protocol for each part of the users",
         )
     return n
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
-from smoothdp.shuffle.histogram.reading import Tally, tally_counts, tally_data
+from smoothdp.shuffle.histogram.true_counts import Tally, tally_counts, tally_data
 from smoothdp.shuffle.honesty import (
     MessagesOfOne,
     most_honest_despite,
@@ -27,7 +27,7 @@ IntArray = NDArray[np.int64]
 
 
 class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
-    """A user sends the bin they are in, and bins that noise adds: at most d + 1 messages."""
+    """A user sends a message of their own bin, and of bins that noise adds: at most d + 1."""
 
     n_bins: int
 
@@ -44,8 +44,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         Args:
             message_counts: one whole number per bin.
             n_answered, tolerated: as `analyze` has them.
-            warn: False for a caller who says by `honest_at_most` and `surplus` what is missing,
-                and what is too much.
+            warn: False for a caller who says by `honest_at_most` and `surplus` how many messages
+                are missing, and how many are too many.
 
         Raises:
             InvalidParameter: numbers of users outside their domains.
@@ -57,7 +57,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
         self._check_honest(
-            used, int(message_counts.sum()), silent, said=not warn, counted=n_answered is not None
+            used, int(message_counts.sum()), silent, warned=not warn, counted=n_answered is not None
         )
         return used._estimated(message_counts, silent)
 
@@ -74,7 +74,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     def most_messages(self) -> int:
         """d + 1: messages that one user sends at most.
 
-        A malicious user may send them all for one bin, and so move it by d + 1.
+        A malicious user may send all of them for one bin, and so move its estimate by d + 1.
         """
         return self.n_bins + 1
 
@@ -143,8 +143,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         return [require_bin(count, self.n_users + 1) for count in np.atleast_1d(values).tolist()]
 
 
-def add_true(seen: IntArray, tally: Tally) -> IntArray:
+def add_true(message_counts: IntArray, tally: Tally) -> IntArray:
     """Add the users' own messages to those of the noise, in place, and return the sum."""
     if tally:
-        seen[np.array(list(tally))] += np.array(list(tally.values()))
-    return seen
+        message_counts[np.array(list(tally))] += np.array(list(tally.values()))
+    return message_counts

@@ -83,13 +83,13 @@ def _exact_omission(log_delta: LogDelta, n_users: int, goal: ApproxDP) -> Fracti
         return exact > 0 and _certain(log_delta(n_users, exact, goal.exact_epsilon), goal)
 
     # Four times the noise at a time: delta at 1/2 may be far below the goal, and slow.
-    found = min(0.5, 1.0 / n_users)
-    while not meets(found):
-        if found == 0.5:
+    sufficient = min(0.5, 1.0 / n_users)
+    while not meets(sufficient):
+        if sufficient == 0.5:
             return None
-        found = min(0.5, 4.0 * found)
-    smallest = smallest_true(lambda gamma: gamma >= found or meets(gamma))
-    return exact_fraction(min(found, smallest), name="omission_probability")
+        sufficient = min(0.5, 4.0 * sufficient)
+    smallest = smallest_true(lambda gamma: gamma >= sufficient or meets(gamma))
+    return exact_fraction(min(sufficient, smallest), name="omission_probability")
 
 
 def read_promise(promise: Guarantee | None, profile: PrivacyProfile) -> ApproxDP | None:

@@ -61,7 +61,7 @@ def calibrated_random_users(
         raise InvalidParameter(
             expected="PureDP, ApproxDP or GaussianDP",
             got=type(guarantee).__name__,
-            remedy="Calibrate for one of these",
+            remedy="Give guarantee=ApproxDP(epsilon, delta=), or a PureDP or GaussianDP",
         )
     users = _rounded_up(share * n_users)
     if users >= n_users:
@@ -112,12 +112,12 @@ def _approximate_share(
     candidate = solved(0) * (1 + slack)
     while certified and candidate < 1.0:
         profile = FlipProfile(Fraction(candidate) / 2, n_bits, n_others)
-        found = profile.violation(epsilon, limit)
-        if found is None:
+        violation = profile.violation(epsilon, limit)
+        if violation is None:
             return Fraction(candidate)
-        if not found[1]:
+        if not violation[1]:
             slack *= 4
-        candidate = max(candidate, solved(found[0])) * (1 + slack)
+        candidate = max(candidate, solved(violation[0])) * (1 + slack)
     return min(Fraction(1), Fraction(candidate))
 
 
