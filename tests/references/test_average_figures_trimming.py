@@ -14,9 +14,9 @@ from scipy.integrate import quad
 from scipy.special import betaln
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.papers.average_case_averages import trimming as average_figures_trimming
+from smoothdp.papers.average_case_averages import trimming_figure as average_figures_trimming
 from smoothdp.papers.average_case_averages.figures import TrimmingFigure
-from smoothdp.papers.average_case_averages.trimmed import (
+from smoothdp.papers.average_case_averages.trimmed_variance import (
     SymmetricLaw,
     laplace,
     normal,

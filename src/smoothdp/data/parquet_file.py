@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.data.missing import without_missing
-from smoothdp.data.refusals import column_place, no_rows, unreadable
+from smoothdp.data.refusals import column_index, no_rows, unreadable
 from smoothdp.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, NDArray[np
     is_empty = True
     try:
         with parquet.ParquetFile(path) as file:
-            column_place(path, file.schema_arrow.names, column)
+            column_index(path, file.schema_arrow.names, column)
             for batch in file.iter_batches(columns=[column]):
                 values = batch.column(0)
                 # A nan in a column of floats is how pandas writes a missing value.

@@ -10,6 +10,7 @@ from smoothdp.papers.average_case_averages.figures import (
 )
 from smoothdp.papers.gaussian_shuffling.figures import FixedSetFigure, ShufflingFigure
 from smoothdp.papers.panel_figure import PanelFigure
+from smoothdp.papers.paper_table import PaperTable
 from smoothdp.papers.polyplace.figures import DensityFigure, DeviationFigure
 from smoothdp.papers.reproduction import Figure, Reproduction
 from smoothdp.papers.shuffled_histograms.samples import SamplesTable
@@ -17,10 +18,9 @@ from smoothdp.papers.shuffled_histograms.table_1 import HistogramTable
 from smoothdp.papers.smoothed_dp.figure_1 import ElectionFigure
 from smoothdp.papers.smoothed_dp.figure_2 import SmoothedElectionFigure
 from smoothdp.papers.smoothed_dp.figure_2_right import GradientFigure
-from smoothdp.papers.smoothed_dp.figure_4 import ModelsFigure, SettingsFigure
 from smoothdp.papers.smoothed_dp.figure_5 import GradientSettingsFigure
+from smoothdp.papers.smoothed_dp.figures_3_and_4 import ModelsFigure, SettingsFigure
 from smoothdp.papers.smoothed_dp.tables import ComparisonTable, NotionsTable, ThreatsTable
-from smoothdp.papers.table import PaperTable
 
 FIGURES: dict[str, type[Figure]] = {
     "smoothed-dp/1": ElectionFigure,

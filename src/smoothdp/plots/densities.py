@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, new_axes
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, label_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ _LINES = ("-", "--")
 
 
 class Law(Protocol):
-    """What the picture needs of a noise law."""
+    """The part of a noise law that the picture needs."""
 
     def log_density(self, x: FloatArray) -> FloatArray: ...
 
@@ -37,13 +37,11 @@ def plot_densities(
     """
     axes = new_axes()
     x = np.linspace(-reach, reach, 801)
-    for place, (label, (law, scale)) in enumerate(laws.items()):
+    for index, (label, (law, scale)) in enumerate(laws.items()):
         logs = (law.log_density(x / scale) - math.log(scale)) / math.log(10)
-        colour = _COLOURS[place % len(_COLOURS)]
-        axes.plot(x, logs, color=colour, linestyle=_LINES[place // len(_COLOURS)], label=label)
+        colour = _COLOURS[index % len(_COLOURS)]
+        axes.plot(x, logs, color=colour, linestyle=_LINES[index // len(_COLOURS)], label=label)
     axes.set_ylim(bottom=max(-8.0, axes.get_ylim()[0]))
-    axes.set_xlabel("noise, in units of the smooth sensitivity")
-    axes.set_ylabel("log10 of the density")
-    axes.set_title(title, fontsize=10)
-    axes.legend(frameon=False, fontsize=8)
+    words = "noise, in units of the smooth sensitivity"
+    label_axes(axes, x=words, y="log10 of the density", title=title, size=8)
     return axes

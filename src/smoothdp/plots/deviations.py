@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, new_axes
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, label_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,14 +30,14 @@ def plot_deviations(
         title: of the picture.
     """
     axes = new_axes()
-    for place, (label, values) in enumerate(curves.items()):
-        line = "--" if place % 2 == 0 else "-"
+    for index, (label, values) in enumerate(curves.items()):
+        line = "--" if index % 2 == 0 else "-"
         drawn = [
             (t, value) for t, value in zip(smoothings, values, strict=True) if math.isfinite(value)
         ]
         axes.plot(
             *zip(*drawn, strict=True),
-            color=_COLOURS[place // 2],
+            color=_COLOURS[index // 2],
             linestyle=line,
             marker="o",
             markersize=3,
@@ -45,8 +45,5 @@ def plot_deviations(
         )
     axes.axhline(reference[0], color=GREY, linestyle=":", label=reference[1])
     axes.set_yscale("log")
-    axes.set_xlabel("smoothing")
-    axes.set_ylabel("standard deviation")
-    axes.set_title(title, fontsize=10)
-    axes.legend(frameon=False, fontsize=8)
+    label_axes(axes, x="smoothing", y="standard deviation", title=title, size=8)
     return axes

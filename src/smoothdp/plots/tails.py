@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.plots.canvas import STYLES, new_axes
-from smoothdp.plots.inputs import by_label, label_axes, power_ticks
+from smoothdp.plots.canvas import STYLES, label_axes, new_axes, power_ticks
+from smoothdp.plots.inputs import by_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ _DEPTH = 12
 
 
 class Law(Protocol):
-    """What the picture needs of a noise law."""
+    """The part of a noise law that the picture needs."""
 
     def log_survival(self, x: FloatArray) -> FloatArray: ...
 
@@ -43,7 +43,9 @@ def plot_tails(laws: Mapping[str, tuple[Law, float]], *, title: str, reach: floa
     """
     if not 0 < reach < math.inf:
         raise InvalidParameter(
-            expected="0 < reach < inf", got=f"reach={reach}", remedy="Give the right end"
+            expected="0 < reach < inf",
+            got=f"reach={reach}",
+            remedy="Give reach as the largest x to draw, such as 10000",
         )
     axes = new_axes()
     x = np.geomspace(reach * 1e-6, reach, 400)

@@ -1,9 +1,9 @@
-"""Figures 1 to 6 of paper 2 (Bun, Steinke), one class each; here the settings of 2 to 6."""
+"""Figures 1 to 6 of paper 2 (Bun, Steinke), one class each, with the settings of 2 to 6."""
 
 from __future__ import annotations
 
-from smoothdp.papers.average_case_averages.private import PrivateMeanFigure
-from smoothdp.papers.average_case_averages.trimming import TrimmingFigure
+from smoothdp.papers.average_case_averages.private_mean_figure import PrivateMeanFigure
+from smoothdp.papers.average_case_averages.trimming_figure import TrimmingFigure
 
 __all__ = [
     "PrivateMeanFigure2",

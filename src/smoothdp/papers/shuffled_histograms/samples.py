@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.papers.paper_table import PaperTable
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
-from smoothdp.papers.table import PaperTable
 from smoothdp.shuffle.applications.pointers import MultiPartyPointerJumping, PointerChasing
 from smoothdp.shuffle.applications.support import samples_needed
 
@@ -57,7 +57,7 @@ class SamplesTable(PaperTable):
             (problem.support_size, *_TARGETS[0], "exact") for _, problem in problems
         ]
         cells = support_cells + paper_cells + problem_cells
-        found = run_cells(
+        computed = run_cells(
             cls.name,
             cells,
             users_needed,
@@ -74,7 +74,7 @@ class SamplesTable(PaperTable):
             header,
             tuple(
                 (label, universe, *cell, users)
-                for (label, universe), cell, users in zip(named, cells, found, strict=True)
+                for (label, universe), cell, users in zip(named, cells, computed, strict=True)
             ),
         )
 

@@ -19,14 +19,14 @@ from smoothdp.papers.average_case_averages.cells import (
     data_cells,
     noise_cells,
 )
-from smoothdp.papers.average_case_averages.data import BOUNDS
-from smoothdp.papers.average_case_averages.lines import (
+from smoothdp.papers.average_case_averages.excess_lines import (
     ExcessLine,
     ExcessPoint,
     SampledSensitivities,
 )
-from smoothdp.papers.average_case_averages.noise import CLOSED, PRINTED
-from smoothdp.papers.average_case_averages.trimmed import normal, trimmed_variance
+from smoothdp.papers.average_case_averages.mean_squares import BOUNDS
+from smoothdp.papers.average_case_averages.noise_deviations import CLOSED, PRINTED
+from smoothdp.papers.average_case_averages.trimmed_variance import normal, trimmed_variance
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
 from smoothdp.plots.canvas import save
@@ -93,11 +93,11 @@ class PrivateMeanFigure:
         noise = noise_cells(cls.epsilon, full=full)
         times = tuple(dict.fromkeys([*SMOOTHINGS, *(cell[3] for cell in noise)]))
         data = data_cells(cls.n_records, cls.trims, times, n_samples=n_samples, size=size)
-        found = run_cells(_STORE, [*noise, *data], compute_cell, store=store, progress=progress)
+        computed = run_cells(_STORE, [*noise, *data], compute_cell, store=store, progress=progress)
         counts = np.array([cell[5] for cell in data], dtype=np.float64)
-        moments = np.average(np.array(found[len(noise) :]), axis=0, weights=counts)
+        moments = np.average(np.array(computed[len(noise) :]), axis=0, weights=counts)
         sampled = SampledSensitivities(cls.n_records, n_samples, cls.trims, times, moments)
-        return cls(n_samples, tuple(cls._lines(sampled, zip(noise, found, strict=False))))
+        return cls(n_samples, tuple(cls._lines(sampled, zip(noise, computed, strict=False))))
 
     @classmethod
     def _lines(
@@ -105,8 +105,7 @@ class PrivateMeanFigure:
     ) -> Iterable[ExcessLine]:
         epsilon = Fraction(cls.epsilon)
         trimmed = [
-            ExcessPoint(m, sampled.trimming[place], 0.0, "", "")
-            for place, m in enumerate(cls.trims)
+            ExcessPoint(m, sampled.trimming[row], 0.0, "", "") for row, m in enumerate(cls.trims)
         ]
         width = BOUNDS[1] - BOUNDS[0]
         worst = width * width / (cls.n_records * float(epsilon) ** 2)
@@ -139,7 +138,7 @@ class PrivateMeanFigure:
         return {line.name: line for line in self.lines}[name]
 
     def text(self) -> str:
-        """Return the best trimming level of every line, and what they say."""
+        """Return the best trimming level of every line, and what the lines say."""
         header = ("line", "guarantee", "least excess", "error", "at trim", "smoothing", "noise is")
         rows = []
         for line in self.lines:
@@ -240,7 +239,7 @@ def _drawn(line: ExcessLine) -> TrimmingLine:
 
 
 def _finite(point: dict[str, object]) -> dict[str, object]:
-    """Return a point with None for what is not a number in JSON."""
+    """Return a point with None for values that are no number in JSON."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in point.items()

@@ -1,4 +1,4 @@
-"""Panels of a path in the complex plane: along lines Im y = s, and up to them."""
+"""Panels of a path in the complex plane: along lines Im y = s, and up to such a line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-# The part up is divided into panels that double, from one on which e^(t m y) is tame.
+# The way up is divided into panels that double, from one on which e^(t m y) is tame.
 _TAME = 32.0
 
 
 class Branch(NamedTuple):
     """A power of G and the interval over which N G^w is integrated.
 
-    An end is one of the integral itself, or else a place beyond which little is left.
+    An end is one of the integral itself, or else a point beyond which little is left.
     """
 
     power: float
@@ -27,7 +27,7 @@ class Branch(NamedTuple):
     ends_right: bool
 
 
-class Piece(NamedTuple):
+class PanelRow(NamedTuple):
     """Panels of one direction and half-length, around (middle, height)."""
 
     middles: FloatArray
@@ -36,27 +36,27 @@ class Piece(NamedTuple):
     up: bool
 
 
-def rightwards(start: float, end: float, height: float, half: float) -> Piece:
+def rightwards(start: float, end: float, height: float, half: float) -> PanelRow:
     """Return panels along Im y = height from exactly ``start`` to the end or beyond."""
-    places = np.arange(max(1, math.ceil((end - start) / (2 * half))), dtype=np.float64)
-    middles = start + half * (2 * places + 1)
-    return Piece(middles, np.full(middles.size, height), half, up=False)
+    numbers = np.arange(max(1, math.ceil((end - start) / (2 * half))), dtype=np.float64)
+    middles = start + half * (2 * numbers + 1)
+    return PanelRow(middles, np.full(middles.size, height), half, up=False)
 
 
-def leftwards(start: float, end: float, height: float, half: float) -> Piece:
+def leftwards(start: float, end: float, height: float, half: float) -> PanelRow:
     """Return panels along Im y = height from exactly ``start`` down to the end or beyond."""
-    places = np.arange(max(1, math.ceil((start - end) / (2 * half))), dtype=np.float64)
-    middles = start - half * (2 * places + 1)
-    return Piece(middles[::-1], np.full(middles.size, height), half, up=False)
+    numbers = np.arange(max(1, math.ceil((start - end) / (2 * half))), dtype=np.float64)
+    middles = start - half * (2 * numbers + 1)
+    return PanelRow(middles[::-1], np.full(middles.size, height), half, up=False)
 
 
-def upwards(start: float, m: float, height: float, last: float) -> list[Piece]:
+def upwards(start: float, m: float, height: float, last: float) -> list[PanelRow]:
     """Return panels from the real point ``start`` up to the height, good for t <= last."""
     edges = [0.0, min(height, _TAME / (last * m))]
     while edges[-1] < height:
         edges.append(min(height, 2 * edges[-1]))
     middle = np.array([start])
     return [
-        Piece(middle, np.array([0.5 * (low + high)]), 0.5 * (high - low), up=True)
+        PanelRow(middle, np.array([0.5 * (low + high)]), 0.5 * (high - low), up=True)
         for low, high in itertools.pairwise(edges)
     ]

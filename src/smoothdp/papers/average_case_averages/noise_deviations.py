@@ -150,12 +150,12 @@ def student_t(epsilon: Fraction, t: Fraction) -> float:
 
 
 def pure_lower_bound(epsilon: Fraction, t: Fraction) -> float:
-    """No pure-DP noise has less (`variance_lower_bound`)."""
+    """Return the deviation that no pure-DP noise goes below (`variance_lower_bound`)."""
     return math.sqrt(variance_lower_bound(PureDP(epsilon), shift=1, smoothing=t))
 
 
 def concentrated_lower_bound(epsilon: Fraction, t: Fraction) -> float:
-    """No zCDP noise has less (`variance_lower_bound`)."""
+    """Return the deviation that no zCDP noise goes below (`variance_lower_bound`)."""
     return math.sqrt(variance_lower_bound(zcdp(epsilon), shift=1, smoothing=t))
 
 
@@ -183,4 +183,4 @@ CLOSED = (
     Analysis("lower bound, pure", "pure", pure_lower_bound),
     Analysis("lower bound, zCDP", "zCDP", concentrated_lower_bound),
 )
-"""Lines beside them that need no certificate; N as section 3.5 should read."""
+"""Lines beside the printed ones that need no certificate; N as section 3.5 should read."""
