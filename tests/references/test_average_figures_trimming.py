@@ -15,7 +15,6 @@ from scipy.special import betaln
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.papers.average_case_averages import trimming_figure as average_figures_trimming
-from smoothdp.papers.average_case_averages.figures import TrimmingFigure
 from smoothdp.papers.average_case_averages.trimmed_variance import (
     SymmetricLaw,
     laplace,
@@ -23,6 +22,7 @@ from smoothdp.papers.average_case_averages.trimmed_variance import (
     normal_mixture,
     trimmed_variance,
 )
+from smoothdp.papers.average_case_averages.trimming_figure import TrimmingFigure
 from smoothdp.papers.runner import run_cells
 
 REFERENCE = json.loads(Path(__file__).with_name("average_figures.json").read_text())

@@ -1,13 +1,13 @@
 """Each paper's tables, figures and verdicts, recomputed."""
 
-from smoothdp.papers.average_case_averages.figures import (
+from smoothdp.papers.average_case_averages.private_mean_figure import (
     PrivateMeanFigure2,
     PrivateMeanFigure3,
     PrivateMeanFigure4,
     PrivateMeanFigure5,
     PrivateMeanFigure6,
-    TrimmingFigure,
 )
+from smoothdp.papers.average_case_averages.trimming_figure import TrimmingFigure
 from smoothdp.papers.gaussian_shuffling.figures import FixedSetFigure, ShufflingFigure
 from smoothdp.papers.panel_figure import PanelFigure
 from smoothdp.papers.paper_table import PaperTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from smoothdp.errors import InvalidParameter, MissingExtra
 from smoothdp.whole_file import whole_file
@@ -60,7 +60,13 @@ def with_grid(axes: Axes) -> Axes:
 
 
 def label_axes(
-    axes: Axes, *, x: str, y: str, title: str, legend: str = "best", size: int = 9
+    axes: Axes,
+    *,
+    x: str,
+    y: str,
+    title: str,
+    legend: Literal["best", "lower left"] = "best",
+    size: int = 9,
 ) -> None:
     """Give axes their words, and a legend with letters of a size, as all pictures have them."""
     axes.set_xlabel(x)

@@ -25,7 +25,7 @@ from smoothdp.paper_bounds import (
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
 from smoothdp.plots.canvas import save
-from smoothdp.plots.deviations import plot_deviations
+from smoothdp.plots.noise import plot_deviations
 from smoothdp.plots.panels import Panel, plot_panels
 from smoothdp.text import table
 
