@@ -91,7 +91,7 @@ def unreadable(path: Path, error: Exception) -> InvalidData:
 
 
 def _fault(error: Exception) -> str:
-    """Return why a file could not be read, without what a library quotes from it."""
+    """Return why a file could not be read, without what a library quotes from the file."""
     if isinstance(error, UnicodeDecodeError) or getattr(error, "strerror", None):
         return reason(error)
     return "one that is damaged, or of another format"

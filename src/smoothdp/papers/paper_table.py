@@ -28,7 +28,7 @@ class PaperTable:
     cells: tuple[tuple[object, ...], ...]
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         rows = [tuple(_shown(cell) for cell in row) for row in self.cells]
         paragraphs = [self.title, table(rows, header=self.header), self.note]
         return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

@@ -52,7 +52,7 @@ class Verdict:
     Attributes:
         paper: 1 to 5, or 0 where it is in no paper or in several.
         section: of the page.
-        claim: its number and what it says.
+        claim: its number and its statement.
         where: what implements it, in Markdown; "-" if nothing does.
         tests: "path" or "path::name", where a name may end in ``*``; none for misprints and
             words.

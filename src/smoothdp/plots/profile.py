@@ -53,7 +53,7 @@ def plot_profiles(
         items: profiles, or claims, mechanisms and protocols with ``.profile()``, by label.
         largest_epsilon: the right end, > 0.
         title: of the picture.
-        least_log10: log10 of the least delta drawn, < 0; it may lie below floats.
+        least_log10: log10 of the least delta drawn, < 0, also below the least float.
         reference: a horizontal line: a log10 value and its label.
         n_points: epsilons at which each profile is asked.
 

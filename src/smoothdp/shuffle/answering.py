@@ -119,14 +119,14 @@ class Answering:
     def honest_at_most(self, n_messages: int) -> int:  # noqa: ARG002
         """Return how many users can be honest at most if there are so many messages in all.
 
-        Wrong with probability below 1e-12. It does not depend on anybody's datum.
+        Wrong with probability below 1e-12. The number does not depend on anybody's datum.
         """
         return self.n_users
 
     def surplus(self, n_messages: int) -> int:
         """Return how many messages are more than n_users honest users send; 0 if none.
 
-        Wrong with probability below 1e-12. It does not depend on anybody's datum.
+        Wrong with probability below 1e-12. The number does not depend on anybody's datum.
         """
         return max(0, n_messages - self.n_users * self.messages_allowed)
 

@@ -122,7 +122,7 @@ class BooleanSum(FlippedSum[int]):
         return bits
 
     def check_counts(self, counts: Any) -> int:
-        """Return the number of ones from it, or from (zeros, ones); or raise InvalidData."""
+        """Return the number of ones, given alone or as (zeros, ones); or raise InvalidData."""
         if isinstance(counts, Sequence | np.ndarray):
             if isinstance(counts, str) or len(counts) != 2:
                 raise InvalidData(
@@ -157,7 +157,7 @@ class BooleanSum(FlippedSum[int]):
         return self.estimate_from_total(self._draw_total(counts, rng))
 
     def mse(self, values: Any = None) -> float:
-        """Return the mean squared error, rounded up; it is the same for all true values."""
+        """Return the mean squared error, rounded up, the same for all true values."""
         if values is not None:
             read_bits(values)
         return float_up(self.noise_mse())

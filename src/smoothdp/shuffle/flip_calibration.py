@@ -70,7 +70,7 @@ def calibrated_random_users(
         raise InvalidParameter(
             expected="a guarantee that some expected_random_users below n_users meets",
             got=f"{guarantee!r}",
-            remedy="Raise epsilon, delta or mu: it must not demand that nothing is learnt",
+            remedy="Raise epsilon, delta or mu: this guarantee demands that nothing is learnt",
         )
     return users
 
@@ -198,7 +198,7 @@ def cheu_random_users(n_users: int, epsilon: float, log_term: float) -> float:
 
 
 def smallest_n_of_cheu(epsilon: float, log_term: float) -> int:
-    """Return the smallest n for which `cheu_random_users` has an answer; it has one beyond."""
+    """Return the smallest n from which on `cheu_random_users` has an answer."""
     if epsilon <= 0.0:
         return 0
     low, high = 1, 2

@@ -91,7 +91,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
     @cached_property
     def threshold(self) -> int:
-        """A bit is flipped if a uniform 64-bit word is below this."""
+        """The number below which a uniform 64-bit word flips a bit."""
         return flip_word(self.expected_random_users, self.n_users)
 
     @cached_property
@@ -184,8 +184,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     def type_two_error(self, alpha: ArrayLike, *, n_honest: int | None = None) -> FloatArray:
         """Return the least type II error at each alpha over all data, never above the truth.
 
-        Exact up to 2,000 bits of the others. It is not convex in alpha; ``tradeoff`` is the
-        convex curve below it.
+        Exact up to 2,000 bits of the others. The error is not convex in alpha; ``tradeoff`` is the
+        convex curve below this error.
         """
         alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
         if not ((alphas >= 0) & (alphas <= 1)).all():

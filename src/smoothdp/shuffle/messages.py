@@ -1,7 +1,7 @@
 """What users send and analysers read: whole numbers, with anything else rejected and counted.
 
-A message is a whole number of the protocol's alphabet 0 .. n_values - 1. It may travel as a
-`Message`, which names its protocol, so that one of another protocol is recognised.
+A message is a whole number of the protocol's alphabet 0 .. n_values - 1. The number may travel as a
+`Message`, which names its protocol, so that the analyser recognises another protocol's message.
 """
 
 from __future__ import annotations

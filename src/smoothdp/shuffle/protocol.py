@@ -68,10 +68,10 @@ class Shuffler(Protocol):
 
 
 class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
-    """A protocol of the shuffle model: it is its own local randomiser and analyser.
+    """A protocol of the shuffle model, local randomiser and analyser in one object.
 
     A subclass gives the law (`randomize`, `read`, `estimate`), the privacy of what the
-    analyser sees (`profile`), and the error. It runs three ways with the same law: message
+    analyser sees (`profile`), and the error. The protocol runs in three ways of one law: message
     by message (`run_messages`), over all users at once (`release` of data), and from true
     counts (`release` of counts; `simulate`).
     """
@@ -142,7 +142,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     # ---- copies ---------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Pickle what the constructor takes: it checks a promise that is read again."""
+        """Pickle the arguments of the constructor, which checks a promise that is read again."""
         return _rebuilt, (type(self), _constructor_arguments(self, vars(self)))
 
     def __setstate__(self, state: object) -> None:

@@ -82,7 +82,7 @@ def whole_and_fraction(units: IntArray, n_bits: int) -> tuple[IntArray, IntArray
 def require_n_users(n_data: int, n_users: int, *, is_sum: bool = False) -> None:
     """Raise InvalidData unless there is one datum per user.
 
-    A length is public; a sum of counts (``is_sum``) that is wrong tells what is in them.
+    A length is public; a wrong sum of counts (``is_sum``) tells about the counts.
     """
     if n_data != n_users:
         raise InvalidData(

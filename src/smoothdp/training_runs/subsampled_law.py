@@ -5,8 +5,8 @@ E e^(zL) is an integral of N(y) G(y)^w over y:
 mixture against base: L = ln G under the mixture, w = z + 1;
 base against mixture: L = -ln G under N(0, 1), w = -z;
 symmetric: losses l > 0 of the first, their mirror image (w = -z), both over y > m / 2, and
-    the rest of the mass at l = 0. This is D(E) = q D_Gauss(1 + (E - 1) / q) for E >= 1, the
-    bound of sampling without replacement (Balle, Barthe, Gaboardi 2018, Theorem 9).
+    the rest of the mass at l = 0. The symmetric law has D(E) = q D_Gauss(1 + (E - 1) / q) for
+    E >= 1, the bound of sampling without replacement (Balle, Barthe, Gaboardi 2018, Theorem 9).
 
 Up to t = 64 the real line is taken, beyond it the line on which the integral of |N G^w| is
 least at the first t of a block; that integral, which falls with t, also is the decay.

@@ -145,7 +145,7 @@ def worst_neighbour(sums: SampleSums, universe: Sequence[int], epsilon: Real) ->
     suspects = Suspects(sums, growth, best.upper * (1 + _TOLERANCE))
     for v in present:
         suspects.search(v, [w for w in added if w != v and (v, w) not in evaluated])
-    # The most suspicious value first: it may settle the others.
+    # The most suspicious value comes first: evaluating its pairs may settle the others.
     unsearched = suspects.bound_left_out
     for v, pairs in sorted(suspects.pairs.items(), key=lambda suspect: -max(suspect[1].values())):
         limit = best.upper * (1 + _TOLERANCE)

@@ -1,7 +1,7 @@
 """Sums of a sample, counted: the arithmetic behind the sampling-average mechanism.
 
 A layer t holds, for every sum s, the weight of the samples of size t with that sum: the
-number of subsets, or the number of sequences divided by t!. Both are coefficients of a
+number of subsets, or the number of sequences divided by t!. Both numbers are coefficients of a
 product over the records u of series phi(z X^u), phi(y) = 1 + y or e^y, so a record is put in
 by multiplying and taken out by the alternating series of 1 / phi. Weights are sums of
 positive numbers, at least 1 (or 1/t!) in exact units, so none underflows.

@@ -117,7 +117,7 @@ class BernoulliHistogram(HistogramMechanism):
         )
 
     def _mean_utility(self, present: int, other: int, threshold: Fraction) -> LogBounds:
-        """Average the utility given the number kept: it does not depend on the probability."""
+        """Average the utility given the number kept, which does not depend on the probability."""
         n = self.n_records
         kept = self.keep_probability.numerator
         size = BinomialLine(kept, self.keep_probability.denominator - kept, n)

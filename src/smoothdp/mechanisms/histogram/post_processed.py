@@ -120,7 +120,7 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
     Args:
         mechanism: a `SamplingHistogram` or `BernoulliHistogram`.
         function: takes the sampled histogram, a tuple of ints (one per category), and
-            returns something hashable. It must be deterministic and must not look at the
+            returns a hashable value. The function must be deterministic and must not look at the
             data. Outputs that compare equal count as one.
 
     Raises:
@@ -187,7 +187,7 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
         Only the histograms that these counts and their neighbours can show are listed.
 
         Raises:
-            OutOfReach: more than 2e6 of them, or more than 5e6 outputs over all neighbours.
+            OutOfReach: more than 2e6 histograms, or more than 5e6 outputs over all neighbours.
         """
         grouping = self.reachable(counts)
         n_neighbours = sum(count > 0 for count in counts) * (len(counts) - 1)

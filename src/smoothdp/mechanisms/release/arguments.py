@@ -32,7 +32,7 @@ def resolve_smoothing(
                     f"all data"
                 ),
                 got=f"smoothing={exact_text(smoothing)}",
-                remedy="Leave smoothing out: it would add noise for nothing",
+                remedy="Leave smoothing out: smoothing > 0 would only add noise",
             )
         return Fraction(0)
     if smoothing is not None:

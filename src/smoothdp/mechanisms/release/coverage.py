@@ -14,7 +14,7 @@ conservative:
   .88 for a nominal .95). A trimmed mean is taken for the mean between the trimming quantiles.
 * mean: that interval, widened by what trimming d = (lo + hi) / n of the probability can move a
   mean: sigma sqrt(d / (1 - d)) for a stated bound sigma of the deviation, else
-  d max(b - lower, upper - a). It is the mean of the values clamped to the bounds.
+  d max(b - lower, upper - a). The target is the mean of the values clamped to the bounds.
 
 Source: the notes on accuracy, section 5.
 """

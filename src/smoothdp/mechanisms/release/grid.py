@@ -86,8 +86,8 @@ def read_step(round_to: Parameter) -> Fraction:
 def default_step(query: Statistic, calibration: Calibration, n_records: int | None) -> Fraction:
     """Return a power of two: about 2^-30 of the least noise that any data lead to.
 
-    It is coarser where the grid within the bounds would not consist of floats. It depends on
-    the query, the noise and n alone.
+    The step is coarser where the grid within the bounds would not consist of floats. The step
+    depends on the query, the noise and n alone.
     """
     lower, upper = query.bounds
     finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)

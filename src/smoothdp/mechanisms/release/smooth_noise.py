@@ -96,7 +96,7 @@ class SmoothNoise:
             self.bars.check(self.calibration, self.query, self.n_records)
 
     def __reduce__(self) -> tuple[type[SmoothNoise], tuple[object, ...]]:
-        # A pickle is read by the constructor, which compares what it says.
+        # The constructor reads a pickle, and compares the fields with each other.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
@@ -189,7 +189,7 @@ class SmoothNoise:
         """The statistic as a mean of order statistics, with its methods for public data.
 
         Raises:
-            InvalidParameter: it is a `Custom`.
+            InvalidParameter: the statistic is a `Custom`.
         """
         if isinstance(self.query, Query):
             return self.query
@@ -262,7 +262,7 @@ class SmoothNoise:
             raise InvalidData(
                 expected=f"{self.n_records} records, as the mechanism was made for",
                 got=f"{n_records}",
-                remedy="Make a mechanism for this number; it is public",
+                remedy="Make a mechanism for this number, which is public",
             )
 
     def describe(self) -> str:

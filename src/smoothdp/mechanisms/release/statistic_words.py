@@ -24,7 +24,7 @@ _NAMED = (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
 
 
 def statistic_words(query: Statistic, n_records: int | None) -> str:
-    """Return the statistic as what it is of n records: the mean of which values.
+    """Return the statistic of n records in words: the mean of which values.
 
     Args:
         query: the statistic, its window resolved. n_records: n, public; None for a `Custom`.

@@ -95,7 +95,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
 
         delta_epsilon(x) is the least delta for which (epsilon, delta)-indistinguishability
         holds between x and every database that replaces one record of x, in both
-        directions (Definition 2 of paper 1). It is a function of the data, as private as
+        directions (Definition 2 of paper 1). The profile is a function of the data, as private as
         the data: use it on public, hypothetical or modelled databases.
 
         Args:

@@ -27,7 +27,7 @@ class Tally(NamedTuple):
     """What one vote of each category adds, and the winner that the totals decide.
 
     ``votes`` holds one row per category. ``winner(totals, n_votes)`` takes one row per
-    number of the tally and one column per case; it is -1 where another tally decides.
+    number of the tally and one column per case; the winner is -1 where another tally decides.
     """
 
     votes: tuple[tuple[int, ...], ...]

@@ -33,7 +33,7 @@ DELTA = Fraction(1, 10**6)
 OMEGA = 10
 # Of paper 2, section 7.1: the arsinh-normal shape is 2 / sqrt(3), to 20 digits.
 _ARSINH = Fraction("1.15470053837925152902")
-# sqrt(2), to 20 digits and not below it.
+# sqrt(2), to 20 digits, rounded up.
 _ROOT_TWO = Fraction("1.41421356237309504881")
 _STEPS = 400
 

@@ -71,7 +71,7 @@ class TrimmingFigure:
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = ("trim", "share", *self.variances)
         shown = [
             position for position, trim in enumerate(self.trims) if trim < 5 or trim % _SHOWN == 0

@@ -124,7 +124,7 @@ def _boolean_deltas(epsilons: tuple[float, ...]) -> Curves:
 
 
 def _real_sum() -> tuple[RealSum, GaussianDP]:
-    """Return the protocol and what Corollary 3.3 claims of it."""
+    """Return the protocol and the guarantee that Corollary 3.3 claims."""
     claimed = GaussianDP(f"{float(_CLAIMED_MU) * math.sqrt(_BITS):.6f}")
     return RealSum(_N, expected_random_users=_LAMBDA, n_bits=_BITS), claimed
 

@@ -77,7 +77,7 @@ class DeviationFigure:
         return cls(tuple(map(DeviationRow, smoothings, computed)))
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         names = list(self.smoothings[0].deviations)
         rows = [
             (row.smoothing, *(f"{row.deviations[name]:.4f}" for name in names))

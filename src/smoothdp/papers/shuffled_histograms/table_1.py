@@ -137,7 +137,7 @@ def _binomial(trials: int, chance: float) -> tuple[NDArray[np.float64], int]:
 
 
 def _least(failure: Callable[[float], float], high: float) -> float:
-    """Return the least error with at most the failure probability, to 1e-9 of it."""
+    """Return the least error with at most the failure probability, to a relative 1e-9."""
     low = 0.0
     while high - low > 1e-9 * high:
         middle = (low + high) / 2

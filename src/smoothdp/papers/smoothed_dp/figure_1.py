@@ -84,7 +84,7 @@ class ElectionFigure:
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = (
             "year",
             "votes",

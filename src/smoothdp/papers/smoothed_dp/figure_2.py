@@ -81,7 +81,7 @@ class SmoothedElectionFigure:
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = ("voters", "lost", *(f"epsilon {e}" for e in self.epsilons), "1/n", "ordinary DP")
         rows = [
             (

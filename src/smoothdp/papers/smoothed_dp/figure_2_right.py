@@ -76,7 +76,7 @@ class GradientFigure:
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = ("records", "batch", "estimate", "99% interval", "ln / sqrt(n)", "ordinary DP")
         rows = [
             (

@@ -58,8 +58,8 @@ def violation(
     """Return a k with value(N - k, k) not certainly at most ``limit``; None if there is none.
 
     Ranges of k are laid side by side from 0 on, each as wide as its bound allows. The flag says
-    whether the value at k is certainly above the limit; it is False as well where ``most_parts``
-    did not decide.
+    whether the value at k is certainly above the limit; the flag is False as well where
+    ``most_parts`` did not decide.
     """
     first, width, n_parts = 0, n_others + 1, 0
     bound_before: tuple[int, float] | None = None

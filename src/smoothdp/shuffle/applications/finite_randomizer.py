@@ -73,7 +73,7 @@ class FiniteRandomizer:
     def pre_shuffled(self) -> FiniteRandomizer:
         """Return the randomiser that puts its messages in a uniform order before it sends them.
 
-        Only the multiset matters then: it is given as the sorted vector.
+        Only the multiset of messages matters then; the sorted vector stands for the multiset.
         """
         return FiniteRandomizer(
             {

@@ -173,7 +173,7 @@ class MultiPartyPointerJumping:
             raise OutOfReach(
                 expected="at most 1e6 nodes on a level and 40 levels",
                 got=f"n_children={s}, height={h}",
-                remedy="Lower n_children or height",
+                remedy="Take a smaller tree: lower n_children or height",
             )
         object.__setattr__(self, "n_children", s)
         object.__setattr__(self, "height", h)

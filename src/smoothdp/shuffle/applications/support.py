@@ -135,7 +135,7 @@ def samples_needed(
 ) -> int:
     """Return the least n at which the calibrated histogram identifies the support.
 
-    Success is searched by doubling and bisection: it grows with n in every test, and the
+    The search doubles and bisects n: success grows with n in every test, and the
     returned n itself meets the target.
 
     Raises:

@@ -1,9 +1,9 @@
 """The smallest noise that meets a guarantee: exactly, or as paper 3 has it.
 
-Delta at the returned omission probability is evaluated and meets the guarantee. That it is the
-smallest one rests on delta falling as the probability grows, which was so in every test for the
-histogram and is unproved; for a single count delta oscillates by a few percent, so there it is
-one of the smallest.
+Delta at the returned omission probability is evaluated and meets the guarantee. That the
+probability is the smallest rests on delta falling as the probability grows, which was so in every
+test for the histogram and is unproved; for a single count delta oscillates by a few percent, so
+that the probability is one of the smallest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The histogram with little communication: noise is sent rarely, and zeros are kept likely.
 
 The same privacy as `Histogram` at the same gamma, because the accounting does not change if
-noise is sent with probability gamma instead of omitted with it. Empty bins now receive V ~
+noise is sent, instead of omitted, with probability gamma. Empty bins now receive V ~
 Bin(n, gamma) messages; a threshold hides them, except with a chosen probability.
 """
 

@@ -30,7 +30,7 @@ class BinomialTable(LineTable):
 
     @cached_property
     def target(self) -> tuple[float, float]:
-        """Epsilon as a float, and how far it may lie from it."""
+        """A float near epsilon, and how far the float may lie from epsilon."""
         low, high = real_bounds(self.epsilon)
         return low, high - low
 

@@ -41,7 +41,7 @@ class HypergeometricTable(LineTable):
 
     @cached_property
     def excess(self) -> tuple[float, float]:
-        """e^epsilon - 1 as two floats, right to 2^-104 of it."""
+        """e^epsilon - 1 as two floats, to a relative 2^-104."""
         epsilon: Real = self.epsilon
         largest = LogRatio(Fraction(self.n_records + 2))
         if float_of(epsilon) > math.log(self.n_records + 2) + 1:

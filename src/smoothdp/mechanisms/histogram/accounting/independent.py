@@ -99,7 +99,7 @@ def _tails(
 
     From above: m(i) = 1 + r(i) m(i + 1) and v(i) = r(i) (m(i + 1) + v(i + 1)), where
     r(i) = P(i + 1) / P(i). The error e of m obeys e(i) <= 5u + e(i + 1) (1 - 1 / m(i)):
-    it contracts. That of v is a mean of those of m and v beyond, plus 6u.
+    e contracts. The error of v is a mean of the errors of m and v beyond, plus 6u.
     """
     top = line.n_draws
     if highest < line.n_draws:

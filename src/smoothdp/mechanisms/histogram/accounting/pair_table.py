@@ -164,7 +164,7 @@ class PairTable:
 
 
 def _within_reach(epsilon: Real, draws: Draws) -> Real:
-    """Return epsilon, or one below it that excludes all finite ratios or e^-600 of them."""
+    """Return epsilon, or a lower one that excludes all finite ratios, or all but e^-600 of them."""
     size = float_of(epsilon)
     if not draws.replacing and size > math.log(draws.n_records + 2) + 1:
         return LogRatio(Fraction(draws.n_records + 2))

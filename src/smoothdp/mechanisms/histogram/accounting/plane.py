@@ -36,7 +36,7 @@ _CELLS = 1 << 19
 
 
 class _Block(NamedTuple):
-    """Sum of a block of rows over e^scale, what it left out, and its error."""
+    """Sum of a block of rows over e^scale, a bound of what the sum leaves out, and its error."""
 
     total: float
     remainder: float

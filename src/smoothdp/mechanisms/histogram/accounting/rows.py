@@ -99,7 +99,7 @@ def window(marginal: Line, log_target: float) -> Window:
 
 
 def _one_side(marginal: Line, log_target: float) -> tuple[int, float]:
-    """Return the last row to keep, and ln of a bound of the probability beyond it."""
+    """Return the last row to keep, and ln of a bound of the probability beyond that row."""
     total = marginal.count_a + marginal.count_b
     mean = marginal.n_draws * marginal.count_a // total
     low, high = min(max(mean + 2, marginal.lowest), marginal.highest), marginal.highest
