@@ -297,12 +297,12 @@ def _constructor_arguments(protocol: Any, state: object) -> dict[str, Any]:
     return {name: state[name] for name in names}
 
 
-def read_users(n_users: object, *, minimum: int = 1) -> int:
+def read_users(n_users: object, *, most: int = LARGEST_USERS) -> int:
     """Return the number of users, or raise InvalidParameter."""
-    n = exact_int(n_users, name="n_users", minimum=minimum)
-    if n > LARGEST_USERS:
+    n = exact_int(n_users, name="n_users", minimum=1)
+    if n > most:
         raise InvalidParameter(
-            expected=f"n_users up to {LARGEST_USERS}",
+            expected=f"n_users up to {most}",
             got=f"n_users={n}",
             remedy="Run one protocol for each part of the users",
         )
@@ -311,11 +311,13 @@ def read_users(n_users: object, *, minimum: int = 1) -> int:
 
 def read_failure_probability(value: Parameter) -> Fraction:
     """Return a failure probability in (0, 1), or raise InvalidParameter."""
-    failure = exact_fraction(value, name="failure_probability")
-    if not 0 < failure < 1:
-        raise InvalidParameter(
-            expected="0 < failure_probability < 1",
-            got=f"failure_probability={value}",
-            remedy="Give the share of runs in which the error may be larger",
-        )
-    return failure
+    remedy = "Give the share of runs in which the error may be larger"
+    return read_share(value, name="failure_probability", remedy=remedy)
+
+
+def read_share(value: Parameter, *, name: str, remedy: str) -> Fraction:
+    """Return a number in (0, 1), exactly, or raise InvalidParameter."""
+    share = exact_fraction(value, name=name)
+    if not 0 < share < 1:
+        raise InvalidParameter(expected=f"0 < {name} < 1", got=f"{name}={value}", remedy=remedy)
+    return share

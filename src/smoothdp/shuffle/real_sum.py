@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.entropy import Entropy, SystemRandom
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.exact.samplers import binomial
 from smoothdp.exact.words import random_words
 from smoothdp.shuffle.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
-from smoothdp.shuffle.protocol import read_users
+from smoothdp.shuffle.protocol import read_share, read_users
 from smoothdp.shuffle.user_data import (
     UNIT,
     read_count,
@@ -142,13 +142,8 @@ class RealSum(FlippedSum[float]):
                 got=f"data={data!r}",
                 remedy='Use data="boolean" if every number is 0 or 1, else data="real"',
             )
-        share = exact_fraction(least_gain, name="least_gain")
-        if not 0 < share < 1:
-            raise InvalidParameter(
-                expected="0 < least_gain < 1",
-                got=f"least_gain={least_gain}",
-                remedy='Give the share of the error that twice the bits must save, such as "1/10"',
-            )
+        remedy = 'Give the share of the error that twice the bits must save, such as "1/10"'
+        share = read_share(least_gain, name="least_gain", remedy=remedy)
         most = exact_int(at_most, name="at_most", minimum=1)
         values = [0] if data == "boolean" else None
 

@@ -24,11 +24,12 @@ from smoothdp.exact.bisection import least_integer
 from smoothdp.exact.cells import cell_deviance
 from smoothdp.exact.entropy import Entropy
 from smoothdp.exact.logspace import UNIT_ROUNDOFF
-from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.exact.stirling import log_factorial_excess
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.zero_preserving import read_omission
+from smoothdp.shuffle.protocol import read_share
 
 FloatArray = NDArray[np.float64]
 _MOST_SAMPLES = 20_000
@@ -146,13 +147,8 @@ def samples_needed(
     >>> samples_needed(support_size=2, guarantee=ApproxDP(1, delta="1e-6"))
     163
     """
-    target = exact_fraction(success, name="success")
-    if not 0 < target < 1:
-        raise InvalidParameter(
-            expected="0 < success < 1",
-            got=f"success={success}",
-            remedy="Give the probability of success that is wanted, such as 0.99",
-        )
+    remedy = "Give the probability of success that is wanted, such as 0.99"
+    target = read_share(success, name="success", remedy=remedy)
     size = exact_int(support_size, name="support_size", minimum=1)
     least = Histogram.smallest_n_users(guarantee=guarantee, method=method)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -14,6 +16,12 @@ from smoothdp.exact.parameters import Parameter, float_bounds
 from smoothdp.shuffle.accounting.exchange_profile import slack_mu, stated_guarantee
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.calibration import is_kept
+from smoothdp.shuffle.honesty import (
+    MessagesOfOne,
+    most_honest_despite,
+    most_honest_users,
+    most_messages_of,
+)
 from smoothdp.shuffle.protocol import Datum, Estimate, ShuffleProtocol
 
 
@@ -34,6 +42,46 @@ class ApproximateOnly(ShuffleProtocol[Datum, Estimate]):
         if promise is None:
             return 1
         return least_integer(lambda m: is_kept(promise, self.profile(n_honest=m)), 1, self.n_users)
+
+    @property
+    @abstractmethod
+    def most_messages(self) -> int:
+        """Messages that one user sends at most, all of which may be of one bin."""
+
+    @property
+    def messages_allowed(self) -> int:
+        """As `most_messages`."""
+        return self.most_messages
+
+    @property
+    def influence_of_one_liar(self) -> float:
+        """All messages that a user may send, for one bin.
+
+        If the shuffler lets each user send no more than `messages_allowed`. An estimate of up to
+        `hidden_up_to` and as much more may appear or disappear besides.
+        """
+        return float(self.most_messages)
+
+    @abstractmethod
+    def _messages_of_one(self) -> MessagesOfOne:
+        """Return the most that an honest user sends: messages for sure, and noise bits."""
+
+    def honest_at_most(self, n_messages: int) -> int:
+        """Return how many users can be honest at most if there are so many messages in all.
+
+        Each sends some messages for sure and, for each noise bit, one more with a probability.
+        Wrong with probability below 1e-12.
+        """
+        return most_honest_users(n_messages, self.n_users, **self._messages_of_one())
+
+    def surplus(self, n_messages: int) -> int:
+        """Return how many messages are more than n_users honest users send; 0 if none."""
+        likely = most_messages_of(self.n_users, **self._messages_of_one())
+        return max(0, math.ceil(n_messages - likely))
+
+    def honest_despite(self, n_messages: int) -> int:
+        """Return how many users can be honest at most if there are so many messages in all."""
+        return most_honest_despite(n_messages, self.n_users, **self._messages_of_one())
 
     def gaussian_mu(self, delta: Parameter = 0) -> float:
         """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
@@ -15,12 +14,7 @@ from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.true_counts import Tally, tally_counts, tally_data
-from smoothdp.shuffle.honesty import (
-    MessagesOfOne,
-    most_honest_despite,
-    most_honest_users,
-    most_messages_of,
-)
+from smoothdp.shuffle.honesty import MessagesOfOne
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 
 IntArray = NDArray[np.int64]
@@ -78,11 +72,6 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         """
         return self.n_bins + 1
 
-    @property
-    def messages_allowed(self) -> int:
-        """d + 1."""
-        return self.most_messages
-
     def read(self, messages: Iterable[object]) -> ReadMessages:
         """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
         zp.require_explicit(self.n_bins, "messages")
@@ -101,34 +90,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     def _estimate_read(self, read: ReadMessages, tolerated: int) -> HistogramEstimate:
         return self._estimated(np.bincount(read.values, minlength=self.n_bins), tolerated)
 
-    def honest_at_most(self, n_messages: int) -> int:
-        """Return how many users can be honest at most if there are so many messages in all.
-
-        Each sends 1 and, for each of d bins, 1 more with the probability of noise. Wrong with
-        probability below 1e-12.
-        """
-        return most_honest_users(n_messages, self.n_users, **self._messages_of_one())
-
-    def surplus(self, n_messages: int) -> int:
-        """Return how many messages are more than n_users honest users send; 0 if none."""
-        likely = most_messages_of(self.n_users, **self._messages_of_one())
-        return max(0, math.ceil(n_messages - likely))
-
-    def honest_despite(self, n_messages: int) -> int:
-        """Return how many users can be honest at most if there are so many messages in all."""
-        return most_honest_despite(n_messages, self.n_users, **self._messages_of_one())
-
     def _messages_of_one(self) -> MessagesOfOne:
         return {"sure": 1, "noise_bits": self.n_bins, "probability": float(self.noise_share)}
-
-    @property
-    def influence_of_one_liar(self) -> float:
-        """d + 1: all messages of a user for one bin.
-
-        If the shuffler lets each user send no more than d + 1 messages. An estimate of up to
-        `hidden_up_to` and as much more may appear or disappear besides.
-        """
-        return float(self.most_messages)
 
     def check_data(self, data: Iterable[int]) -> Tally:
         """Return the true counts of one value per user."""

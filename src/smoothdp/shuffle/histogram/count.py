@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,7 +29,7 @@ from smoothdp.shuffle.histogram.calibration import (
     smallest_users,
 )
 from smoothdp.shuffle.histogram.true_counts import tally_data
-from smoothdp.shuffle.honesty import most_honest_despite, most_honest_users, most_messages_of
+from smoothdp.shuffle.honesty import MessagesOfOne, most_honest_users
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
@@ -179,33 +178,12 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
 
     def honest_at_most(self, n_messages: int) -> int:
         """Return how many users can be honest at most: each sends noise but for an omission."""
-        sent = float(1 - self.omission_probability)
-        return most_honest_users(n_messages, self.n_users, sure=0, noise_bits=1, probability=sent)
+        least: MessagesOfOne = {**self._messages_of_one(), "sure": 0}
+        return most_honest_users(n_messages, self.n_users, **least)
 
-    def surplus(self, n_messages: int) -> int:
-        """Return how many messages are more than n_users honest users send, whatever their bits."""
-        sent = float(1 - self.omission_probability)
-        likely = most_messages_of(self.n_users, sure=1, noise_bits=1, probability=sent)
-        return max(0, math.ceil(n_messages - likely))
-
-    def honest_despite(self, n_messages: int) -> int:
-        """Return how many users can be honest at most: all their bits may be 1."""
-        sent = float(1 - self.omission_probability)
-        return most_honest_despite(n_messages, self.n_users, sure=1, noise_bits=1, probability=sent)
-
-    @property
-    def messages_allowed(self) -> int:
-        """2."""
-        return self.most_messages
-
-    @property
-    def influence_of_one_liar(self) -> float:
-        """2: the messages that a user may send.
-
-        If the shuffler lets each user send no more than 2: the analyser cannot tell whose messages
-        they are. An estimate of up to `hidden_up_to` + 2 may appear or disappear besides.
-        """
-        return float(self.most_messages)
+    def _messages_of_one(self) -> MessagesOfOne:
+        # A user whose bit is 1.
+        return {"sure": 1, "noise_bits": 1, "probability": float(1 - self.omission_probability)}
 
     def check_data(self, data: Iterable[int]) -> int:
         """Return how many of the bits, one per user, are 1."""

@@ -22,14 +22,7 @@ LARGEST_EXPLICIT = 10**7
 
 def read_zero_preserving_users(n_users: object) -> int:
     """Return the number of users, at most 2^31 - 2, or raise InvalidParameter."""
-    n = read_users(n_users)
-    if n > LARGEST_TRIALS:
-        raise InvalidParameter(
-            expected=f"n_users up to {LARGEST_TRIALS}",
-            got=f"n_users={n}",
-            remedy="Run one protocol for each part of the users",
-        )
-    return n
+    return read_users(n_users, most=LARGEST_TRIALS)
 
 
 def read_omission(value: Parameter, *, name: str = "omission_probability") -> Fraction:
