@@ -207,7 +207,7 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(listed) == len(known_names(sd))
     with pytest.raises(SystemExit):
         main(["cite", "SmothNoise"])
-    assert "Near it: SmoothNoise" in capsys.readouterr().err
+    assert "Write a name near it: SmoothNoise" in capsys.readouterr().err
 
 
 def test_everything_with_a_source_can_be_cited() -> None:

@@ -146,15 +146,21 @@ def _existing(path: str | Path) -> tuple[Path, str]:
     ending = file.suffix.lower()
     if file.is_dir():
         raise InvalidData(
-            expected="a file", got=f"the directory {str(file)!r}", remedy="Name a file in it"
+            expected="a file",
+            got=f"the directory {str(file)!r}",
+            remedy="Name a file in that directory",
         )
     if not file.exists():
-        raise InvalidData(expected=f"the file {file}", got="no such file", remedy="Check the path")
+        raise InvalidData(
+            expected=f"the file {file}",
+            got="no such file",
+            remedy="Give the path of a file that exists",
+        )
     if ending not in (".csv", ".tsv", ".parquet"):
         raise InvalidData(
             expected="a file ending in .csv, .tsv or .parquet",
             got=f"{file}",
-            remedy="Convert or rename it",
+            remedy="Convert the file, or give its name the right ending",
         )
     if file.stat().st_size == 0:
         raise InvalidData(

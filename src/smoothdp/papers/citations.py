@@ -78,7 +78,9 @@ def _find(name: str, public: ModuleType) -> Source:
         raise InvalidParameter(
             expected="a public name with a source, a key of the bibliography or paper-1 to paper-5",
             got=repr(name),
-            remedy=f"Near it: {', '.join(near)}" if near else "See: smoothdp cite",
+            remedy=f"Write a name near it: {', '.join(near)}"
+            if near
+            else "List the names with: smoothdp cite",
         ) from None
 
 

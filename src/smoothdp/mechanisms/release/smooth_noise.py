@@ -196,7 +196,7 @@ class SmoothNoise:
         raise InvalidParameter(
             expected="a mean of order statistics",
             got=self.query.describe(),
-            remedy="Use mechanism.query",
+            remedy="Use mechanism.query, which is the statistic itself",
         )
 
     @property

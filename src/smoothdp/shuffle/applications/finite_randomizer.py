@@ -50,7 +50,7 @@ class FiniteRandomizer:
                 raise InvalidData(
                     expected="probabilities >= 0 that sum to 1",
                     got=f"a sum of {sum(values.values())} for {datum!r}",
-                    remedy='Give them exactly, as "1/3"',
+                    remedy='Give the probabilities exactly, as "1/3"',
                 )
             exact[datum] = {vector: p for vector, p in values.items() if p}
         if len(exact) < 2:

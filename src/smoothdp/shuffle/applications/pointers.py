@@ -79,7 +79,9 @@ class PointerChasing:
         values = self._read(permutation)
         if side not in (1, 2):
             raise InvalidData(
-                expected="side 1 or 2", got="another", remedy="Say whose permutation it is"
+                expected="side 1 or 2",
+                got="another",
+                remedy="Give 1 for the first permutation, 2 for the second",
             )
         left, rank = sorted(values), 0
         for value in values:

@@ -46,7 +46,7 @@ class SingleMessageProtocol(Generic[Estimate]):
             raise InvalidParameter(
                 expected="one message per user",
                 got="a randomiser that sends another number",
-                remedy="With several messages the theorem fails (Claims 4.3 and 4.4)",
+                remedy="Give one of one message: with several the theorem fails (Claim 4.3)",
             )
 
     def epsilon(self) -> Real | float:
