@@ -46,7 +46,7 @@ class SingleMessageProtocol(Generic[Estimate]):
             raise InvalidParameter(
                 expected="one message per user",
                 got="a randomiser that sends another number",
-                remedy="Give one of one message: with several the theorem fails (Claim 4.3)",
+                remedy="Send one message per user: with several the theorem fails (Claim 4.3)",
             )
 
     def epsilon(self) -> Real | float:
