@@ -6,7 +6,6 @@ import copy
 import pickle
 
 import pytest
-from smoothdp.queries.windows.column_summary import MoreNeeded
 
 import smoothdp.errors
 from smoothdp.errors import (
@@ -17,6 +16,7 @@ from smoothdp.errors import (
     SmoothdpError,
 )
 from smoothdp.exact.balls.work import WorkLimitReached
+from smoothdp.queries.windows.column_summary import MoreNeeded
 
 KINDS = [
     kind

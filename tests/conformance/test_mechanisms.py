@@ -19,7 +19,7 @@ from smoothdp import (
     SamplingHistogram,
     SeededRandom,
 )
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 
 MECHANISMS: list[HistogramMechanism] = [
     SamplingHistogram(1000, n_draws=900),

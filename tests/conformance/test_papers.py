@@ -152,7 +152,7 @@ def test_an_interrupted_figure_resumes(
         computed.append(cell)
         return election_row(cell)
 
-    monkeypatch.setattr("smoothdp.papers.smoothed_dp.figure_4.election_row", counted)
+    monkeypatch.setattr("smoothdp.papers.smoothed_dp.figures_3_and_4.election_row", counted)
     with pytest.raises(Interrupted):
         SettingsFigure.compute(store=tmp_path)
     assert len(computed) == 4
@@ -207,7 +207,7 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(listed) == len(known_names(sd))
     with pytest.raises(SystemExit):
         main(["cite", "SmothNoise"])
-    assert "Near it: SmoothNoise" in capsys.readouterr().err
+    assert "Write a name near it: SmoothNoise" in capsys.readouterr().err
 
 
 def test_everything_with_a_source_can_be_cited() -> None:

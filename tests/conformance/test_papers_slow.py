@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from smoothdp.papers import FIGURES, TABLES
-from smoothdp.papers.smoothed_dp.figure_4 import ModelsFigure
+from smoothdp.papers.smoothed_dp.figures_3_and_4 import ModelsFigure
 
 pytestmark = pytest.mark.slow
 

@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smoothdp.mechanisms.average.law import (
+from smoothdp.mechanisms.average.sequences import SequenceSums
+from smoothdp.mechanisms.average.subsets import SubsetSums
+from smoothdp.mechanisms.average.sum_layers import (
     alternating,
     smallest_in_reach,
     subset_layers,
     sum_upper,
 )
-from smoothdp.mechanisms.average.sequences import SequenceSums
-from smoothdp.mechanisms.average.subsets import SubsetSums
 from tests.oracles.sample_sums import multiplied
 
 

@@ -14,7 +14,7 @@ import pytest
 from smoothdp import BernoulliHistogram, SamplingHistogram
 from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.parameters.numbers import exact_real
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.testing import oracles
 from tests.checkers.rationals import log_fraction
 

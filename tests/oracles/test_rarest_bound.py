@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 import smoothdp as sd
 from smoothdp.exact.parameters.numbers import exact_real
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.smoothed.many_values.falling import (
     falling_steps,
     least_count,

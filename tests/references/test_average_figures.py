@@ -14,20 +14,24 @@ import pytest
 from smoothdp.exact.balls.balls import ball
 from smoothdp.noise import Gaussian
 from smoothdp.noise.theorems import scores
-from smoothdp.papers.average_case_averages import private as average_figures_private
+from smoothdp.papers.average_case_averages import private_mean_figure as average_figures_private
 from smoothdp.papers.average_case_averages.cells import SMOOTHINGS, Cell, compute_cell, noise_cells
-from smoothdp.papers.average_case_averages.data import BOUNDS, mean_squares, smooth_sensitivities
-from smoothdp.papers.average_case_averages.figures import (
+from smoothdp.papers.average_case_averages.excess_lines import ExcessLine, SampledSensitivities
+from smoothdp.papers.average_case_averages.mean_squares import (
+    BOUNDS,
+    mean_squares,
+    smooth_sensitivities,
+)
+from smoothdp.papers.average_case_averages.noise_deviations import CLOSED, PRINTED, Analysis
+from smoothdp.papers.average_case_averages.private_mean_figure import (
+    PrivateMeanFigure,
     PrivateMeanFigure2,
     PrivateMeanFigure3,
     PrivateMeanFigure4,
     PrivateMeanFigure5,
     PrivateMeanFigure6,
 )
-from smoothdp.papers.average_case_averages.lines import ExcessLine, SampledSensitivities
-from smoothdp.papers.average_case_averages.noise import CLOSED, PRINTED, Analysis
-from smoothdp.papers.average_case_averages.private import PrivateMeanFigure
-from smoothdp.papers.average_case_averages.trimmed import normal, trimmed_variance
+from smoothdp.papers.average_case_averages.trimmed_variance import normal, trimmed_variance
 from smoothdp.papers.runner import run_cells
 from smoothdp.queries import TrimmedMean
 

@@ -14,15 +14,15 @@ from scipy.integrate import quad
 from scipy.special import betaln
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.papers.average_case_averages import trimming as average_figures_trimming
-from smoothdp.papers.average_case_averages.figures import TrimmingFigure
-from smoothdp.papers.average_case_averages.trimmed import (
+from smoothdp.papers.average_case_averages import trimming_figure as average_figures_trimming
+from smoothdp.papers.average_case_averages.trimmed_variance import (
     SymmetricLaw,
     laplace,
     normal,
     normal_mixture,
     trimmed_variance,
 )
+from smoothdp.papers.average_case_averages.trimming_figure import TrimmingFigure
 from smoothdp.papers.runner import run_cells
 
 REFERENCE = json.loads(Path(__file__).with_name("average_figures.json").read_text())

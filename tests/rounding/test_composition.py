@@ -23,7 +23,7 @@ from smoothdp.composition.routes.solver import Solver
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.training_runs.line_points import Line, Points, error_from
-from smoothdp.training_runs.panels import Branch, Piece, rightwards
+from smoothdp.training_runs.path_panels import Branch, PanelRow, rightwards
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
 from smoothdp.training_runs.subsampled_lines import Mixture, log_tail
 from tests.rounding.certain import between, bits, exact
@@ -285,9 +285,9 @@ def mass_between(low: float, high: float) -> arb:
 def test_panels_that_are_too_long_err_by_less_than_they_say(half: float) -> None:
     """64 nodes on one panel of up to 40 deviations: the error is far above rounding."""
     mixture = Mixture(RATE, MU)
-    piece = Piece(np.zeros(1), np.zeros(1), half, up=False)
-    stated = mixture.rule_error(1.0, piece, log_mgf=0.0, first=0.0, last=0.0)
-    sizes = mixture.points(1.0, piece).waves.log_sizes
+    row = PanelRow(np.zeros(1), np.zeros(1), half, up=False)
+    stated = mixture.rule_error(1.0, row, log_mgf=0.0, first=0.0, last=0.0)
+    sizes = mixture.points(1.0, row).waves.log_sizes
     with bits():
         found = sum((exact(size).exp() for size in sizes.tolist()), arb(0))
         off = float(abs(found - mass_between(-half, half)))
@@ -300,8 +300,8 @@ def test_panels_that_are_too_long_err_by_less_than_they_say(half: float) -> None
 def test_what_lies_beyond_the_panels(reach: float) -> None:
     mixture = Mixture(RATE, MU)
     branch = Branch(1.0, -reach, reach, ends_left=False, ends_right=False)
-    piece = rightwards(-reach, reach, 0.0, 0.5)
-    stated = mixture.beyond(branch, piece, 0.0)
+    row = rightwards(-reach, reach, 0.0, 0.5)
+    stated = mixture.beyond(branch, row, 0.0)
 
     def truth() -> arb:
         return 1 - mass_between(-reach, reach)

@@ -21,7 +21,7 @@ from smoothdp.shuffle.accounting.flip_mu import _quantile, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.accounting.worst_case import violation, worst_case
 from smoothdp.shuffle.boolean_sum import BooleanSum
-from smoothdp.shuffle.calibration import _pure_share, _rounded_up
+from smoothdp.shuffle.flip_calibration import _pure_share, _rounded_up
 from smoothdp.shuffle.flipped_sum import flip_word
 from smoothdp.shuffle.histogram.accuracy import (
     log_of_exponent,

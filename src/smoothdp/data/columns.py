@@ -57,15 +57,15 @@ def read_column(
     [-3.  12.5]
     """
     if kind == "category":
-        found = [value for chunk in _texts(path, column, missing) for value in chunk]
-        if not found:
+        categories = [value for chunk in _texts(path, column, missing) for value in chunk]
+        if not categories:
             raise no_rows(Path(path))
-        return found
+        return categories
     if kind != "number":
         raise InvalidParameter(
             expected='kind "number" or "category"',
             got=f"kind={kind!r}",
-            remedy="Use one of the two",
+            remedy='Use kind="number" for an array of floats, kind="category" for texts',
         )
     require_number(missing)
     numbers = np.concatenate([_numbers(c, column) for c in _values(path, column, missing)])
@@ -105,7 +105,7 @@ def count_column(
         raise InvalidParameter(
             expected="distinct categories in universe",
             got=f"{twice[0]!r} twice",
-            remedy="Name it once",
+            remedy="Name each category once",
         )
     tally: Counter[str] = Counter()
     for chunk in _texts(path, column, missing):
@@ -119,7 +119,7 @@ def count_column(
         raise InvalidData(
             expected=f"values of {column!r} among the universe",
             got="another",
-            remedy="Widen the universe or mend the file",
+            remedy="Add the missing categories to universe, or take those rows out of the file",
         )
     return {category: tally[category] for category in universe}
 
@@ -144,19 +144,27 @@ def _existing(path: str | Path) -> tuple[Path, str]:
     ending = file.suffix.lower()
     if file.is_dir():
         raise InvalidData(
-            expected="a file", got=f"the directory {str(file)!r}", remedy="Name a file in it"
+            expected="a file",
+            got=f"the directory {str(file)!r}",
+            remedy="Name a file in that directory",
         )
     if not file.exists():
-        raise InvalidData(expected=f"the file {file}", got="no such file", remedy="Check the path")
+        raise InvalidData(
+            expected=f"the file {file}",
+            got="no such file",
+            remedy="Give the path of a file that exists",
+        )
     if ending not in (".csv", ".tsv", ".parquet"):
         raise InvalidData(
             expected="a file ending in .csv, .tsv or .parquet",
             got=f"{file}",
-            remedy="Convert or rename it",
+            remedy="Convert the file, or give its name the right ending",
         )
     if file.stat().st_size == 0:
         raise InvalidData(
-            expected=f"a header line in {file}", got="an empty file", remedy="Check the file"
+            expected=f"a header line in {file}",
+            got="an empty file",
+            remedy="Begin the file with names of columns",
         )
     return file, ending
 
@@ -170,7 +178,7 @@ def _numbers(values: list[str] | FloatArray, column: str) -> FloatArray:
             return numbers
     except ValueError:
         pass
-    # Outside of the except: what numpy said quotes the value.
+    # Outside of the except: the message of numpy quotes the value.
     raise no_number(column, str(next(value for value in values if not _is_finite(value))))
 
 

@@ -9,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from smoothdp.data.missing import without_missing
-from smoothdp.data.refusals import column_place, no_rows, unreadable
+from smoothdp.data.refusals import column_index, no_rows, unreadable
 from smoothdp.errors import InvalidData
 
 _ROWS_AT_ONCE = 65536
@@ -22,7 +22,7 @@ def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> 
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             header = next(reader, [])
-            pick = itemgetter(column_place(path, [name.strip() for name in header], column))
+            pick = itemgetter(column_index(path, [name.strip() for name in header], column))
             while rows := list(islice(reader, _ROWS_AT_ONCE)):
                 if set(map(len, rows)) != {len(header)}:
                     raise _ragged(path, len(header))
@@ -36,7 +36,7 @@ def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> 
         raise InvalidData(
             expected=f"well-formed CSV in {path}",
             got="a line that is not",
-            remedy="Mend its quotation marks",
+            remedy="Close every quotation mark, and double those inside a quoted field",
         ) from None
     except OSError as error:
         raise unreadable(path, error) from None
@@ -48,5 +48,5 @@ def _ragged(path: Path, width: int) -> InvalidData:
     return InvalidData(
         expected=f"{width} {'field' if width == 1 else 'fields'} in every row of {path}",
         got="another number in some row",
-        remedy="Mend that row",
+        remedy="Give every row as many fields as the header",
     )

@@ -8,11 +8,11 @@ from smoothdp.data.refusals import missing_value
 from smoothdp.errors import InvalidParameter
 
 PUBLIC_DROP = "public-drop"
-"""Leave rows without a value out: the caller declares who has none as public."""
+"""Leave rows without a value out: the caller declares as public who has no value."""
 
 
 def require_number(missing: str | None) -> None:
-    """Raise InvalidParameter unless what takes the place of missing numbers is a finite number."""
+    """Raise InvalidParameter unless the constant in place of missing numbers is a finite number."""
     if missing is None or missing == PUBLIC_DROP:
         return
     try:
@@ -23,7 +23,7 @@ def require_number(missing: str | None) -> None:
         raise InvalidParameter(
             expected=f'a number or "{PUBLIC_DROP}" for missing numbers (missing=, --missing)',
             got=repr(missing),
-            remedy="It is what takes the place of empty fields, not how the file marks them",
+            remedy="Give the number that stands for empty fields, not the mark that the file has",
         )
 
 

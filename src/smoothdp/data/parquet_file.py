@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smoothdp.data.missing import without_missing
-from smoothdp.data.refusals import column_place, no_rows, unreadable
+from smoothdp.data.refusals import column_index, no_rows, unreadable
 from smoothdp.errors import MissingExtra
 from smoothdp.types import BoolArray, FloatArray
 
@@ -53,7 +53,7 @@ def _arrays(path: Path, column: str) -> Iterator[tuple[pyarrow.Array, BoolArray]
     is_empty = True
     try:
         with parquet.ParquetFile(path) as file:
-            column_place(path, file.schema_arrow.names, column)
+            column_index(path, file.schema_arrow.names, column)
             for batch in file.iter_batches(columns=[column]):
                 values = batch.column(0)
                 # A nan in a column of floats is how pandas writes a missing value.

@@ -13,8 +13,8 @@ _MARKS = frozenset(
 _NAMES_SHOWN = 20
 
 
-def column_place(path: Path, names: list[str], column: str) -> int:
-    """Return where a column stands in a header that names it exactly once."""
+def column_index(path: Path, names: list[str], column: str) -> int:
+    """Return the position of a column in a header that names the column exactly once."""
     if names.count(column) == 1:
         return names.index(column)
     if column in names:
@@ -76,18 +76,22 @@ def _is_infinite(word: str) -> bool:
 
 def no_rows(path: Path) -> InvalidData:
     """Return the error for a file without records."""
-    return InvalidData(expected=f"rows in {path}", got="a header alone", remedy="Check the file")
+    return InvalidData(
+        expected=f"rows in {path}", got="a header alone", remedy="Give a file with a row per record"
+    )
 
 
 def unreadable(path: Path, error: Exception) -> InvalidData:
     """Return the error for a file that the system or a library cannot read."""
     return InvalidData(
-        expected=f"a readable file at {path}", got=_fault(error), remedy="Check the file"
+        expected=f"a readable file at {path}",
+        got=_fault(error),
+        remedy="Give a whole CSV or Parquet file that this user may read",
     )
 
 
 def _fault(error: Exception) -> str:
-    """Return why a file could not be read, without what a library quotes from it."""
+    """Return why a file could not be read, without what a library quotes from the file."""
     if isinstance(error, UnicodeDecodeError) or getattr(error, "strerror", None):
         return reason(error)
     return "one that is damaged, or of another format"

@@ -1,4 +1,4 @@
-"""Mechanisms: what is run on data, each with the guarantee known before it runs."""
+"""Mechanisms: programs that are run on data, each with the guarantee known before it runs."""
 
 from smoothdp.mechanisms.additive.gaussian import GaussianMechanism
 from smoothdp.mechanisms.additive.laplace import LaplaceMechanism

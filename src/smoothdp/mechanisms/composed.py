@@ -21,14 +21,19 @@ from smoothdp.mechanisms.histogram.sample_law import (
     sampled_histograms,
 )
 from smoothdp.mechanisms.sampling.counts import read_counts
-from smoothdp.mechanisms.sampling.finite_law import FiniteLawMechanism, OutputLaw, both_ways
+from smoothdp.mechanisms.sampling.finite_law import (
+    FiniteLawMechanism,
+    OutputLaw,
+    both_ways,
+    move_record,
+)
 from smoothdp.mechanisms.sampling.sampled import Measured
 from smoothdp.sources import Source
 
 Listed: TypeAlias = SampledHistogram | FiniteLawMechanism[Any]
 """A mechanism that can list its output law."""
 PairOf: TypeAlias = Callable[[int, int], Atoms]
-"""The laws at the counts and after one record went from category a to b."""
+"""From categories a, b to the laws at the counts and after one record went from a to b."""
 _REMEDY = "Compose their profiles instead (an upper bound), or take smaller samples"
 
 
@@ -182,21 +187,16 @@ def _histogram_pair(mechanism: SampledHistogram, count_a: int, count_b: int) -> 
 
     The likelihood ratio depends on the first two alone (notes A1).
     """
-    rest = mechanism.n_records - count_a - count_b
+    others = mechanism.n_records - count_a - count_b
     histograms = sampled_histograms(
-        mechanism, (count_a, count_b + 1, rest), most=MOST_ATOMS, remedy=_REMEDY
+        mechanism, (count_a, count_b + 1, others), most=MOST_ATOMS, remedy=_REMEDY
     )
-    here = log_sample_law(mechanism, histograms, (count_a, count_b, rest))
-    return here.against(log_sample_law(mechanism, histograms, (count_a - 1, count_b + 1, rest)))
+    law_at_counts = log_sample_law(mechanism, histograms, (count_a, count_b, others))
+    return law_at_counts.against(
+        log_sample_law(mechanism, histograms, (count_a - 1, count_b + 1, others))
+    )
 
 
 def _finite_pairs(law: Callable[[tuple[int, ...]], OutputLaw], counts: tuple[int, ...]) -> PairOf:
-    here = law(counts)
-
-    def pair(a: int, b: int) -> Atoms:
-        moved = list(counts)
-        moved[a] -= 1
-        moved[b] += 1
-        return here.against(law(tuple(moved)))
-
-    return pair
+    law_at_counts = law(counts)
+    return lambda a, b: law_at_counts.against(law(move_record(counts, a, b)))

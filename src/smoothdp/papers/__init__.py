@@ -1,13 +1,13 @@
 """Each paper's tables, figures and verdicts, recomputed."""
 
-from smoothdp.papers.average_case_averages.figures import (
+from smoothdp.papers.average_case_averages.private_mean_figure import (
     PrivateMeanFigure2,
     PrivateMeanFigure3,
     PrivateMeanFigure4,
     PrivateMeanFigure5,
     PrivateMeanFigure6,
-    TrimmingFigure,
 )
+from smoothdp.papers.average_case_averages.trimming_figure import TrimmingFigure
 from smoothdp.papers.citations import citations, known_names
 from smoothdp.papers.gaussian_shuffling.figures import FixedSetFigure, ShufflingFigure
 from smoothdp.papers.panel_figure import PanelFigure
@@ -18,8 +18,8 @@ from smoothdp.papers.shuffled_histograms.table_1 import HistogramTable
 from smoothdp.papers.smoothed_dp.figure_1 import ElectionFigure
 from smoothdp.papers.smoothed_dp.figure_2 import SmoothedElectionFigure
 from smoothdp.papers.smoothed_dp.figure_2_right import GradientFigure
-from smoothdp.papers.smoothed_dp.figure_4 import ModelsFigure, SettingsFigure
 from smoothdp.papers.smoothed_dp.figure_5 import GradientSettingsFigure
+from smoothdp.papers.smoothed_dp.figures_3_and_4 import ModelsFigure, SettingsFigure
 from smoothdp.papers.smoothed_dp.tables import ComparisonTable, NotionsTable, ThreatsTable
 from smoothdp.papers.table import PaperTable
 from smoothdp.papers.verdicts import STATUSES, verdicts, verdicts_page, verdicts_text

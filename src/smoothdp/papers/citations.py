@@ -20,7 +20,7 @@ PAPERS = {
 
 
 def known_names(public: ModuleType) -> list[tuple[str, str]]:
-    """Return (name, what it is) of everything that can be cited, papers first.
+    """Return (name, description) of everything that can be cited, papers first.
 
     Args:
         public: the package whose public names count: smoothdp itself.
@@ -41,7 +41,7 @@ def known_names(public: ModuleType) -> list[tuple[str, str]]:
 def citations(names: Iterable[str], *, public: ModuleType) -> list[str]:
     """Return the BibTeX entries of names, each once, in the order of the names.
 
-    An entry has a note of the places in it that the names rest on.
+    An entry has a note of the passages that the names rest on.
 
     Args:
         names: public names ("SmoothNoise", "noise.PolyPlace" or "PolyPlace"), keys of the
@@ -55,13 +55,13 @@ def citations(names: Iterable[str], *, public: ModuleType) -> list[str]:
     >>> print(citations(["PolyPlace", "paper-4"], public=sd)[0].splitlines()[-2])
       note = {Definition 6},
     """
-    places: dict[str, list[str]] = {}
+    cited: dict[str, list[str]] = {}
     for name in names:
         source = _find(name, public)
-        found = places.setdefault(source.key, [])
-        if source.where and source.where not in found:
-            found.append(source.where)
-    return [_entry(key, where) for key, where in places.items()]
+        passages = cited.setdefault(source.key, [])
+        if source.where and source.where not in passages:
+            passages.append(source.where)
+    return [_entry(key, passages) for key, passages in cited.items()]
 
 
 def _find(name: str, public: ModuleType) -> Source:
@@ -78,7 +78,9 @@ def _find(name: str, public: ModuleType) -> Source:
         raise InvalidParameter(
             expected="a public name with a source, a key of the bibliography or paper-1 to paper-5",
             got=repr(name),
-            remedy=f"Near it: {', '.join(near)}" if near else "See: smoothdp cite",
+            remedy=f"Write a name near it: {', '.join(near)}"
+            if near
+            else "List the names with: smoothdp cite",
         ) from None
 
 
@@ -89,7 +91,7 @@ def _entry(key: str, where: list[str]) -> str:
 
 def _sources(public: ModuleType) -> dict[str, Source]:
     """Return the source of every public name that has one, also in the public rooms."""
-    found = {}
+    sources = {}
     for name in public.__all__:
         try:
             value = getattr(public, name)
@@ -97,8 +99,8 @@ def _sources(public: ModuleType) -> dict[str, Source]:
             continue  # a room whose extra is not installed
         inside = getattr(value, "__all__", ()) if hasattr(value, "__path__") else ()
         every = {name: value, **{f"{name}.{inner}": getattr(value, inner) for inner in inside}}
-        for full, thing in every.items():
-            source = getattr(thing, "source", None)
+        for full, named in every.items():
+            source = getattr(named, "source", None)
             if isinstance(source, Source):
-                found[full] = source
-    return found
+                sources[full] = source
+    return sources

@@ -21,7 +21,7 @@ class PanelFigure:
     Attributes:
         name: as ``smoothdp papers figure`` takes it.
         title: in one line.
-        note: what the figure says, and what was decided where the paper does not say; or "".
+        note: what the figure says, and which settings fill the gaps of the paper; or "".
         columns: panels side by side.
         panels: the curves; nan where there is none.
     """
@@ -33,20 +33,20 @@ class PanelFigure:
     panels: tuple[Panel, ...]
 
     def text(self) -> str:
-        """Return a table of every panel at a few places."""
-        parts = [self.title]
+        """Return a table of every panel at a few abscissae."""
+        paragraphs = [self.title]
         for panel in self.panels:
             step = max(1, len(panel.xs) // _SHOWN)
             rows = [
-                (f"{x:g}", *(f"{ys[place]:.5g}" for ys in panel.curves.values()))
-                for place, x in enumerate(panel.xs)
-                if place % step == 0
+                (f"{x:g}", *(f"{ys[position]:.5g}" for ys in panel.curves.values()))
+                for position, x in enumerate(panel.xs)
+                if position % step == 0
             ]
-            parts.append(
+            paragraphs.append(
                 f"{panel.title}: {panel.y_label}\n\n"
                 f"{table(rows, header=(panel.x_label, *panel.curves))}"
             )
-        return "\n\n".join([*parts, self.note] if self.note else parts)
+        return "\n\n".join([*paragraphs, self.note] if self.note else paragraphs)
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON; None where a curve has no value."""
@@ -69,14 +69,14 @@ class PanelFigure:
 
     def rows(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         """Return one row for every point of every curve."""
-        found: list[tuple[object, ...]] = [
+        points: list[tuple[object, ...]] = [
             (panel.title, label, panel.x_label, x, panel.y_label, y)
             for panel in self.panels
             for label, ys in panel.curves.items()
             for x, y in zip(panel.xs, ys, strict=True)
             if math.isfinite(y)
         ]
-        return ("panel", "curve", "x axis", "x", "y axis", "y"), found
+        return ("panel", "curve", "x axis", "x", "y axis", "y"), points
 
     def draw(self, path: str | Path) -> Path:
         """Write the picture, in the arrangement of the paper, and return its path."""

@@ -14,7 +14,7 @@ class Reproduction(Protocol):
     """A figure or table of a paper, recomputed.
 
     ``full=False`` takes at most about 30 seconds on one core. ``store`` is a folder which keeps
-    what is finished, so that an interrupted run resumes; see `smoothdp.papers.runner.run_cells`.
+    finished cells, so that an interrupted run resumes; see `smoothdp.papers.runner.run_cells`.
     """
 
     title: ClassVar[str]
@@ -23,11 +23,11 @@ class Reproduction(Protocol):
     def compute(
         cls, *, full: bool = False, store: Path | None = None, progress: Progress | None = None
     ) -> Self:
-        """Recompute it."""
+        """Recompute the figure or table."""
         ...
 
     def text(self) -> str:
-        """Return it as plain text for a terminal."""
+        """Return the figure or table as plain text for a terminal."""
         ...
 
     def to_dict(self) -> dict[str, object]:
@@ -40,7 +40,7 @@ class Reproduction(Protocol):
 
 
 class Figure(Reproduction, Protocol):
-    """A figure: it also draws itself in the arrangement of the paper."""
+    """A figure, which also draws itself in the arrangement of the paper."""
 
     def draw(self, path: str | Path) -> Path:
         """Write the picture and return its path."""

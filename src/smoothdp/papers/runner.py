@@ -1,4 +1,4 @@
-"""Many small computations on all cores, kept as they finish, resumed where they stopped."""
+"""Many small computations on all cores, each kept when it finishes, resumed after a stop."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def run_cells(
     Args:
         name: of the computation; cells of another name are never taken for these.
         cells: each picklable and of the types of JSON.
-        work: a function at the top level of a module, whose value is of the types of JSON. It
-            must depend on the cell alone: a random study takes its seed from it.
+        work: a function at the top level of a module, whose value is of the types of JSON. The
+            value must depend on the cell alone: a random study takes its seed from the cell.
         store: a folder, made if need be.
-        progress: called with (cells done, cells in all), also for those found in the store.
+        progress: called with (cells done, cells in all), also for cells of the store.
         workers: how many processes; all cores by default.
 
     Returns:
@@ -58,21 +58,23 @@ def run_cells(
     """
     if workers is not None and (isinstance(workers, bool) or workers < 1):
         raise InvalidParameter(
-            expected="workers >= 1", got=f"{workers!r}", remedy="Leave it out for all"
+            expected="workers >= 1",
+            got=f"{workers!r}",
+            remedy="Leave workers out to use all cores",
         )
     keys = [_key(name, cell) for cell in cells]
-    kept = _Kept(store, name)
+    stored = _Kept(store, name)
     # A cell that occurs twice is computed once.
-    missing = {key: cell for key, cell in zip(keys, cells, strict=True) if key not in kept.values}
-    total, done = len(set(keys)), len(set(keys)) - len(missing)
-    if progress is not None and done:
-        progress(done, total)
+    missing = {key: cell for key, cell in zip(keys, cells, strict=True) if key not in stored.values}
+    total, n_done = len(set(keys)), len(set(keys)) - len(missing)
+    if progress is not None and n_done:
+        progress(n_done, total)
     for key, value in _evaluate(missing, work, workers or _cores()):
-        kept.add(key, value)
-        done += 1
+        stored.add(key, value)
+        n_done += 1
         if progress is not None:
-            progress(done, total)
-    return [kept.values[key] for key in keys]
+            progress(n_done, total)
+    return [stored.values[key] for key in keys]
 
 
 def _evaluate(
@@ -147,7 +149,7 @@ class _Kept:
                     continue
 
     def add(self, key: str, value: object) -> None:
-        """Keep a value; what is on disk is a whole line or ignored."""
+        """Keep a value; a line on disk that is not whole is ignored."""
         text = json.dumps({"key": key, "value": value})
         self.values[key] = json.loads(text)["value"]
         if self._path is None:

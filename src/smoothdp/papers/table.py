@@ -16,7 +16,7 @@ class PaperTable:
     Attributes:
         name: as ``smoothdp papers table`` takes it.
         title: in one line.
-        note: what the table says, and what was decided where the paper does not say.
+        note: what the table says, and which settings fill the gaps of the paper.
         header: of the columns.
         cells: the rows: text, numbers, or None where there is nothing.
     """
@@ -28,10 +28,10 @@ class PaperTable:
     cells: tuple[tuple[object, ...], ...]
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         rows = [tuple(_shown(cell) for cell in row) for row in self.cells]
-        parts = [self.title, table(rows, header=self.header), self.note]
-        return "\n\n".join(part for part in parts if part)
+        paragraphs = [self.title, table(rows, header=self.header), self.note]
+        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON: a list of rows by column; None where there is nothing."""

@@ -1,7 +1,7 @@
 """What became of every claim of the papers: rows of ``claims/*.toml``, and their page.
 
-The rows are kept once, there. `verdicts_page` is docs/papers.md, word for word; write it anew
-with ``smoothdp papers verdicts --markdown > docs/papers.md``.
+The rows are kept once, in those files. `verdicts_page` is docs/papers.md, word for word; write
+the page anew with ``smoothdp papers verdicts --markdown > docs/papers.md``.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ STATUSES = {
 _INTRODUCTION = """\
 # The papers, claim by claim
 
-Each numbered claim with the place that implements it, the test that shows it, and a verdict. The
-same rows are printed by `smoothdp papers verdicts`, which knows each one's status:
+Each numbered claim with the file that implements it, the test that shows it, and a verdict.
+`smoothdp papers verdicts` prints the same rows, each with its status:
 
 {statuses}
 
 This page is written by `smoothdp papers verdicts --markdown > docs/papers.md` from
-`src/smoothdp/papers/claims/`: mend a row there. A test name that ends in `*` stands for all tests
-that begin so.
+`src/smoothdp/papers/claims/`: change a row in those files. A test name that ends in `*` stands for
+all tests that begin so.
 """
 
 
@@ -52,7 +52,7 @@ class Verdict:
     Attributes:
         paper: 1 to 5, or 0 where it is in no paper or in several.
         section: of the page.
-        claim: its number and what it says.
+        claim: its number and its statement.
         where: what implements it, in Markdown; "-" if nothing does.
         tests: "path" or "path::name", where a name may end in ``*``; none for misprints and
             words.
@@ -87,12 +87,12 @@ class Verdict:
             textwrap.fill(
                 line,
                 100,
-                initial_indent="" if place == 0 else " " * 15,
+                initial_indent="" if position == 0 else " " * 15,
                 subsequent_indent=" " * 15,
                 break_long_words=False,
                 break_on_hyphens=False,
             )
-            for place, line in enumerate(lines)
+            for position, line in enumerate(lines)
         )
         return "\n".join([first, *others])
 
@@ -109,13 +109,15 @@ def verdicts(paper: int | None = None, *, status: str | None = None) -> list[Ver
     """
     if paper is not None and paper not in range(1, 6):
         raise InvalidParameter(
-            expected="a paper from 1 to 5", got=f"{paper!r}", remedy="Leave it out for all"
+            expected="a paper from 1 to 5",
+            got=f"{paper!r}",
+            remedy="Leave paper out for all papers",
         )
     if status is not None and status not in STATUSES:
         raise InvalidParameter(
             expected=f"a status among {', '.join(STATUSES)}",
             got=f"{status!r}",
-            remedy="Use one of them",
+            remedy="Leave status out for all statuses",
         )
     return [
         row
@@ -133,15 +135,15 @@ def verdicts_text(rows: Sequence[Verdict]) -> str:
     4 claims: 4 false
     """
     titles = {page["paper"]: _plain(page["title"]) for page in _pages()}
-    parts, shown = [], None
+    paragraphs, shown = [], None
     for row in rows:
         if row.paper != shown:
             shown = row.paper
-            parts.append(titles[row.paper] + "\n" + "=" * len(titles[row.paper]))
-        parts.append(row.text())
+            paragraphs.append(titles[row.paper] + "\n" + "=" * len(titles[row.paper]))
+        paragraphs.append(row.text())
     counts = Counter(row.status for row in rows)
     summary = ", ".join(f"{counts[s]} {s}" for s in STATUSES if counts[s])
-    return "\n\n".join([*parts, f"{len(rows)} claims: {summary or 'none'}"])
+    return "\n\n".join([*paragraphs, f"{len(rows)} claims: {summary or 'none'}"])
 
 
 def verdicts_page() -> str:
@@ -151,12 +153,13 @@ def verdicts_page() -> str:
     '# The papers, claim by claim'
     """
     statuses = "\n".join(f"- *{status}*: {meaning}" for status, meaning in STATUSES.items())
-    parts = [_INTRODUCTION.format(statuses=statuses)]
+    paragraphs = [_INTRODUCTION.format(statuses=statuses)]
     for page in _pages():
         short = page.get("tests", {})
         names = ", ".join(f"`[{key}]` is `{path}`" for key, path in short.items())
-        text = " ".join(part for part in (page["text"], f"{names}." if names else "") if part)
-        parts.append(f"## {page['title']}\n" + (f"\n{textwrap.fill(text, 110)}\n" if text else ""))
+        text = " ".join(filter(None, (page["text"], f"{names}." if names else "")))
+        filled = f"\n{textwrap.fill(text, 110)}\n" if text else ""
+        paragraphs.append(f"## {page['title']}\n{filled}")
         for heading, words, rows in _sections(page):
             lines = [f"### {heading}\n"] if heading else []
             lines += [f"{words}\n"] if words else []
@@ -164,8 +167,8 @@ def verdicts_page() -> str:
             for row in rows:
                 tests = ", ".join(f"`{_abbreviated(test, short)}`" for test in row.tests) or "-"
                 lines.append(f"| {row.claim} | {row.where} | {tests} | {row.verdict} |")
-            parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
+            paragraphs.append("\n".join(lines) + "\n")
+    return "\n".join(paragraphs)
 
 
 @cache
@@ -203,11 +206,11 @@ def _sections(page: dict[str, Any]) -> list[tuple[str, str, list[Verdict]]]:
 
 def _expanded(test: str, short: dict[str, str]) -> str:
     """Return "path::name" of "[key] name"."""
-    found = re.fullmatch(r"\[(\w+)\](?: (.+))?", test)
-    if found is None:
+    match = re.fullmatch(r"\[(\w+)\](?: (.+))?", test)
+    if match is None:
         return test
-    name = found.group(2)
-    return short[found.group(1)] + (f"::{name}" if name else "")
+    name = match.group(2)
+    return short[match.group(1)] + (f"::{name}" if name else "")
 
 
 def _abbreviated(test: str, short: dict[str, str]) -> str:

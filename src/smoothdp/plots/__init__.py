@@ -5,12 +5,11 @@ Colours are told apart by colour-blind readers, and every curve has its own kind
 """
 
 from smoothdp.plots.canvas import save
-from smoothdp.plots.densities import plot_densities
 from smoothdp.plots.error_by_budget import plot_error_by_budget
 from smoothdp.plots.inline import inline_svg
+from smoothdp.plots.noise import plot_densities, plot_tails
 from smoothdp.plots.profile import plot_profile, plot_profiles
 from smoothdp.plots.sensitivity import plot_sensitivity
-from smoothdp.plots.tails import plot_tails
 from smoothdp.plots.tradeoff import plot_tradeoff
 
 __all__ = [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, new_axes
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, label_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ _LN10 = math.log(10)
 
 
 class Row(Protocol):
-    """What the picture needs of an election; natural logarithms."""
+    """The numbers of one election that the picture needs; natural logarithms."""
 
     @property
     def year(self) -> int: ...
@@ -47,8 +47,5 @@ def plot_elections(rows: Sequence[Row], *, title: str) -> Axes:
         linestyle="none",
         label="adversary's utility",
     )
-    axes.set_xlabel("election")
-    axes.set_ylabel("log10")
-    axes.set_title(title, fontsize=10)
-    axes.legend(frameon=False, fontsize=9)
+    label_axes(axes, x="election", y="log10", title=title)
     return axes

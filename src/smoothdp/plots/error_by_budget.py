@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.plots.canvas import GREY, STYLES, new_axes
-from smoothdp.plots.inputs import by_label, label_axes
+from smoothdp.plots.canvas import GREY, STYLES, label_axes, new_axes
+from smoothdp.plots.inputs import by_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 class Point(Protocol):
-    """What the picture needs: `sd.errors_by_epsilon` and `sd.errors_by_size` return such."""
+    """The numbers of one budget, as `sd.errors_by_epsilon` and `sd.errors_by_size` return them."""
 
     @property
     def x(self) -> float: ...
@@ -44,7 +44,9 @@ def plot_error_by_budget(
     named = by_label(plans, label="best plan")
     if len(named) > 3 or not all(named.values()):
         raise InvalidParameter(
-            expected="1 to 3 lists of points", got=len(named), remedy="Use sd.errors_by_epsilon"
+            expected="1 to 3 lists of points",
+            got=len(named),
+            remedy="Give lists of sd.errors_by_epsilon",
         )
     axes = new_axes()
     for (label, points), (colour, _) in zip(named.items(), STYLES, strict=False):

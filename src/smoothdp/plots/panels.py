@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from smoothdp.errors import MissingExtra
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, label_axes, new_figure, with_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,26 +31,15 @@ def plot_panels(panels: Sequence[Panel], *, columns: int = 2) -> Axes:
     Raises:
         MissingExtra: matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("plotting", "plot") from None
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(5.2 * columns, 3.9 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    for place, panel in enumerate(panels, 1):
-        axes = figure.add_subplot(rows, columns, place)
+    figure = new_figure(5.2 * columns, 3.9 * rows)
+    for number, panel in enumerate(panels, 1):
+        axes = with_grid(figure.add_subplot(rows, columns, number))
         for (label, ys), (colour, line) in zip(panel.curves.items(), _STYLES, strict=False):
             axes.plot(panel.xs, ys, color=colour, linestyle=line, label=label)
         if panel.log_scale:
             axes.set_yscale("log")
         if panel.log_x:
             axes.set_xscale("log")
-        axes.set_title(panel.title, fontsize=10)
-        axes.set_xlabel(panel.x_label)
-        axes.set_ylabel(panel.y_label)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(visible=True, alpha=0.3, linewidth=0.5)
-        axes.legend(frameon=False, fontsize=8)
+        label_axes(axes, x=panel.x_label, y=panel.y_label, title=panel.title, size=8)
     return axes

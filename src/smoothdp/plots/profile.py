@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, STYLES, new_axes
-from smoothdp.plots.inputs import HasProfile, by_label, label_axes, power_ticks, profile_of
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, STYLES, label_axes, new_axes, power_ticks
+from smoothdp.plots.inputs import HasProfile, by_label, profile_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def plot_profiles(
         items: profiles, or claims, mechanisms and protocols with ``.profile()``, by label.
         largest_epsilon: the right end, > 0.
         title: of the picture.
-        least_log10: log10 of the least delta drawn, < 0; it may lie below floats.
+        least_log10: log10 of the least delta drawn, < 0, also below the least float.
         reference: a horizontal line: a log10 value and its label.
         n_points: epsilons at which each profile is asked.
 
@@ -65,13 +65,13 @@ def plot_profiles(
         raise InvalidParameter(
             expected="0 < largest_epsilon, least_log10 < 0 and n_points > 1",
             got=f"{largest_epsilon}, {least_log10}, {n_points}",
-            remedy="Choose a range to draw",
+            remedy="Draw from epsilon 0 to a finite largest_epsilon, at two points or more",
         )
     axes, lowest = new_axes(), 0.0
-    for (label, item), (colour, line) in zip(
+    for (label, curve), (colour, line) in zip(
         by_label(items, label="delta").items(), STYLES, strict=False
     ):
-        xs, ys = _curve(profile_of(item), largest_epsilon, n_points - 1, least_log10)
+        xs, ys = _curve(profile_of(curve), largest_epsilon, n_points - 1, least_log10)
         axes.plot(xs, ys, color=colour, linestyle=line, label=label)
         lowest = min([lowest, *ys])
     if reference is not None:
@@ -94,8 +94,8 @@ def _curve(
 ) -> tuple[list[float], list[float]]:
     """Return epsilons and log10 of delta there; where delta is 0 or too small nothing."""
     xs, ys = [], []
-    for place in range(n_steps + 1):
-        epsilon = largest * place / n_steps
+    for step in range(n_steps + 1):
+        epsilon = largest * step / n_steps
         value = profile.log_delta(epsilon) / _LN10
         if value > -math.inf and value >= least:
             xs.append(epsilon)

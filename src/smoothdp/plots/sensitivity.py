@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smoothdp.plots.canvas import GREY, STYLES, new_axes
-from smoothdp.plots.inputs import by_label, label_axes
+from smoothdp.plots.canvas import GREY, STYLES, label_axes, new_axes
+from smoothdp.plots.inputs import by_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ def plot_sensitivity(
 ) -> Axes:
     """Draw the smooth sensitivity S(t) against t, both logarithmically.
 
-    It is a function of the data, as private as they are: for public data and studies only,
+    S(t) is a function of the data, as private as the data: for public data and studies only,
     and the picture says so.
 
     Args:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, new_axes
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, label_axes, new_axes, power_of_ten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,11 +37,8 @@ def plot_smoothed(
         axes.set_xticks([], minor=True)
     axes.set_yscale("symlog", linthresh=10)
     ticks = [-tick for tick in (_NEAR if lowest > -10 else _FAR) if -tick >= 1.2 * lowest]
-    axes.set_yticks(ticks, ["1" if tick == 0 else f"1e{tick}" for tick in ticks], minor=False)
+    axes.set_yticks(ticks, [power_of_ten(tick) for tick in ticks], minor=False)
     axes.set_yticks([], minor=True)
     axes.set_ylim(1.2 * lowest, 0.3)
-    axes.set_xlabel("records")
-    axes.set_ylabel("smoothed delta")
-    axes.set_title(title, fontsize=10)
-    axes.legend(frameon=False, fontsize=9, loc="lower left")
+    label_axes(axes, x="records", y="smoothed delta", title=title, legend="lower left")
     return axes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smoothdp.plots.canvas import GREY, STYLES, new_axes
-from smoothdp.plots.inputs import HasProfile, by_label, label_axes, tradeoff_of
+from smoothdp.plots.canvas import GREY, STYLES, label_axes, new_axes
+from smoothdp.plots.inputs import HasProfile, by_label, tradeoff_of
 from smoothdp.types import FloatArray
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def plot_tradeoff(
     grid = np.geomspace(_LEAST_ALPHA, 1.0, 200) if log_scale else np.linspace(0.0, 1.0, 201)
     guess = grid if log_scale else 1.0 - grid
     axes.plot(grid, guess, color=GREY, linewidth=1, linestyle="-", label="guessing")
-    for (label, item), (colour, line) in zip(
+    for (label, testable), (colour, line) in zip(
         by_label(items, label="exact" if log_scale else "beta").items(), STYLES, strict=False
     ):
-        curve = tradeoff_of(item)
+        curve = tradeoff_of(testable)
         alphas = _alphas(curve, grid)
         ys = [(curve.power if log_scale else curve)(float(alpha)) for alpha in alphas]
         axes.plot(alphas, ys, color=colour, linestyle=line, label=label)

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from smoothdp.errors import MissingExtra
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, new_figure, with_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,16 +49,10 @@ def plot_trimming(
     Raises:
         MissingExtra: matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("plotting", "plot") from None
-    figure = Figure(figsize=(6.0 * len(panels), 5.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(6.0 * len(panels), 5.6)
     first: Axes | None = None
-    for place, panel in enumerate(panels, 1):
-        axes = figure.add_subplot(1, len(panels), place, sharey=first)
+    for number, panel in enumerate(panels, 1):
+        axes = with_grid(figure.add_subplot(1, len(panels), number, sharey=first))
         first = first or axes
         for line in panel.lines:
             _draw(axes, panel.trims, line)
@@ -68,8 +61,6 @@ def plot_trimming(
         axes.set_title(panel.title, fontsize=10)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(visible=True, alpha=0.3, linewidth=0.5)
         axes.legend(
             frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14)
         )

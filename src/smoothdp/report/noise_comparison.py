@@ -25,7 +25,7 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration import Calibration, best_shape, calibrate
 from smoothdp.plots.canvas import save
-from smoothdp.plots.densities import plot_densities
+from smoothdp.plots.noise import plot_densities
 from smoothdp.report.paper_deviations import least_deviation, paper_deviation
 from smoothdp.text import table
 

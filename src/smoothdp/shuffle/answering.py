@@ -1,4 +1,4 @@
-"""Users who stay away, are silent or lie: what an analyser counts, refuses and says."""
+"""Users who stay away, are silent or lie: what an analyser counts, what it refuses and warns of."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import math
 import warnings
 from typing import Self
 
+from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.text import number_up
 
 
 class Answering:
-    """What each protocol says of fewer users than it was made for, and of false ones."""
+    """What each protocol says of fewer users than it was made for, and of false users."""
 
     n_users: int
+    promise: Guarantee | None
 
     def answered(self, n_answered: int) -> Self:
         """Return the protocol as those who answered ran it: their number, the same noise each.
 
-        Its `estimate`, `error`, `mse` and `profile` are for them. The promise stays only if so
-        many honest users keep it.
+        `estimate`, `error`, `mse` and `profile` of the protocol returned are for those who
+        answered. The promise stays only if so many honest users keep it.
 
         Raises:
             InvalidParameter: not a number from 1 to n_users.
@@ -43,9 +45,10 @@ class Answering:
     def influence_of_one_liar(self) -> float:
         """By how much one user who sends anything can move an estimate; inf if not known.
 
-        If the shuffler lets each user send no more than the `messages_allowed`: what one user sends
-        beyond them moves it further, and the analyser cannot tell whose messages they are.
-        Of an estimate that is not hidden as 0: `hidden_up_to` says what may appear or disappear.
+        If the shuffler lets each user send no more than the `messages_allowed`: messages of one
+        user beyond them move the estimate further, and the analyser cannot tell whose messages
+        they are. Of an estimate that is not hidden as 0: `hidden_up_to` says which estimates may
+        appear or disappear.
         """
         return math.inf
 
@@ -74,14 +77,14 @@ class Answering:
             reach += f", and make one of up to {shown} appear or disappear"
         most = self.messages_allowed
         limit = "1 message" if most == 1 else f"{most} messages"
-        rest = self.n_users - count
-        kept = "are enough" if rest >= self.honest_needed else "are not"
+        n_left = self.n_users - count
+        sufficiency = "are enough" if n_left >= self.honest_needed else "are not"
         return (
             f"{who} can move an estimate by {reach}, if the shuffler lets each user send no more "
             f"than {limit}, as the protocol has it: what is beyond moves it further. "
             f"{self._silence(count)} They add no noise for "
-            f"certain: the guarantee is profile(n_honest={rest}) then; the promise needs "
-            f"{self.honest_needed} honest users, and {rest} {kept}."
+            f"certain: the guarantee is profile(n_honest={n_left}) then; the promise needs "
+            f"{self.honest_needed} honest users, and {n_left} {sufficiency}."
         )
 
     @property
@@ -97,27 +100,33 @@ class Answering:
             remedy="Make the protocol for those who answered",
         )
 
+    def _kept_by(self, fewer: Self) -> Self:
+        """Return the protocol for fewer users, with the promise if they keep it."""
+        if self.promise is not None and fewer.n_users >= self.honest_needed:
+            object.__setattr__(fewer, "promise", self.promise)
+        return fewer
+
     def _read_tolerated(self, tolerated: int) -> int:
         count = exact_int(tolerated, name="tolerated", minimum=0)
         if count > self.n_users:
             raise InvalidParameter(
                 expected=f"tolerated of at most {self.n_users}, those who answered",
                 got=f"tolerated={count}",
-                remedy="Lower it",
+                remedy="Lower tolerated, or count only users who sent something in n_answered",
             )
         return count
 
     def honest_at_most(self, n_messages: int) -> int:  # noqa: ARG002
         """Return how many users can be honest at most if there are so many messages in all.
 
-        Wrong with probability below 1e-12. It does not depend on anybody's datum.
+        Wrong with probability below 1e-12. The number does not depend on anybody's datum.
         """
         return self.n_users
 
     def surplus(self, n_messages: int) -> int:
         """Return how many messages are more than n_users honest users send; 0 if none.
 
-        Wrong with probability below 1e-12. It does not depend on anybody's datum.
+        Wrong with probability below 1e-12. The number does not depend on anybody's datum.
         """
         return max(0, n_messages - self.n_users * self.messages_allowed)
 
@@ -138,19 +147,19 @@ class Answering:
         return used, silent
 
     def _check_honest(
-        self, used: Self, n_messages: int, silent: int, *, said: bool, counted: bool
+        self, used: Self, n_messages: int, silent: int, *, warned: bool, counted: bool
     ) -> None:
         """Refuse what the promise cannot bear; warn of silent users and of surplus messages.
 
         Args:
-            said: warned already.
-            counted: the caller said how many answered: then too many messages are refused, too,
-                if they leave too few honest users.
+            warned: whether the caller warned already.
+            counted: whether the caller said how many answered: if so, too many messages are
+                refused as well, if they leave too few honest users.
         """
         extra = used.surplus(n_messages)
         if extra and counted:
             self._require_honest(used.honest_despite(n_messages), "at most who sent no more")
-        if extra and not said:
+        if extra and not warned:
             warnings.warn(
                 f"{extra} messages are more than {used.n_users} users send who follow the "
                 "protocol: some were counted more than once, or users sent more than they should, "
@@ -162,7 +171,7 @@ class Answering:
         honest = used.honest_at_most(n_messages)
         if honest < used.n_users:
             self._require_honest(honest, "at most whose messages are there")
-        if honest < used.n_users - silent and not said:
+        if honest < used.n_users - silent and not warned:
             count = used.n_users - honest
             warnings.warn(
                 f"At least {count} users did not send what the protocol has them send. "
@@ -175,11 +184,11 @@ class Answering:
         """Return what so many users do to the estimate by sending nothing."""
         return "Users who send nothing are left out."
 
-    def _require_honest(self, found: int, what: str) -> None:
+    def _require_honest(self, n_honest: int, who: str) -> None:
         """Raise InvalidData if so few users cannot keep the promise."""
-        if found < self.honest_needed:
+        if n_honest < self.honest_needed:
             raise InvalidData(
                 expected=f"at least {self.honest_needed} honest users, as the promise needs",
-                got=f"{found} {what}",
+                got=f"{n_honest} {who}",
                 remedy="Wait for more users; next time, calibrate for fewer than you expect",
             )

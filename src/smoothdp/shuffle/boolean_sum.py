@@ -13,7 +13,7 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.exact.random.words import random_words
-from smoothdp.shuffle.calibration import calibrated_random_users
+from smoothdp.shuffle.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
@@ -108,11 +108,11 @@ class BooleanSum(FlippedSum[int]):
         """Return the bit of every user, an array: the same law as `randomize` one by one."""
         source = SystemRandom() if rng is None else rng
         bits = self.check_data(data)
-        parts = [
+        chunks = [
             self._flip_array(bits[start : start + _AT_ONCE], source)
             for start in range(0, bits.size, _AT_ONCE)
         ]
-        return np.concatenate(parts)
+        return np.concatenate(chunks)
 
     def check_data(self, data: Iterable[int]) -> ByteArray:
         """Return one bit per user, or raise InvalidData."""
@@ -121,13 +121,13 @@ class BooleanSum(FlippedSum[int]):
         return bits
 
     def check_counts(self, counts: Any) -> int:
-        """Return the number of ones from it, or from (zeros, ones); or raise InvalidData."""
+        """Return the number of ones, given alone or as (zeros, ones); or raise InvalidData."""
         if isinstance(counts, Sequence | np.ndarray):
             if isinstance(counts, str) or len(counts) != 2:
                 raise InvalidData(
                     expected="counts as (zeros, ones)",
                     got="something else",
-                    remedy="Give two counts",
+                    remedy="Give the numbers of users with a 0 and with a 1",
                 )
             zeros, ones = map(read_count, counts)
             require_n_users(zeros + ones, self.n_users, is_sum=True)
@@ -137,15 +137,15 @@ class BooleanSum(FlippedSum[int]):
             raise InvalidData(
                 expected=f"at most n_users={self.n_users} ones",
                 got="more",
-                remedy="Count the users' ones",
+                remedy="Count each user who holds a 1 once",
             )
         return ones
 
     def _run_users(self, data: ByteArray, rng: Entropy) -> float:
         total = 0
         for start in range(0, data.size, _AT_ONCE):
-            part = data[start : start + _AT_ONCE]
-            total += int(np.count_nonzero(self._flip_array(part, rng)))
+            chunk = data[start : start + _AT_ONCE]
+            total += int(np.count_nonzero(self._flip_array(chunk, rng)))
         return self.estimate_from_total(total)
 
     def _flip_array(self, bits: ByteArray, rng: Entropy) -> ByteArray:
@@ -156,7 +156,7 @@ class BooleanSum(FlippedSum[int]):
         return self.estimate_from_total(self._draw_total(counts, rng))
 
     def mse(self, values: Any = None) -> float:
-        """Return the mean squared error, rounded up; it is the same for all true values."""
+        """Return the mean squared error, rounded up, the same for all true values."""
         if values is not None:
             read_bits(values)
         return float_up(self.noise_mse())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +93,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
     @cached_property
     def threshold(self) -> int:
-        """A bit is flipped if a uniform 64-bit word is below this."""
+        """The number below which a uniform 64-bit word flips a bit."""
         return flip_word(self.expected_random_users, self.n_users)
 
     @cached_property
@@ -124,7 +124,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
             InvalidData: fewer honest users than the promise needs have answered.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
-        self._check_honest(used, int(read.values.size), silent, said=True, counted=False)
+        self._check_honest(used, int(read.values.size), silent, warned=True, counted=False)
         return self.estimate_from_total(int(read.values.sum()), n_messages=read.values.size)
 
     def estimate_from_total(self, total: int, *, n_messages: int | None = None) -> float:
@@ -136,8 +136,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     def _draw_total(self, n_ones: int, rng: Entropy) -> int:
         """Return the number of reported ones, n_ones of all bits being ones, exactly in law."""
         q = self.flip_probability
-        rest = self.n_users * self.n_bits - n_ones
-        return n_ones - binomial(n_ones, q, rng) + binomial(rest, q, rng)
+        n_zeros = self.n_users * self.n_bits - n_ones
+        return n_ones - binomial(n_ones, q, rng) + binomial(n_zeros, q, rng)
 
     # ---- privacy --------------------------------------------------------------------
 
@@ -170,29 +170,31 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         self, *, epsilon: Parameter, shares: Sequence[Parameter]
     ) -> list[tuple[int, float]]:
         """Return (n_honest, delta(epsilon)) for shares of honest users in (0, 1]."""
-        result = []
+        curve = []
         for share in shares:
-            part = exact_fraction(share, name="share")
-            if not 0 < part <= 1:
+            exact_share = exact_fraction(share, name="share")
+            if not 0 < exact_share <= 1:
                 raise InvalidParameter(
                     expected="shares in (0, 1]",
                     got=f"share={share}",
-                    remedy="Give shares of the users",
+                    remedy="Give shares of honest users above 0, at most 1, such as 0.8",
                 )
-            honest = max(1, math.floor(part * self.n_users))
-            result.append((honest, self.profile(n_honest=honest).delta(epsilon)))
-        return result
+            honest = max(1, math.floor(exact_share * self.n_users))
+            curve.append((honest, self.profile(n_honest=honest).delta(epsilon)))
+        return curve
 
     def type_two_error(self, alpha: ArrayLike, *, n_honest: int | None = None) -> FloatArray:
         """Return the least type II error at each alpha over all data, never above the truth.
 
-        Exact up to 2,000 bits of the others. It is not convex in alpha; ``tradeoff`` is the
-        convex curve below it.
+        Exact up to 2,000 bits of the others. The error is not convex in alpha; ``tradeoff`` is the
+        convex curve below this error.
         """
         alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
         if not ((alphas >= 0) & (alphas <= 1)).all():
             raise InvalidParameter(
-                expected="alphas in [0, 1]", got=f"{alpha!r}", remedy="Give probabilities"
+                expected="alphas in [0, 1]",
+                got=f"{alpha!r}",
+                remedy="Give probabilities of a type I error",
             )
         others = (self._honest(n_honest) - 1) * self.n_bits
         return type_two_errors(alphas, self.flip_probability, self.n_bits, others)
@@ -200,8 +202,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     def gaussian_mu(self, delta: Parameter = 0) -> float:
         """Return the smallest mu of Gaussian DP, rounded up.
 
-        With delta > 0: the smallest mu with delta(e) <= max(delta_mu(e), delta) for all e. It
-        is finite at delta = 0 as well, unlike that of the claimed curve (Corollary 3.2).
+        With delta > 0: the smallest mu with delta(e) <= max(delta_mu(e), delta) for all e. mu
+        is finite at delta = 0 as well, unlike the mu of the claimed curve (Corollary 3.2).
         """
         if read_delta(delta) == 0:
             return self.gaussian_mu_bounds()[1]
@@ -213,7 +215,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What it was calibrated for; else (epsilon, 1e-6)-DP with the exact epsilon."""
+        """The guarantee of the calibration; else (epsilon, 1e-6)-DP with the exact epsilon."""
         if self.promise is not None:
             return self.promise
         return ApproxDP(self.profile().epsilon(DEFAULT_DELTA), delta=DEFAULT_DELTA)
@@ -245,12 +247,6 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     def _silence(self, n_silent: int) -> str:
         who = "One who sends nothing is" if n_silent == 1 else f"{n_silent} who send nothing are"
         return f"{who} left out of the sum."
-
-    def _kept_by(self, fewer: Self) -> Self:
-        """Return the protocol for fewer users, with the promise if they keep it."""
-        if self.promise is not None and fewer.n_users >= self.honest_needed:
-            object.__setattr__(fewer, "promise", self.promise)
-        return fewer
 
     # ---- error ----------------------------------------------------------------------
 
@@ -297,6 +293,8 @@ def read_n_bits(n_bits: object) -> int:
     bits = exact_int(n_bits, name="n_bits", minimum=1)
     if bits > MOST_BITS:
         raise InvalidParameter(
-            expected=f"n_bits up to {MOST_BITS}", got=f"n_bits={bits}", remedy="Lower n_bits"
+            expected=f"n_bits up to {MOST_BITS}",
+            got=f"n_bits={bits}",
+            remedy="Lower n_bits: best_n_bits() says from where on more messages gain little",
         )
     return bits

@@ -17,7 +17,7 @@ def check_method(method: object) -> None:
         raise InvalidParameter(
             expected='method "exact" or "paper"',
             got=f"method={method!r}",
-            remedy="Use one of the two",
+            remedy='Use method="exact"; "paper" is the formula of the literature, to compare',
         )
 
 

@@ -1,7 +1,7 @@
 """What users send and analysers read: whole numbers, with anything else rejected and counted.
 
-A message is a whole number of the protocol's alphabet 0 .. n_values - 1. It may travel as a
-`Message`, which names its protocol, so that one of another protocol is recognised.
+A message is a whole number of the protocol's alphabet 0 .. n_values - 1. The number may travel as a
+`Message`, which names its protocol, so that the analyser recognises another protocol's message.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class ReadMessages:
         """Return what was rejected or missing and what follows for the guarantee, or ""."""
         if not self.rejected and not self.n_missing:
             return ""
-        parts = [f"{count} {reason}" for reason, count in self.rejected.items()]
+        shortfalls = [f"{count} {reason}" for reason, count in self.rejected.items()]
         if self.n_missing:
-            parts.append(f"{self.n_missing} missing")
+            shortfalls.append(f"{self.n_missing} missing")
         return (
-            f"Messages not used: {', '.join(parts)}; the rest was analysed. Each user whose "
+            f"Messages not used: {', '.join(shortfalls)}; the rest was analysed. Each user whose "
             "messages are not genuine adds no noise: the guarantee is profile(n_honest=m), m "
             "the number of honest users, which this list cannot tell for certain."
         )
@@ -103,16 +103,16 @@ def read_messages(
             raise InvalidData(
                 expected="messages as a list or array",
                 got=f"{type(messages).__name__}",
-                remedy="Collect them",
+                remedy="Give all shuffled messages as one list or array",
             )
-        kept: list[int] = []
+        accepted: list[int] = []
         for message in messages:
             reason = _fault(message, protocol, n_values)
             if reason:
                 rejected[reason] = rejected.get(reason, 0) + 1
             else:
-                kept.append(int(message.value if isinstance(message, Message) else message))  # type: ignore[call-overload]
-        values = np.array(kept, dtype=np.int64)
+                accepted.append(int(message.value if isinstance(message, Message) else message))  # type: ignore[call-overload]
+        values = np.array(accepted, dtype=np.int64)
     if values.size > at_most:
         rejected[TOO_MANY] = int(values.size) - at_most
         values = values[:at_most]

@@ -43,7 +43,7 @@ class UniformShuffler:
     def shuffle(self, messages: Sequence[Item], *, rng: Entropy | None = None) -> list[Item]:
         """Return the messages in a uniform order, as a list."""
         order = uniform_order(len(messages), SystemRandom() if rng is None else rng)
-        return [messages[place] for place in order.tolist()]
+        return [messages[position] for position in order.tolist()]
 
     def shuffle_array(self, messages: IntArray, *, rng: Entropy | None = None) -> IntArray:
         """Return an array of messages in a uniform order."""
@@ -65,10 +65,10 @@ class Shuffler(Protocol):
 
 
 class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
-    """A protocol of the shuffle model: it is its own local randomiser and analyser.
+    """A protocol of the shuffle model, local randomiser and analyser in one object.
 
     A subclass gives the law (`randomize`, `read`, `estimate`), the privacy of what the
-    analyser sees (`profile`), and the error. It runs three ways with the same law: message
+    analyser sees (`profile`), and the error. The protocol runs in three ways of one law: message
     by message (`run_messages`), over all users at once (`release` of data), and from true
     counts (`release` of counts; `simulate`).
     """
@@ -139,12 +139,12 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     # ---- copies ---------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Pickle what the constructor takes: it checks a promise that is read again."""
-        return _rebuilt, (type(self), _given(self, vars(self)))
+        """Pickle the arguments of the constructor, which checks a promise that is read again."""
+        return _rebuilt, (type(self), _constructor_arguments(self, vars(self)))
 
     def __setstate__(self, state: object) -> None:
         """Read a pickle of fields, as earlier versions wrote them, through the constructor."""
-        type(self).__init__(self, **_given(self, state))
+        type(self).__init__(self, **_constructor_arguments(self, state))
 
     # ---- privacy --------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
             used,
             int(read.values.size),
             silent,
-            said=bool(read.sentence()),
+            warned=bool(read.sentence()),
             counted=n_answered is not None,
         )
         if read.sentence():
@@ -278,39 +278,43 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         return honest
 
 
-def _rebuilt(kind: type[Any], given: Mapping[str, Any]) -> Any:
-    return kind(**given)
+def _rebuilt(protocol_class: type[Any], arguments: Mapping[str, Any]) -> Any:
+    return protocol_class(**arguments)
 
 
-def _given(protocol: Any, state: object) -> dict[str, Any]:
+def _constructor_arguments(protocol: Any, state: object) -> dict[str, Any]:
     """Return the fields that the constructor of a protocol takes, or raise InvalidData."""
     names = [field.name for field in fields(protocol) if field.init]
     if not isinstance(state, Mapping) or any(name not in state for name in names):
         raise InvalidData(
             expected=f"the fields of {type(protocol).__name__}",
             got="others",
-            remedy="Pickle it anew",
+            remedy="Pickle the protocol again with this version of the library",
         )
     return {name: state[name] for name in names}
 
 
-def read_users(n_users: object, *, minimum: int = 1) -> int:
+def read_users(n_users: object, *, most: int = LARGEST_USERS) -> int:
     """Return the number of users, or raise InvalidParameter."""
-    n = exact_int(n_users, name="n_users", minimum=minimum)
-    if n > LARGEST_USERS:
+    n = exact_int(n_users, name="n_users", minimum=1)
+    if n > most:
         raise InvalidParameter(
-            expected=f"n_users up to {LARGEST_USERS}", got=f"n_users={n}", remedy="Split the users"
+            expected=f"n_users up to {most}",
+            got=f"n_users={n}",
+            remedy="Run one protocol for each part of the users",
         )
     return n
 
 
 def read_failure_probability(value: Parameter) -> Fraction:
     """Return a failure probability in (0, 1), or raise InvalidParameter."""
-    failure = exact_fraction(value, name="failure_probability")
-    if not 0 < failure < 1:
-        raise InvalidParameter(
-            expected="0 < failure_probability < 1",
-            got=f"failure_probability={value}",
-            remedy="Give the share of runs in which the error may be larger",
-        )
-    return failure
+    remedy = "Give the share of runs in which the error may be larger"
+    return read_share(value, name="failure_probability", remedy=remedy)
+
+
+def read_share(value: Parameter, *, name: str, remedy: str) -> Fraction:
+    """Return a number in (0, 1), exactly, or raise InvalidParameter."""
+    share = exact_fraction(value, name=name)
+    if not 0 < share < 1:
+        raise InvalidParameter(expected=f"0 < {name} < 1", got=f"{name}={value}", remedy=remedy)
+    return share

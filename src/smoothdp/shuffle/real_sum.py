@@ -11,20 +11,20 @@ import numpy as np
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.exact.random.samplers import binomial
 from smoothdp.exact.random.words import random_words
-from smoothdp.shuffle.calibration import calibrated_random_users
+from smoothdp.shuffle.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
-from smoothdp.shuffle.protocol import read_users
+from smoothdp.shuffle.protocol import read_share, read_users
 from smoothdp.shuffle.user_data import (
     UNIT,
     read_count,
     read_units,
     require_n_users,
-    whole_and_rest,
+    whole_and_fraction,
 )
 from smoothdp.sources import Source
 from smoothdp.types import IntArray
@@ -139,13 +139,10 @@ class RealSum(FlippedSum[float]):
             raise InvalidParameter(
                 expected='data "real" or "boolean"',
                 got=f"data={data!r}",
-                remedy="Use one of the two",
+                remedy='Use data="boolean" if every number is 0 or 1, else data="real"',
             )
-        share = exact_fraction(least_gain, name="least_gain")
-        if not 0 < share < 1:
-            raise InvalidParameter(
-                expected="0 < least_gain < 1", got=f"least_gain={least_gain}", remedy="Give a share"
-            )
+        remedy = 'Give the share of the error that twice the bits must save, such as "1/10"'
+        share = read_share(least_gain, name="least_gain", remedy=remedy)
         most = exact_int(at_most, name="at_most", minimum=1)
         values = [0] if data == "boolean" else None
 
@@ -155,12 +152,12 @@ class RealSum(FlippedSum[float]):
             )
             return cls(n_users, expected_random_users=users, n_bits=n_bits).mse(values)
 
-        n_bits, here = 1, mse(1)
+        n_bits, error = 1, mse(1)
         while 2 * n_bits <= min(most, MOST_BITS):
-            there = mse(2 * n_bits)
-            if there > here * float(1 - share):
+            error_at_double = mse(2 * n_bits)
+            if error_at_double > error * float(1 - share):
                 break
-            n_bits, here = 2 * n_bits, there
+            n_bits, error = 2 * n_bits, error_at_double
         return n_bits
 
     # ---- run ------------------------------------------------------------------------
@@ -168,8 +165,8 @@ class RealSum(FlippedSum[float]):
     def encode(self, datum: float, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the r bits that code a number, with exact random bits (Algorithm 2)."""
         source = SystemRandom() if rng is None else rng
-        whole, rest = whole_and_rest(read_units([datum]), self.n_bits)
-        ones = int(whole[0]) + (source.bits(_REST_BITS) < int(rest[0]))
+        whole, fraction = whole_and_fraction(read_units([datum]), self.n_bits)
+        ones = int(whole[0]) + (source.bits(_REST_BITS) < int(fraction[0]))
         return (1,) * ones + (0,) * (self.n_bits - ones)
 
     def _for_users(self, n_users: int) -> RealSum:
@@ -208,13 +205,13 @@ class RealSum(FlippedSum[float]):
 
     def _run_users(self, data: IntArray, rng: Entropy) -> float:
         total, at_once = 0, max(1, _WORDS_AT_ONCE // self.n_bits)
-        places = np.arange(self.n_bits)
+        positions = np.arange(self.n_bits)
         for start in range(0, data.size, at_once):
-            whole, rest = whole_and_rest(data[start : start + at_once], self.n_bits)
-            up = (random_words(whole.size, rng) >> np.uint64(64 - _REST_BITS)) < rest.astype(
+            whole, fraction = whole_and_fraction(data[start : start + at_once], self.n_bits)
+            up = (random_words(whole.size, rng) >> np.uint64(64 - _REST_BITS)) < fraction.astype(
                 np.uint64
             )
-            bits = places < (whole + up)[:, None]
+            bits = positions < (whole + up)[:, None]
             words = random_words(bits.size, rng).reshape(bits.shape)
             total += int(np.count_nonzero(bits ^ (words < np.uint64(self.threshold))))
         return self.estimate_from_total(total)
@@ -222,8 +219,10 @@ class RealSum(FlippedSum[float]):
     def _run_counts(self, counts: UnitCounts, rng: Entropy) -> float:
         n_ones = 0
         for unit, users in counts:
-            whole, rest = (int(part[0]) for part in whole_and_rest(np.array([unit]), self.n_bits))
-            n_ones += users * whole + binomial(users, Fraction(rest, UNIT), rng)
+            whole, fraction = (
+                int(units[0]) for units in whole_and_fraction(np.array([unit]), self.n_bits)
+            )
+            n_ones += users * whole + binomial(users, Fraction(fraction, UNIT), rng)
         return self.estimate_from_total(self._draw_total(n_ones, rng))
 
     # ---- error ----------------------------------------------------------------------
@@ -239,7 +238,7 @@ class RealSum(FlippedSum[float]):
         if values is None:
             rounding = Fraction(self.n_users, 4 * self.n_bits**2)
         else:
-            rest = whole_and_rest(read_units(values), self.n_bits)[1]
-            spread = sum(r * (UNIT - r) for r in rest[rest > 0].tolist())
+            fraction = whole_and_fraction(read_units(values), self.n_bits)[1]
+            spread = sum(r * (UNIT - r) for r in fraction[fraction > 0].tolist())
             rounding = Fraction(spread, UNIT**2 * self.n_bits**2)
         return float_up(self.noise_mse() + rounding)

@@ -60,7 +60,7 @@ def read_units(data: Iterable[object]) -> IntArray:
         # The product is exact: a power of two.
         units: IntArray = np.rint(values * float(UNIT)).astype(np.int64)
         return units
-    result = []
+    exact_units = []
     for value in array:
         is_number = isinstance(value, Rational | float) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value):
@@ -68,26 +68,26 @@ def read_units(data: Iterable[object]) -> IntArray:
         exact = Fraction(value)
         if not 0 <= exact <= 1:
             raise _outside()
-        result.append(round(exact * UNIT))
-    return np.array(result, dtype=np.int64)
+        exact_units.append(round(exact * UNIT))
+    return np.array(exact_units, dtype=np.int64)
 
 
-def whole_and_rest(units: IntArray, n_bits: int) -> tuple[IntArray, IntArray]:
-    """Return floor(r x) and the rest of r x in multiples of 2^-62, exactly, for r < 2^20."""
+def whole_and_fraction(units: IntArray, n_bits: int) -> tuple[IntArray, IntArray]:
+    """Return floor(r x) and the fraction of r x in multiples of 2^-62, exactly, for r < 2^20."""
     high, low = n_bits * (units >> 32), n_bits * (units & _LOW)
     high = high + (low >> 32)
     return high >> 30, ((high & 0x3FFFFFFF) << 32) | (low & _LOW)
 
 
-def require_n_users(found: int, n_users: int, *, is_sum: bool = False) -> None:
+def require_n_users(n_data: int, n_users: int, *, is_sum: bool = False) -> None:
     """Raise InvalidData unless there is one datum per user.
 
-    A length is public; a sum of counts (``is_sum``) that is wrong tells what is in them.
+    A length is public; a wrong sum of counts (``is_sum``) tells about the counts.
     """
-    if found != n_users:
+    if n_data != n_users:
         raise InvalidData(
             expected=f"data of n_users={n_users} users",
-            got="another sum" if is_sum else f"{found}",
+            got="another sum" if is_sum else f"{n_data}",
             remedy="Give one datum per user, or build the protocol for this number",
         )
 
@@ -98,9 +98,11 @@ def read_count(count: object) -> int:
         return exact_int(count, name="count", minimum=0)
     except InvalidParameter:
         pass
-    # Outside of the except: what it said quotes the count.
+    # Outside of the except: the message of the caught error quotes the count.
     raise InvalidParameter(
-        expected="counts as whole numbers >= 0", got="another", remedy="Mend the counts"
+        expected="counts as whole numbers >= 0",
+        got="another",
+        remedy="Give each count as a number of users",
     )
 
 
@@ -116,19 +118,19 @@ def _array(data: Iterable[object]) -> NDArray[Any]:
         raise InvalidData(
             expected="one datum per user",
             got=f"an array of shape {array.shape}",
-            remedy="Give one column",
+            remedy="Give a one-dimensional list or array",
         )
     return array
 
 
-def _from_items(items: list[object]) -> NDArray[Any]:
-    if all(type(item) is float for item in items) or all(type(item) is int for item in items):
+def _from_items(values: list[object]) -> NDArray[Any]:
+    if all(type(value) is float for value in values) or all(type(value) is int for value in values):
         try:
-            return np.array(items)
+            return np.array(values)
         except (OverflowError, ValueError):
             pass
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
     return array
 
 

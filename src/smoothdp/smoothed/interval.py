@@ -21,7 +21,7 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.proposal import Proposal, propose
@@ -188,7 +188,7 @@ def _compositions(
         if n_vertices == 1 and len(composition) == 1:
             counts = tuple(int(part) for part in composition)
         else:
-            counts = read_counts(composition, total=n, what="composition")
+            counts = read_counts(composition, total=n, name="composition")
         if len(counts) != n_vertices or sum(counts) != n:
             raise InvalidParameter(
                 expected=f"compositions of {n} records over {n_vertices} vertices",

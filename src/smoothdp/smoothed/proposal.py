@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from smoothdp.exact.parameters.numbers import Real
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.smoothed.many_values.falling import (
     falling_steps,
     least_count,

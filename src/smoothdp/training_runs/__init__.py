@@ -1,4 +1,4 @@
-"""The samplings of a training run, as items of the accountant."""
+"""The samplings of a training run, as mechanisms that the accountant composes."""
 
 from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
 

@@ -1,4 +1,4 @@
-"""Weighted points along a line in the complex plane, and the errors of what they sum up to."""
+"""Weighted points along a line in the complex plane, and the errors of their sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smoothdp.types import FloatArray
 
 
 class Points(NamedTuple):
-    """Weighted points, and how far each is off relatively in its mass, and in its loss."""
+    """Weighted points, and the relative error of each mass, and the error of each loss."""
 
     waves: Waves
     mass_error: FloatArray
@@ -22,7 +22,7 @@ class Points(NamedTuple):
 class Line(NamedTuple):
     """Points along Im y = height, of masses relative to E e^(cL), and the error of their sum.
 
-    Those of a half line lack the way up to it, which depends on t.
+    Points of a half line lack the way up to the line, which depends on t.
     """
 
     height: float
@@ -30,12 +30,14 @@ class Line(NamedTuple):
     constant: float
 
 
-def joined(parts: list[Points]) -> Points:
-    waves = Waves(*(np.concatenate(part) for part in zip(*(p.waves for p in parts), strict=True)))
+def joined(sets: list[Points]) -> Points:
+    """Return all points of several sets."""
+    columns = zip(*(points.waves for points in sets), strict=True)
+    waves = Waves(*(np.concatenate(arrays) for arrays in columns))
     return Points(
         waves,
-        np.concatenate([part.mass_error for part in parts]),
-        np.concatenate([part.loss_error for part in parts]),
+        np.concatenate([points.mass_error for points in sets]),
+        np.concatenate([points.loss_error for points in sets]),
     )
 
 
@@ -64,7 +66,7 @@ def size_from(points: Points, t: float) -> float:
 
 
 def error_from(line: Line, t: float) -> tuple[float, float]:
-    """Return (constant, slope): a bound of what all is off by from t on, before its summation."""
+    """Return (constant, slope): a bound of the error of the sum from t on, before its summation."""
     points = line.points
     sizes = np.exp(points.waves.log_sizes - t * points.waves.damping)
     mass, loss = float(sizes @ points.mass_error), float(sizes @ points.loss_error)

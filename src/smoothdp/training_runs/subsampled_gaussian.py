@@ -76,13 +76,13 @@ class SubsampledGaussian:
             raise InvalidParameter(
                 expected="0 < sampling_rate <= 1",
                 got=f"sampling_rate={sampling_rate}",
-                remedy="Give a share",
+                remedy="Give the share of the records that a step samples, such as 0.01",
             )
         if sampling not in ("poisson", "without_replacement"):
             raise InvalidParameter(
                 expected='sampling "poisson" or "without_replacement"',
                 got=f"sampling={sampling!r}",
-                remedy="Use one of the two",
+                remedy='Use "poisson" if each record has its own coin, else "without_replacement"',
             )
         object.__setattr__(self, "exact_rate", rate)
         object.__setattr__(
@@ -98,14 +98,14 @@ class SubsampledGaussian:
         return Neighbours.REPLACE_ONE
 
     def profile(self) -> PrivacyProfile:
-        """Return its privacy profile: the worse of both directions."""
+        """Return the privacy profile of one step: the worse of both directions."""
         return FunctionProfile(self._log_delta_bounds, self.neighbours)
 
     def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_mixture_excess(self.exact_rate, 1 / self.exact_noise, epsilon)
 
     def loss_laws(self) -> LossLaws:
-        """Return the laws of its privacy loss, for composition."""
+        """Return the laws of the privacy loss of one step, for composition."""
         rate, mu = self.exact_rate, 1 / self.exact_noise
         if rate == 1:
             return gaussian_laws(mu * mu, self.neighbours)

@@ -5,8 +5,8 @@ E e^(zL) is an integral of N(y) G(y)^w over y:
 mixture against base: L = ln G under the mixture, w = z + 1;
 base against mixture: L = -ln G under N(0, 1), w = -z;
 symmetric: losses l > 0 of the first, their mirror image (w = -z), both over y > m / 2, and
-    the rest of the mass at l = 0. This is D(E) = q D_Gauss(1 + (E - 1) / q) for E >= 1, the
-    bound of sampling without replacement (Balle, Barthe, Gaboardi 2018, Theorem 9).
+    the rest of the mass at l = 0. The symmetric law has D(E) = q D_Gauss(1 + (E - 1) / q) for
+    E >= 1, the bound of sampling without replacement (Balle, Barthe, Gaboardi 2018, Theorem 9).
 
 Up to t = 64 the real line is taken, beyond it the line on which the integral of |N G^w| is
 least at the first t of a block; that integral, which falls with t, also is the decay.
@@ -43,7 +43,7 @@ from smoothdp.training_runs.line_points import (
     scaled,
     size_from,
 )
-from smoothdp.training_runs.panels import Branch, Piece, leftwards, rightwards, upwards
+from smoothdp.training_runs.path_panels import Branch, PanelRow, leftwards, rightwards, upwards
 from smoothdp.training_runs.subsampled_lines import N_NODES, Mixture, log_tail
 
 View = Literal["mixture", "base", "symmetric"]
@@ -66,8 +66,8 @@ class SubsampledGaussianLaw(LossLaw):
     Attributes:
         rate, mu: q in (0, 1) and m > 0.
         view: which loss.
-        above, below: if given, only what y is above or below of, y under the mixture: a law
-            of less than all mass. See `split`.
+        above, below: if not None, the law of y above or below that point alone, y under the
+            mixture: a law of less than all mass. See `split`.
     """
 
     rate: Fraction
@@ -96,7 +96,7 @@ class SubsampledGaussianLaw(LossLaw):
 
     @property
     def largest_tilt(self) -> float:
-        # So that the window takes no more points than it may.
+        # The window takes at most _MOST_POINTS points.
         width = _MOST_POINTS * 2 * self._half(math.inf) / N_NODES
         if self.view == "base":
             return max(1.0, (width * width / 8 - _TAIL) / -math.log1p(-float(self.rate)))
@@ -119,93 +119,93 @@ class SubsampledGaussianLaw(LossLaw):
         high = min(wide, max(shifted, (math.log((tilt + 2) / q) + m * m / 2) / m))
         low = -math.sqrt(2 * _TAIL)
         if self.view == "symmetric" and self.above is None:
-            whole = Branch(tilt + 1, m / 2, high, True, False)
-            found = [whole, Branch(-tilt, m / 2, reach, True, False)]
+            losses = Branch(tilt + 1, m / 2, high, True, False)
+            branches = [losses, Branch(-tilt, m / 2, reach, True, False)]
         elif self.above is not None:
-            # What lies far below e^-45 of the tail is left out of it in turn.
+            # The part of the tail far below e^-45 of its mass is left out in turn.
             far = math.sqrt(self.above * self.above + 2 * _TAIL)
-            found = [Branch(tilt + 1, self.above, max(high, far), True, False)]
+            branches = [Branch(tilt + 1, self.above, max(high, far), True, False)]
         else:
-            found = [Branch(tilt + 1, low, high, False, False)]
+            branches = [Branch(tilt + 1, low, high, False, False)]
         if self.below is not None:
-            found[0] = found[0]._replace(high=self.below, ends_right=True)
-        return found
+            branches[0] = branches[0]._replace(high=self.below, ends_right=True)
+        return branches
 
     def split(self, loss: float) -> Split | None:
         if self.view == "base" or self.above is not None or self.below is not None or loss <= 0:
             return None
         m, q = float(self.mu), float(self.rate)
-        at = (math.log1p(math.expm1(min(loss, 700.0)) / q) + m * m / 2) / m
+        cut = (math.log1p(math.expm1(min(loss, 700.0)) / q) + m * m / 2) / m
         # Panels of the head of a half line fit between both of its ends.
         grid, start = (2 * self._half(math.inf), m / 2) if self.view == "symmetric" else (0.25, 0.0)
-        at = start + grid * round((at - start) / grid)
-        if at <= m / 2 or at <= m:
+        cut = start + grid * round((cut - start) / grid)
+        if cut <= m / 2 or cut <= m:
             return None
-        found = self._splits.get(at)
-        if found is None:
-            head = SubsampledGaussianLaw(self.rate, self.mu, self.view, None, at)
-            tail = SubsampledGaussianLaw(self.rate, self.mu, self.view, at, None)
-            mass = (1 - q) * math.exp(log_tail(at) - log_tail(at - m)) + q
-            log_mass = log_tail(at - m) + math.log(mass) + 1e-9
-            found = self._splits[at] = Split(head, tail, log_mass)
-        return found
+        split = self._splits.get(cut)
+        if split is None:
+            head = SubsampledGaussianLaw(self.rate, self.mu, self.view, None, cut)
+            tail = SubsampledGaussianLaw(self.rate, self.mu, self.view, cut, None)
+            mass = (1 - q) * math.exp(log_tail(cut) - log_tail(cut - m)) + q
+            log_mass = log_tail(cut - m) + math.log(mass) + 1e-9
+            split = self._splits[cut] = Split(head, tail, log_mass)
+        return split
 
     # ---- points -----------------------------------------------------------------------
 
-    def _unscaled(self, tilt: float, height: float) -> tuple[Points, list[Piece]]:
+    def _unscaled(self, tilt: float, height: float) -> tuple[Points, list[PanelRow]]:
         """Return the points of a line, of masses that are not yet normalised."""
         half = self._half(math.inf if height == 0.0 else height)
-        parts, pieces = [], []
+        points, rows = [], []
         for branch in self._branches(tilt):
             along = leftwards if branch.ends_right and not branch.ends_left else rightwards
             ends = (branch.high, branch.low) if along is leftwards else (branch.low, branch.high)
-            pieces.append(along(*ends, height, half))
-            parts.append(self._mixture.points(branch.power, pieces[-1]))
+            rows.append(along(*ends, height, half))
+            points.append(self._mixture.points(branch.power, rows[-1]))
         if self.view == "symmetric" and self.above is None:
-            parts.append(atom_at_zero(log_mass_at_zero(self.rate, self.mu).upper))
-        return joined(parts), pieces
+            points.append(atom_at_zero(log_mass_at_zero(self.rate, self.mu).upper))
+        return joined(points), rows
 
-    def _constant(self, tilt: float, height: float, pieces: list[Piece], log_mgf: float) -> float:
+    def _constant(self, tilt: float, height: float, rows: list[PanelRow], log_mgf: float) -> float:
         """Return the error of the sum over the points of a line."""
         last = _REAL if height == 0.0 else math.inf
         total = 0.0
-        for branch, piece in zip(self._branches(tilt), pieces, strict=True):
+        for branch, row in zip(self._branches(tilt), rows, strict=True):
             total += self._mixture.rule_error(
-                branch.power, piece, log_mgf=log_mgf, first=0.0, last=last
+                branch.power, row, log_mgf=log_mgf, first=0.0, last=last
             )
-            total += self._mixture.beyond(branch, piece, log_mgf)
+            total += self._mixture.beyond(branch, row, log_mgf)
         return total
 
     def _lines(self, tilt: float) -> list[Line]:
         """Return lines of several heights, the real one first."""
-        found = self._known.get(tilt)
-        if found is None:
+        lines = self._known.get(tilt)
+        if lines is None:
             log_mgf = self.moments(tilt).log_mgf
             highest = min((math.pi / 2 - 0.375) / float(self.mu), _HIGHEST)
             heights = [highest / math.sqrt(2) ** i for i in range(_MOST_LINES)]
             heights = [0.0, *(height for height in heights if height >= min(0.25, highest))]
-            found = []
+            lines = []
             for height in heights:
-                points, pieces = self._unscaled(tilt, height)
-                constant = self._constant(tilt, height, pieces, log_mgf)
-                found.append(Line(height, scaled(points, log_mgf), constant))
+                points, rows = self._unscaled(tilt, height)
+                constant = self._constant(tilt, height, rows, log_mgf)
+                lines.append(Line(height, scaled(points, log_mgf), constant))
             if len(self._known) >= _MOST_CACHED:
                 self._known.clear()
-            self._known[tilt] = found
-        return found
+            self._known[tilt] = lines
+        return lines
 
     def _choice(self, tilt: float, t: float) -> int:
-        """Return the place of the line that is least at the power of 2 below t."""
+        """Return the index of the line that is least at the power of 2 below t."""
         key = tilt, math.frexp(t)[1]
-        found = self._choices.get(key)
-        if found is None:
+        choice = self._choices.get(key)
+        if choice is None:
             lines, about = self._lines(tilt), math.ldexp(0.5, key[1])
             scores = [size_from(line.points, about) + _WEIGHT * line.constant for line in lines]
-            found = 1 + int(np.argmin(scores[1:]))
+            choice = 1 + int(np.argmin(scores[1:]))
             if len(self._choices) >= 64 * _MOST_CACHED:
                 self._choices.clear()
-            self._choices[key] = found
-        return found
+            self._choices[key] = choice
+        return choice
 
     def _line(self, tilt: float, first: float, last: float) -> Line:
         """Return about the line that is least at ``first``, good up to ``last``."""
@@ -214,35 +214,35 @@ class SubsampledGaussianLaw(LossLaw):
             return lines[0]
         line = lines[self._choice(tilt, first)]
         log_mgf = self.moments(tilt).log_mgf
-        parts, constant = [line.points], line.constant
+        point_sets, constant = [line.points], line.constant
         for power, start, turn in _ends(self._branches(tilt)):
-            for piece in upwards(start, float(self.mu), line.height, last):
-                points = self._mixture.points(power, piece)
+            for row in upwards(start, float(self.mu), line.height, last):
+                points = self._mixture.points(power, row)
                 waves = points.waves._replace(phases=points.waves.phases + turn)
-                parts.append(scaled(points._replace(waves=waves), log_mgf))
+                point_sets.append(scaled(points._replace(waves=waves), log_mgf))
                 constant += self._mixture.rule_error(
-                    power, piece, log_mgf=log_mgf, first=first, last=last
+                    power, row, log_mgf=log_mgf, first=first, last=last
                 )
-        return Line(line.height, joined(parts), constant)
+        return Line(line.height, joined(point_sets), constant)
 
     # ---- what a law offers ------------------------------------------------------------
 
     def moments(self, tilt: float) -> Moments:
-        found = self._moments.get(tilt)
-        if found is None:
-            points, pieces = self._unscaled(tilt, 0.0)
+        moments = self._moments.get(tilt)
+        if moments is None:
+            points, rows = self._unscaled(tilt, 0.0)
             x = points.waves.positions
-            found = AtomsLaw(points.waves.log_sizes - tilt * x, x).moments(tilt)
+            moments = AtomsLaw(points.waves.log_sizes - tilt * x, x).moments(tilt)
             line = Line(
                 0.0,
-                scaled(points, found.log_mgf),
-                self._constant(tilt, 0.0, pieces, found.log_mgf),
+                scaled(points, moments.log_mgf),
+                self._constant(tilt, 0.0, rows, moments.log_mgf),
             )
-            found = found._replace(error=found.error + 1.1 * error_from(line, 0.0)[0])
+            moments = moments._replace(error=moments.error + 1.1 * error_from(line, 0.0)[0])
             if len(self._moments) >= 64 * _MOST_CACHED:
                 self._moments.clear()
-            self._moments[tilt] = found
-        return found
+            self._moments[tilt] = moments
+        return moments
 
     def transform(self, tilt: float, *, step: float, count: int, budget: float) -> TiltedSums:
         moments = self.moments(tilt)
@@ -257,9 +257,9 @@ class SubsampledGaussianLaw(LossLaw):
             constant, slope = error_from(line, float(t[0]))
             # Positions less the centre are rounded once more.
             slope += sums.slope
-            part = slice(first, first + size)
-            values[part] = sums.values
-            error[part] = 1.01 * (sums.constant + constant + (sums.slope + slope) * t)
+            block = slice(first, first + size)
+            values[block] = sums.values
+            error[block] = 1.01 * (sums.constant + constant + (sums.slope + slope) * t)
         return TiltedSums(values, error + 1.01 * moments.error, moments.mean)
 
     def cost(self, tilt: float, *, last: float, budget: float) -> int:
@@ -273,10 +273,10 @@ class SubsampledGaussianLaw(LossLaw):
         line = self._lines(tilt)[self._choice(tilt, last)]
         log_mgf = self.moments(tilt).log_mgf
         rounding, _ = error_from(line, last)
-        found = size_from(line.points, last) + rounding
+        size = size_from(line.points, last) + rounding
         for power, start, _ in _ends(self._branches(tilt)):
-            found += self._mixture.way_up(power, start, line.height, last, log_mgf)
-        return min(1.0, 1.0001 * found)
+            size += self._mixture.way_up(power, start, line.height, last, log_mgf)
+        return min(1.0, 1.0001 * size)
 
 
 def _ends(branches: list[Branch]) -> list[tuple[float, float, float]]:
@@ -288,12 +288,12 @@ def _ends(branches: list[Branch]) -> list[tuple[float, float, float]]:
 
 def _blocks(step: float, count: int) -> list[tuple[int, int]]:
     """Return (first, size) of runs of nodes: up to 64, then doubling."""
-    found, first = [], 0
+    blocks, first = [], 0
     end = min(count, math.floor(_REAL / step) + 1)
     while first < count:
-        found.append((first, end - first))
+        blocks.append((first, end - first))
         first, end = end, min(count, max(end + 1, 2 * end))
-    return found
+    return blocks
 
 
 @lru_cache(maxsize=256)

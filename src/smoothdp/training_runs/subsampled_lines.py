@@ -2,13 +2,13 @@
 
 In units of the noise, y ~ N(0, 1), m = mu = 1 / noise multiplier, a(y) = m y - m^2 / 2,
 G(y) = 1 - q + q e^a(y), the likelihood ratio of the mixture (1 - q) N(0, 1) + q N(m, 1)
-against N(0, 1). What is summed are integrals of N(y) G(y)^w over all y, or over y > m / 2, where
+against N(0, 1). The file sums integrals of N(y) G(y)^w over all y, or over y > m / 2, where
 w = power + i sign t, the sign that of the power.
 
 Why off the real line: for sign s > 0, |G^w| = |G|^power e^(-t |arg G|) falls with t, and where
-it does not, G hardly turns. So a few hundred points serve any t, and the integral of
+|G^w| does not fall, G hardly turns. So a few hundred points serve any t, and the integral of
 |N G^w| along the line bounds the transform from t on. The integrand is analytic for |m s| < pi and
-falls in both directions, so the line may be moved; a half line is joined by a piece up from
+falls in both directions, so the line may be moved; a half line is joined by a path up from
 y = m / 2. By symmetry everything is written for sign 1 and s > 0.
 
 With b = m s <= pi / 2, moving right (rho = q e^Re a / (1 - q) grows): |G| grows, and 0 <= arg G =
@@ -19,14 +19,14 @@ Quadrature: Gauss-Legendre on panels. The ellipse of a panel lies in a box; in s
 
     ln |N(y) G(y)^w| <= -x^2 / 2 + s^2 / 2 + power ln |G| - t arg G - ln sqrt(2 pi)
 
-with each term at the side of the slice where it is largest. The same bound holds for
-what extends |N G^w| off the line, N e^(s^2 / 2) G(y + is)^(w / 2) G(y - is)^(conj(w) / 2).
+with each term at the side of the slice where the term is largest. The same bound holds for
+the extension of |N G^w| off the line, N e^(s^2 / 2) G(y + is)^(w / 2) G(y - is)^(conj(w) / 2).
 
 Tails beyond the panels, e^(s^2 / 2) times those on the real line or less: G^w <= G(y_min)^power to
 the left and <= (q + (1 - q) e^-a(y_max))^power e^(power a) to the right for power > 0;
 (1 - q)^power and |G(y_max + is)|^power for power < 0, as |G| >= 1 - q for b <= pi / 2.
 
-Rounding of a point, u = 2^-53: y is within 3 u |y| + u m of its exact place, ln of a mass within
+Rounding of a point, u = 2^-53: y is within 3 u |y| + u m of its exact value, ln of a mass within
 2 u (y^2 + s^2 + 60) besides, a phase within 4 u (|power arg G| + |y| s). a(y) is within
 A = 8 u (m (|y| + m + s) + 1), which moves ln G by A |da ln G|, |da ln G| = |q e^a / G| <= 1.
 U = q expm1(a) is formed from real and imaginary parts and is within 20 u V, V = q (|expm1 Re a| +
@@ -48,7 +48,7 @@ from smoothdp.composition.laws.oscillation import Waves
 from smoothdp.exact.balls.gauss_legendre import gauss_legendre
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.training_runs.line_points import Points
-from smoothdp.training_runs.panels import Branch, Piece
+from smoothdp.training_runs.path_panels import Branch, PanelRow
 from smoothdp.types import FloatArray
 
 N_NODES = 64
@@ -78,7 +78,7 @@ class Mixture:
 
     def log_ratio(self, y: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ln |G| and arg G at y + i s, |m s| < pi."""
-        q, rest, offset = self._floats
+        q, base_share, offset = self._floats
         a, b = self.m * y - offset, self.m * s
         cos, sin = np.cos(b), np.sin(b)
         log_q = math.log(q)
@@ -91,11 +91,11 @@ class Mixture:
             log_size = 0.5 * np.log1p(2 * along + along * along + across * across)
             angle = np.arctan2(across, 1 + along)
         else:
-            along = rest + q * growth * cos
+            along = base_share + q * growth * cos
             log_size = 0.5 * np.log(along * along + across * across)
             angle = np.arctan2(across, along)
         # Beyond, G = q e^a (1 + small).
-        small = np.exp(math.log(rest) - log_q - np.maximum(a, top))
+        small = np.exp(math.log(base_share) - log_q - np.maximum(a, top))
         far_size = a + log_q + 0.5 * np.log1p(2 * small * cos + small * small)
         far_angle = b - np.arctan2(small * sin, 1 + small * cos)
         far = a > top
@@ -105,10 +105,10 @@ class Mixture:
         """Return a bound of the error of ln G."""
         m, (q, _, offset) = self.m, self._floats
         a = m * y - offset
-        of_place = 8 * UNIT_ROUNDOFF * (m * (np.abs(y) + np.abs(s) + m) + 1)
+        of_position = 8 * UNIT_ROUNDOFF * (m * (np.abs(y) + np.abs(s) + m) + 1)
         slope = np.exp(np.minimum(math.log(q) + a - log_size, 0.0))
         if q > 0.5:
-            return np.asarray(3 * of_place + 32 * UNIT_ROUNDOFF * (np.abs(log_size) + 1))
+            return np.asarray(3 * of_position + 32 * UNIT_ROUNDOFF * (np.abs(log_size) + 1))
         level = np.exp(-log_size)
         # The second bound serves where e^a is beyond floats.
         excess = np.abs(np.expm1(np.minimum(a, 600.0)))
@@ -117,24 +117,24 @@ class Mixture:
         of_value = np.where(s == 0, 12 * on_line, 64 * off_line)
         angle = np.where(s == 0, 0.0, m * np.abs(s))
         size = np.where(s == 0, 9.0, 16.0) * (np.abs(log_size) + angle)
-        far = np.where(m * y > 20.0, 2 * of_place, 0.0)
-        return np.asarray(of_place * slope + far + UNIT_ROUNDOFF * (of_value + size))
+        far = np.where(m * y > 20.0, 2 * of_position, 0.0)
+        return np.asarray(of_position * slope + far + UNIT_ROUNDOFF * (of_value + size))
 
-    def points(self, power: float, piece: Piece) -> Points:
+    def points(self, power: float, row: PanelRow) -> Points:
         """Return the points of panels, of masses that are not yet normalised."""
         nodes, weights = gauss_legendre(N_NODES)
-        shift = np.tile(piece.half * nodes, piece.middles.size)
-        x = np.repeat(piece.middles, N_NODES)
-        s = np.repeat(piece.heights, N_NODES)
-        if piece.up:
+        shift = np.tile(row.half * nodes, row.middles.size)
+        x = np.repeat(row.middles, N_NODES)
+        s = np.repeat(row.heights, N_NODES)
+        if row.up:
             s = s + shift
         else:
             x = x + shift
         log_size, angle = self.log_ratio(x, s)
-        log_w = np.tile(np.log(weights * piece.half), piece.middles.size)
+        log_w = np.tile(np.log(weights * row.half), row.middles.size)
         log_w += power * log_size - 0.5 * (x * x - s * s) - _HALF_LOG_2PI
         sign = 1.0 if power > 0 else -1.0
-        phases = sign * (power * angle - x * s + (math.pi / 2 if piece.up else 0.0))
+        phases = sign * (power * angle - x * s + (math.pi / 2 if row.up else 0.0))
         size = np.abs(x) + self.m + s
         mass = 2 * (x * x + s * s + 60) + 4 * size * (np.abs(x) + s)
         mass += 4 * (abs(power) * (angle + np.abs(log_size)) + np.abs(x) * s)
@@ -146,35 +146,39 @@ class Mixture:
         )
 
     def rule_error(
-        self, power: float, piece: Piece, *, log_mgf: float, first: float, last: float
+        self, power: float, row: PanelRow, *, log_mgf: float, first: float, last: float
     ) -> float:
         """Return a bound of the quadrature error relative to e^log_mgf, for first <= t <= last."""
-        best = np.full(piece.middles.size, math.inf)
+        best = np.full(row.middles.size, math.inf)
         for r in _RADII:
-            along, across = piece.half * (r + 1 / r) / 2, piece.half * (r - 1 / r) / 2
-            wide, tall = (across, along) if piece.up else (along, across)
-            low, high = piece.heights - tall, piece.heights + tall
+            along, across = row.half * (r + 1 / r) / 2, row.half * (r - 1 / r) / 2
+            wide, tall = (across, along) if row.up else (along, across)
+            low, high = row.heights - tall, row.heights + tall
             farthest = self.m * float(max(np.max(np.abs(low)), np.max(high)))
             if farthest > (3.1 if power > 0 else math.pi / 2) or self.m * -low.min() > math.pi / 2:
                 continue
-            edges = np.add.outer(np.linspace(-wide, wide, _SLICES + 1), piece.middles)
+            edges = np.add.outer(np.linspace(-wide, wide, _SLICES + 1), row.middles)
             size = self._largest(power, edges, (low, high), first, last).max(axis=0)
-            size += math.log(piece.half * 64 / 15 / (1 - r**-2)) - (2 * N_NODES - 2) * math.log(r)
+            size += math.log(row.half * 64 / 15 / (1 - r**-2)) - (2 * N_NODES - 2) * math.log(r)
             best = np.minimum(best, np.exp(np.minimum(size - log_mgf, 700.0)))
             if float(np.sum(best)) < _SMALL:
                 break
         return 1.01 * float(np.sum(best))
 
-    def beyond(self, branch: Branch, piece: Piece, log_mgf: float) -> float:
-        """Return a bound of the integral beyond the panels, and of what misplaced ends add."""
-        (q, rest, offset), m, power = self._floats, self.m, branch.power
-        height = float(piece.heights[0])
-        low, high = float(piece.middles[0]) - piece.half, float(piece.middles[-1]) + piece.half
-        at = np.array([low, high])
-        on_line, _ = self.log_ratio(at, np.zeros(2))
-        above, _ = self.log_ratio(at, np.full(2, height))
-        places = 8 * UNIT_ROUNDOFF * (np.abs(at) + m + 1)
-        ends = power * (on_line if power > 0 else above) - 0.5 * at * at + np.log(places)
+    def beyond(self, branch: Branch, row: PanelRow, log_mgf: float) -> float:
+        """Return a bound of the integral beyond the panels, with the error of misplaced ends."""
+        (q, base_share, offset), m, power = self._floats, self.m, branch.power
+        height = float(row.heights[0])
+        low, high = float(row.middles[0]) - row.half, float(row.middles[-1]) + row.half
+        ends_of_panels = np.array([low, high])
+        on_line, _ = self.log_ratio(ends_of_panels, np.zeros(2))
+        above, _ = self.log_ratio(ends_of_panels, np.full(2, height))
+        end_errors = 8 * UNIT_ROUNDOFF * (np.abs(ends_of_panels) + m + 1)
+        ends = (
+            power * (on_line if power > 0 else above)
+            - 0.5 * ends_of_panels * ends_of_panels
+            + np.log(end_errors)
+        )
         if branch.ends_left:
             left = float(ends[0])
         else:
@@ -184,12 +188,12 @@ class Mixture:
         if branch.ends_right:
             right = float(ends[1])
         elif power > 0:
-            share = math.log(q + rest * math.exp(-min(m * high - offset, 700.0)))
+            share = math.log(q + base_share * math.exp(-min(m * high - offset, 700.0)))
             right = power * share + m * m * power * (power - 1) / 2 + log_tail(high - power * m)
         else:
             right = power * float(above[1]) + log_tail(high)
         lift = 0.5 * height * height - log_mgf
-        return 1.01 * math.fsum(math.exp(min(part + lift, 700.0)) for part in (left, right))
+        return 1.01 * math.fsum(math.exp(min(tail + lift, 700.0)) for tail in (left, right))
 
     def way_up(self, power: float, start: float, height: float, t: float, log_mgf: float) -> float:
         """Return a bound of the integral of |N G^w| from ``start`` up to the height.
@@ -228,13 +232,13 @@ class Mixture:
             growth = np.where(below > 0, last * np.maximum(below, 1e-300), 0.0)
         if first > 0 and (low >= 0).any():
             angles = [
-                self.log_ratio(left, np.broadcast_to(np.maximum(at, 0.0), left.shape))[1]
-                for at in (low, high)
+                self.log_ratio(left, np.broadcast_to(np.maximum(height, 0.0), left.shape))[1]
+                for height in (low, high)
             ]
             growth = np.where(low >= 0, -first * np.minimum(*angles), growth)
         nearest = np.where((left <= 0) & (right >= 0), 0.0, np.minimum(np.abs(left), np.abs(right)))
-        found = power * size - 0.5 * nearest**2 + 0.5 * farthest**2 + growth - _HALF_LOG_2PI
-        return found + 1e-9 * (1 + np.abs(power * size))
+        log_sizes = power * size - 0.5 * nearest**2 + 0.5 * farthest**2 + growth - _HALF_LOG_2PI
+        return log_sizes + 1e-9 * (1 + np.abs(power * size))
 
 
 @lru_cache(maxsize=1)

@@ -1,1 +1,1 @@
-"""Gaussian and Laplace noise of a fixed scale, as items of the accountant."""
+"""Gaussian and Laplace noise of a fixed scale, as mechanisms that the accountant composes."""

@@ -1,4 +1,4 @@
-"""The Gaussian mechanism, as an item of the accountant."""
+"""The Gaussian mechanism, for the accountant: what a release costs, without a release."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class GaussianMechanism:
 
     @property
     def guarantee(self) -> GaussianDP:
-        """The claim it meets: mu-Gaussian DP."""
+        """The claim that the mechanism meets: mu-Gaussian DP."""
         mu = self.exact_sensitivity / self.exact_sigma
         return GaussianDP(mu, neighbours=self.neighbours)
 
     def profile(self) -> PrivacyProfile:
-        """Return its privacy profile."""
+        """Return the privacy profile of one release."""
         return self.guarantee.profile()
 
     def loss_laws(self) -> LossLaws:
-        """Return the law of its privacy loss, for composition."""
+        """Return the law of the privacy loss of one release, for composition."""
         return gaussian_laws((self.exact_sensitivity / self.exact_sigma) ** 2, self.neighbours)

@@ -1,4 +1,4 @@
-"""The Laplace mechanism, as an item of the accountant: its profile and its loss, in closed form."""
+"""The Laplace mechanism, for the accountant: its profile and its loss, in closed form."""
 
 from __future__ import annotations
 
@@ -80,18 +80,18 @@ class LaplaceMechanism:
 
     @property
     def guarantee(self) -> PureDP:
-        """The claim it meets: a-DP."""
+        """The claim that the mechanism meets: a-DP."""
         return PureDP(self.ratio, neighbours=self.neighbours)
 
     def profile(self) -> PrivacyProfile:
-        """Return its privacy profile."""
+        """Return the privacy profile of one release."""
         return FunctionProfile(self._log_delta_bounds, self.neighbours)
 
     def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_laplace_excess(self.ratio, epsilon)
 
     def loss_laws(self) -> LossLaws:
-        """Return the law of its privacy loss, for composition."""
+        """Return the law of the privacy loss of one release, for composition."""
         low, high = real_bounds(self.ratio)
         law = LaplaceLaw(high, math.nextafter(high - low, 1.0), self.ratio)
         return LossLaws(self.neighbours, known(law))

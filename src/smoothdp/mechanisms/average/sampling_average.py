@@ -18,10 +18,10 @@ from smoothdp.errors import InvalidData, PrivacyWarning
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.mechanisms.average.law import check_work
 from smoothdp.mechanisms.average.search import SampleSums, worst_neighbour
 from smoothdp.mechanisms.average.sequences import SequenceSums
 from smoothdp.mechanisms.average.subsets import SubsetSums
+from smoothdp.mechanisms.average.sum_layers import check_work
 from smoothdp.mechanisms.average.value_grid import ValueGrid, read_grid
 from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.mechanisms.sampling.finite_law import FiniteLawMechanism, OutputLaw
@@ -159,8 +159,8 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
         # Every value of the universe is at least looked at.
         size = float(len(by_step)) * self.n_draws
         check_work(additions=len(self.universe) * size, numbers=size)
-        kind = SequenceSums if self.draws.replacing else SubsetSums
-        return kind(by_step, self.n_draws)
+        sums_of_samples = SequenceSums if self.draws.replacing else SubsetSums
+        return sums_of_samples(by_step, self.n_draws)
 
     def output_law(self, counts: tuple[int, ...]) -> OutputLaw:
         """Return the law of the average: n_draws * (its grid steps) = 0, 1, 2, ...

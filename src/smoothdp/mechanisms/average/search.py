@@ -3,19 +3,18 @@
 All removed values v, all added values w and both directions count. The extreme values are
 the worst in most databases but not in all (notes A10 conjectured so): among even values a 1
 shows itself for certain, and so does a value in the middle that one record holds. So the
-extremes are evaluated, every other pair is bounded from above, and those whose bound exceeds
-the extremes are evaluated too.
-
-With G = e^epsilon, kept and drawn as in `average_samples` and whole = kept + drawn_v:
-  N (P - G P')  = drawn_v - G drawn_w - (G - 1) kept = G (drawn_v - whole (1 - 1/G) - drawn_w),
-  N (P' - G P)  = drawn_w - G drawn_v - (G - 1) kept = drawn_w - drawn_v - (G - 1) whole;
-the first forms are evaluated, the second ones bounded.
-
-The search asks the sums around one database.
+extremes are evaluated, every other pair is bounded from above, and the pairs whose bound
+exceeds the extremes are evaluated too.
 
 A neighbour takes out a record of value v and puts in one of value w. With y the records that
-both databases share, the weight of a sum splits by whether the record is drawn:
+both databases share, the weight of a sum splits by whether the changed record is drawn:
 N P(s) = kept(s) + drawn_v(s) and N P'(s) = kept(s) + drawn_w(s) (notes A5, A10).
+
+With G = e^epsilon and whole = kept + drawn_v:
+  N (P - G P')  = drawn_v - G drawn_w - (G - 1) kept = G (drawn_v - whole (1 - 1/G) - drawn_w),
+  N (P' - G P)  = drawn_w - G drawn_v - (G - 1) kept = drawn_w - drawn_v - (G - 1) whole;
+the first forms are evaluated, the second ones bounded. The search asks only for the sums
+around one database (`SampleSums`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ import numpy as np
 from smoothdp.exact.balls.balls import real_bounds
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.parameters.numbers import Real
-from smoothdp.mechanisms.average.law import Bracket, sum_upper
+from smoothdp.mechanisms.average.sum_layers import Bracket, sum_upper
 from smoothdp.types import FloatArray
 
 
@@ -80,10 +79,10 @@ class SampleSums(Protocol):
         """Return exact weights without a record of this value."""
 
     def outline(self, removed: int) -> Outline:
-        """Return bounds of them."""
+        """Return bounds of the weights without a record of this value."""
 
     def key(self, removed: int, added: int) -> int:
-        """Return what `inserted` depends on."""
+        """Return the number that `inserted` depends on."""
 
     def inserted(self, key: int) -> FloatArray:
         """Return upper bounds of drawn_w, valid for every removed value with this key."""
@@ -139,69 +138,70 @@ def worst_neighbour(sums: SampleSums, universe: Sequence[int], epsilon: Real) ->
     growth = read_growth(epsilon)
     added = sorted(universe)
     present = sums.present
-    best, done = Weight(0.0, 0.0), set()
+    best, evaluated = Weight(0.0, 0.0), set()
     for v in {present[0], present[-1]}:
         ends = [w for w in (added[0], added[-1]) if w != v]
         best = _worse(best, sums.shared(v), v, ends, growth)
-        done |= {(v, w) for w in ends}
+        evaluated |= {(v, w) for w in ends}
     suspects = Suspects(sums, growth, best.upper * (1 + _TOLERANCE))
     for v in present:
-        suspects.look(v, [w for w in added if w != v and (v, w) not in done])
-    # The most suspicious value first: it may settle the others.
-    rest = suspects.rest
-    for v, pairs in sorted(suspects.found.items(), key=lambda item: -max(item[1].values())):
+        suspects.search(v, [w for w in added if w != v and (v, w) not in evaluated])
+    # The most suspicious value comes first: evaluating its pairs may settle the others.
+    unsearched = suspects.bound_left_out
+    for v, pairs in sorted(suspects.pairs.items(), key=lambda suspect: -max(suspect[1].values())):
         limit = best.upper * (1 + _TOLERANCE)
-        rest = max([rest, *(bound for bound in pairs.values() if bound <= limit)])
-        still = [w for w, bound in pairs.items() if bound > limit]
-        if still:
-            best = _worse(best, sums.shared(v), v, still, growth)
-    upper, total = max(best.upper, rest), sums.log_total
+        unsearched = max([unsearched, *(bound for bound in pairs.values() if bound <= limit)])
+        worth_evaluating = [w for w, bound in pairs.items() if bound > limit]
+        if worth_evaluating:
+            best = _worse(best, sums.shared(v), v, worth_evaluating, growth)
+    upper, total = max(best.upper, unsearched), sums.log_total
     return LogBounds(_log(best.lower, total.upper, -1), _log(upper, total.lower, 1))
 
 
 def _worse(best: Weight, shared: Shared, v: int, added: list[int], growth: Growth) -> Weight:
     """Return the worst of ``best`` and the pairs (v, w), w in ``added``."""
-    own, kept = shared.drawn(v), shared.kept
+    drawn_v, kept = shared.drawn(v), shared.kept
     for w in added:
-        other = shared.drawn(w)
-        for mine, theirs in ((own, other), (other, own)):
-            weight = _excess(mine, theirs, kept, shared.error, growth)
+        drawn_w = shared.drawn(w)
+        for weights, other_weights in ((drawn_v, drawn_w), (drawn_w, drawn_v)):
+            weight = _excess(weights, other_weights, kept, shared.error, growth)
             best = Weight(max(best.lower, weight.lower), max(best.upper, weight.upper))
     return best
 
 
 def _excess(
-    mine: FloatArray, theirs: FloatArray, kept: FloatArray, error: float, growth: Growth
+    weights: FloatArray, other_weights: FloatArray, kept: FloatArray, error: float, growth: Growth
 ) -> Weight:
-    """Bound the sum of (mine - G theirs - (G - 1) kept)_+."""
-    some = mine > 0
-    mine, theirs, kept = mine[some], theirs[some], kept[some]
+    """Bound the sum of (weights - G other_weights - (G - 1) kept)_+."""
+    positive = weights > 0
+    weights, other_weights, kept = weights[positive], other_weights[positive], kept[positive]
     with np.errstate(over="ignore", invalid="ignore"):
-        cost = growth.factor * theirs + growth.excess * kept
-        slip = (error + growth.error + _ROUNDINGS) * (mine + cost)
-        gap = mine - cost
+        cost = growth.factor * other_weights + growth.excess * kept
+        slip = (error + growth.error + _ROUNDINGS) * (weights + cost)
+        gap = weights - cost
         near = gap > -slip
     total = math.fsum(np.maximum(gap[near], 0.0).tolist())
     loose = math.fsum(slip[near].tolist()) * 1.01
     lower = total - loose
     if growth.cut:
-        alone = mine[(theirs == 0) & (kept == 0)]
+        alone = weights[(other_weights == 0) & (kept == 0)]
         lower = math.fsum(alone.tolist()) * (1 - 2 * error)
     return Weight(max(0.0, lower) * (1 - _ROUNDINGS), (total + loose) * (1 + _ROUNDINGS))
 
 
 class Suspects:
-    """Neighbours that may be worse than a limit, found by bounds.
+    """Neighbours that may be worse than a limit, located by bounds.
 
-    A bound holds for one removed value and an interval of added ones, on one side of it; it
-    is halved until it is within the limit or a single pair. ``rest`` bounds all pairs left
-    out, ``found`` holds the others: removed value, added value, bound.
+    A bound holds for one removed value and an interval of added values, on one side of the
+    removed one; the interval is halved until the bound is within the limit or the interval is a
+    single pair. ``bound_left_out`` bounds all pairs within the limit, ``pairs`` holds the
+    others: removed value, added value, bound.
     """
 
     def __init__(self, sums: SampleSums, growth: Growth, limit: float) -> None:
         self.sums, self.limit = sums, limit
-        self.rest = 0.0
-        self.found: dict[int, dict[int, float]] = {}
+        self.bound_left_out = 0.0
+        self.pairs: dict[int, dict[int, float]] = {}
         self.keys: dict[int, bool] = {}
         self.own_floor = sums.own_floor()
         self.same_both_ways = growth.excess == 0.0
@@ -213,7 +213,7 @@ class Suspects:
         share = capped.excess / capped.factor * (1 - 2 * capped.error - _ROUNDINGS)
         self.price_first = (share * (1 - sums.error)) * sums.whole
 
-    def look(self, v: int, added: Sequence[int]) -> None:
+    def search(self, v: int, added: Sequence[int]) -> None:
         """Add the suspicious pairs with removed value v."""
         outline = self.sums.outline(v)
         lower, upper = outline.own
@@ -225,8 +225,8 @@ class Suspects:
             return sum_upper(np.maximum(gain - floor, 0.0)) * self.factor
 
         def second(low: int, high: int) -> float:
-            mine, theirs = outline.added(low, high, cost)
-            return sum_upper(np.maximum(mine * (1 + _ROUNDINGS) - theirs, 0.0))
+            upper_weights, price = outline.added(low, high, cost)
+            return sum_upper(np.maximum(upper_weights * (1 + _ROUNDINGS) - price, 0.0))
 
         far = self._above(sum_upper(gain) * self.factor)
         for side in ([w for w in added if w < v], [w for w in added if w > v]):
@@ -247,7 +247,7 @@ class Suspects:
     def _above(self, bound: float) -> bool:
         """Return whether a bound is above the limit; remember it if not."""
         if bound <= self.limit:
-            self.rest = max(self.rest, bound)
+            self.bound_left_out = max(self.bound_left_out, bound)
             return False
         return True
 
@@ -258,7 +258,7 @@ class Suspects:
         if not self._above(value):
             return
         if len(added) == 1:
-            pairs = self.found.setdefault(v, {})
+            pairs = self.pairs.setdefault(v, {})
             pairs[added[0]] = max(value, pairs.get(added[0], 0.0))
             return
         middle = len(added) // 2

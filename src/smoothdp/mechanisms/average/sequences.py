@@ -12,7 +12,7 @@ import numpy as np
 
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-from smoothdp.mechanisms.average.law import (
+from smoothdp.mechanisms.average.sum_layers import (
     Bracket,
     Layers,
     alternating,
@@ -39,7 +39,7 @@ def repeated(layers: Layers, value: int, coefficients: list[float]) -> FloatArra
 
 @dataclass(frozen=True)
 class SequenceShared:
-    """Weights around the shared records (see `average_samples.Shared`)."""
+    """Weights around the shared records (see `average.search.Shared`)."""
 
     layers: Layers
     coefficients: list[float]
@@ -55,7 +55,7 @@ class SequenceShared:
 
 @dataclass(frozen=True)
 class SequenceOutline:
-    """Bounds of them (see `average_samples.Outline`)."""
+    """Bounds of these weights (see `average.search.Outline`)."""
 
     sums: SequenceSums
     removed: int
@@ -86,7 +86,7 @@ class SequenceOutline:
 
 
 class SequenceSums:
-    """The sequences of n_draws of the records, by their sum (see `average_samples`).
+    """The sequences of n_draws of the records, by their sum (see `average.search`).
 
     Args:
         counts: records per value 0, 1, ..., at least two records.

@@ -12,7 +12,7 @@ import numpy as np
 
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-from smoothdp.mechanisms.average.law import (
+from smoothdp.mechanisms.average.sum_layers import (
     Bracket,
     Layers,
     alternating,
@@ -29,7 +29,7 @@ from smoothdp.types import FloatArray
 class _Frame:
     """Where sums lie in an array: of the records drawn, or of the fewer records lost.
 
-    The sum s of the drawn is the sum of all minus the sum q of the lost. With L lost, place
+    The sum s of the drawn is the sum of all minus the sum q of the lost. With L lost, position
     (L + 1) span - q leaves room for neighbours, whose total moves by w - v.
     """
 
@@ -55,9 +55,9 @@ class _Frame:
     def length(self) -> int:
         return (self.depth + (2 if self.losing else 0)) * self.span + 1
 
-    def put(self, part: FloatArray, start: int) -> FloatArray:
+    def put(self, layer: FloatArray, start: int) -> FloatArray:
         frame = np.zeros(self.length)
-        frame[start : start + part.size] = part[::-1] if self.losing else part
+        frame[start : start + layer.size] = layer[::-1] if self.losing else layer
         return frame
 
     def whole(self, layer: FloatArray) -> FloatArray:
@@ -72,7 +72,7 @@ class _Frame:
 
 @dataclass(frozen=True)
 class SubsetShared:
-    """Weights around the shared records (see `average_samples.Shared`)."""
+    """Weights around the shared records (see `average.search.Shared`)."""
 
     frame: _Frame
     layers: Layers
@@ -95,7 +95,7 @@ class SubsetShared:
 
 @dataclass(frozen=True)
 class SubsetOutline:
-    """Bounds of them (see `average_samples.Outline`)."""
+    """Bounds of these weights (see `average.search.Outline`)."""
 
     frame: _Frame
     drawn: Bracket
@@ -107,7 +107,7 @@ class SubsetOutline:
     @property
     def own(self) -> Bracket:
         start = self._start(self.removed)
-        return Bracket(*(self.frame.put(part, start) for part in self.drawn))
+        return Bracket(*(self.frame.put(bound, start) for bound in self.drawn))
 
     def floor(self, low: int, high: int) -> FloatArray:
         lower = self.drawn.lower[::-1] if self.frame.losing else self.drawn.lower
@@ -125,7 +125,7 @@ class SubsetOutline:
 
 
 class SubsetSums:
-    """The subsets of n_draws of the records, by their sum (see `average_samples`).
+    """The subsets of n_draws of the records, by their sum (see `average.search`).
 
     Args:
         counts: records per value 0, 1, ..., at least two records.
@@ -194,8 +194,10 @@ class SubsetSums:
         if not self.frame.losing:
             return np.zeros(self.frame.length)
         # Draws that lose the removed record lose n_lost - 1 others.
-        lost = np.zeros(self.layers[self.frame.n_lost].size)
+        losing_others = np.zeros(self.layers[self.frame.n_lost].size)
         if self.frame.n_lost:
-            lost = -smallest_in_reach(-self.layers[self.frame.n_lost - 1], self.frame.span)
-        kept = self.layers[self.frame.n_lost] * (1 - 2 * self.error) - lost * (1 + 2 * self.error)
+            losing_others = -smallest_in_reach(-self.layers[self.frame.n_lost - 1], self.frame.span)
+        kept = self.layers[self.frame.n_lost] * (1 - 2 * self.error) - losing_others * (
+            1 + 2 * self.error
+        )
         return self.frame.whole(np.maximum(kept, 0.0))

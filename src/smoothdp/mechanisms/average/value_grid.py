@@ -17,7 +17,7 @@ _MOST_BITS = 10_000
 
 @dataclass(frozen=True)
 class ValueGrid:
-    """Distinct rational values, in the order given."""
+    """Distinct rational values, in the order of the universe."""
 
     values: tuple[Fraction, ...]
 
@@ -35,25 +35,25 @@ class ValueGrid:
         return tuple(int((value - lowest) / self.step) for value in self.values)
 
     @cached_property
-    def places(self) -> dict[Fraction, int]:
-        """The place of each value in the order given."""
-        return {value: place for place, value in enumerate(self.values)}
+    def positions(self) -> dict[Fraction, int]:
+        """The position of each value in the order of the universe."""
+        return {value: position for position, value in enumerate(self.values)}
 
     def counts(self, records: Iterable[object]) -> tuple[int, ...]:
         """Return how many records have each value, or raise InvalidData."""
         counts = [0] * len(self.values)
         for record in _listed(records):
             try:
-                place = self.places.get(exact_fraction(record, name="a value"))  # type: ignore[arg-type]
+                position = self.positions.get(exact_fraction(record, name="a value"))  # type: ignore[arg-type]
             except InvalidParameter:
-                place = None
-            if place is None:
+                position = None
+            if position is None:
                 raise InvalidData(
                     expected="values of the universe",
                     got="another",
                     remedy="Round the values to the universe or widen it",
                 )
-            counts[place] += 1
+            counts[position] += 1
         return tuple(counts)
 
 
@@ -67,7 +67,7 @@ def read_grid(universe: Iterable[Parameter]) -> ValueGrid:
         raise InvalidParameter(
             expected="universe, a list of numbers",
             got=f"universe={universe!r}",
-            remedy="Write range(256)",
+            remedy="List the values that a record may have, such as universe=range(256)",
         )
     if isinstance(universe, Sized) and len(universe) > MOST_STEPS + 1:
         raise _too_fine(f"{len(universe)} values")

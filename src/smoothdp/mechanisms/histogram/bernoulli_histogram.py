@@ -12,7 +12,7 @@ from smoothdp.errors import InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LOG_ONE, LogBounds, log_sum_upper
 from smoothdp.exact.logspace.log_sums import largest, log_total
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.exact.random.samplers import binomial
 from smoothdp.mechanisms.histogram.accounting.independent import independent_divergence
@@ -22,8 +22,8 @@ from smoothdp.mechanisms.histogram.accounting.utility import hypergeometric_line
 from smoothdp.mechanisms.histogram.accounting.utility_enumeration import (
     enumerated_utility_independent,
 )
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, finite_ratio
-from smoothdp.mechanisms.sampling.counts import LARGEST_COUNT
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism, finite_ratio
+from smoothdp.mechanisms.sampling.counts import read_n_records
 from smoothdp.sources import Source
 
 _LEAST_SHARE = Fraction(1, 10**30)
@@ -61,13 +61,7 @@ class BernoulliHistogram(HistogramMechanism):
     keep_probability: Fraction
 
     def __init__(self, n_records: int, *, keep_probability: Parameter) -> None:
-        n = exact_int(n_records, name="n_records", minimum=2)
-        if n >= LARGEST_COUNT:
-            raise InvalidParameter(
-                expected="n_records below 2^50",
-                got=f"n_records={n}",
-                remedy="Measure a smaller database",
-            )
+        n = read_n_records(n_records)
         probability = exact_fraction(keep_probability, name="keep_probability")
         if not 0 < probability <= 1:
             raise InvalidParameter(
@@ -104,7 +98,8 @@ class BernoulliHistogram(HistogramMechanism):
         if self.keep_probability == 1:
             return LOG_ONE
         if not _LEAST_SHARE <= self.keep_probability <= 1 - _LEAST_SHARE:
-            # The windows below have no floats there; no delta is above the chance to be kept.
+            # The windows below have no floats at such shares; no delta is above the chance to be
+            # kept.
             return LogBounds(-math.inf, self.log_inclusion().upper)
         return independent_divergence(
             count_a, count_b, self.keep_probability, finite_ratio(epsilon)
@@ -122,12 +117,12 @@ class BernoulliHistogram(HistogramMechanism):
         )
 
     def _mean_utility(self, present: int, other: int, threshold: Fraction) -> LogBounds:
-        """Average the utility given the number kept: it does not depend on the probability."""
+        """Average the utility given the number kept, which does not depend on the probability."""
         n = self.n_records
         kept = self.keep_probability.numerator
         size = BinomialLine(kept, self.keep_probability.denominator - kept, n)
 
-        def part(draws: int) -> LogBounds:
+        def weighted_utility(draws: int) -> LogBounds:
             if draws == 0:
                 return LogBounds(-math.inf, -math.inf)
             if draws == n:
@@ -136,11 +131,11 @@ class BernoulliHistogram(HistogramMechanism):
             return size.log_probability(draws).shifted(utility)
 
         centre = n * kept // self.keep_probability.denominator
-        peak = max(part(max(1, min(n, centre + step))).upper for step in (-1, 0, 1))
+        peak = max(weighted_utility(max(1, min(n, centre + step))).upper for step in (-1, 0, 1))
         span = window(size, peak)
-        parts = [part(draws) for draws in range(span.lowest, span.highest + 1)]
-        lower = log_total([p.lower for p in parts]) - 1e-13
-        upper = log_total([p.upper for p in parts]) + 1e-13
+        terms = [weighted_utility(draws) for draws in range(span.lowest, span.highest + 1)]
+        lower = log_total([term.lower for term in terms]) - 1e-13
+        upper = log_total([term.upper for term in terms]) + 1e-13
         return LogBounds(lower, min(0.0, log_sum_upper(upper, span.log_dropped)))
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:

@@ -89,7 +89,7 @@ class NoisySamplingHistogram(DrawnRecords, FiniteLawMechanism[tuple[int, ...]]):
             raise InvalidParameter(
                 expected='noise_support "nonnegative" or "integers"',
                 got=f"noise_support={noise_support!r}",
-                remedy="Use one of the two",
+                remedy='Use "nonnegative", as paper 1 prints it, or "integers" for unbiased noise',
             )
         self._set_draws(draws)
         object.__setattr__(self, "noise_epsilon", noise)
@@ -137,10 +137,10 @@ class NoisySamplingHistogram(DrawnRecords, FiniteLawMechanism[tuple[int, ...]]):
                 growth = (2 * rate).exp()
                 excess = (2 * rate).expm1()
                 if self.noise_support == "nonnegative":
-                    # Both factors as 1 + something: what is near 0 stays accurate.
-                    q, last = (-rate).exp(), (-self.n_draws * rate).exp()
+                    # Both factors as 1 + ahead and 1 + behind: small terms stay accurate.
+                    q, q_to_t = (-rate).exp(), (-self.n_draws * rate).exp()
                     ahead = q * -(-rate).expm1()
-                    behind = -last * -(-rate).expm1() / (1 + q * -(-self.n_draws * rate).expm1())
+                    behind = -q_to_t * -(-rate).expm1() / (1 + q * -(-self.n_draws * rate).expm1())
                     excess = excess + growth * (ahead + behind + ahead * behind)
                 if self.draws.replacing:
                     value = self.n_draws * (excess / self.n_records).log1p()

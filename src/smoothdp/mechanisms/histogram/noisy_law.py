@@ -17,11 +17,8 @@ import numpy as np
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.balls.scaled import Scaled, scaled_exp, scaled_from_logs
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.mechanisms.histogram.sample_law import (
-    histograms_of_total,
-    largest_magnitude,
-    log_draws_law,
-)
+from smoothdp.mechanisms.histogram.accounting.listed_histograms import histograms_of_total
+from smoothdp.mechanisms.histogram.sample_law import largest_magnitude, log_draws_law
 from smoothdp.mechanisms.sampling.draws import Draws
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw
 from smoothdp.types import FloatArray, IntArray
@@ -60,17 +57,19 @@ def noisy_law(
         tensor = two_sided_filter(tensor, scaled_exp(-rate), axis)
     # A term meets q, right to two units, and a product at most T times, and T + 2 sums.
     error += len(counts) * 4 * (draws.n_draws + 2) * UNIT_ROUNDOFF * 1.01
-    result, slip = tensor.logs()
+    log_cells, slip = tensor.logs()
 
     # Cells of one output have a factor 1 - q per category; lumped ones have none.
-    single = _log_one_minus_exp(rate)
-    place = np.arange(draws.n_draws + 1)
-    inner = (place < draws.n_draws) & (nonnegative | (place > 0))
+    log_one_minus_q = _log_one_minus_exp(rate)
+    output = np.arange(draws.n_draws + 1)
+    is_single = (output < draws.n_draws) & (nonnegative | (output > 0))
     for axis in range(len(counts)):
         along = [-1 if other == axis else 1 for other in range(len(counts))]
-        result = result + np.where(inner, single, 0.0).reshape(along)
-    error += slip + len(counts) * UNIT_ROUNDOFF * (2 * abs(single) + largest_magnitude(result) + 1)
-    return OutputLaw(result.ravel(), error)
+        log_cells = log_cells + np.where(is_single, log_one_minus_q, 0.0).reshape(along)
+    error += slip + len(counts) * UNIT_ROUNDOFF * (
+        2 * abs(log_one_minus_q) + largest_magnitude(log_cells) + 1
+    )
+    return OutputLaw(log_cells.ravel(), error)
 
 
 def two_sided_filter(values: Scaled, decay: Scaled, axis: int) -> Scaled:
@@ -80,20 +79,20 @@ def two_sided_filter(values: Scaled, decay: Scaled, axis: int) -> Scaled:
     ahead = [_at(along, 0)]
     for o in range(1, size):
         ahead.append(ahead[-1].times(decay).plus(_at(along, o)))
-    result = [ahead[-1]]
+    sums = [ahead[-1]]
     behind = _at(along, size - 1).times(decay)
     for o in range(size - 2, -1, -1):
-        result.append(ahead[o].plus(behind))
+        sums.append(ahead[o].plus(behind))
         behind = behind.plus(_at(along, o)).times(decay)
-    result.reverse()
+    sums.reverse()
     return Scaled(
-        np.moveaxis(np.stack([part.mantissa for part in result]), 0, axis),
-        np.moveaxis(np.stack([part.exponent for part in result]), 0, axis),
+        np.moveaxis(np.stack([row.mantissa for row in sums]), 0, axis),
+        np.moveaxis(np.stack([row.exponent for row in sums]), 0, axis),
     )
 
 
-def _at(values: Scaled, place: int) -> Scaled:
-    return Scaled(values.mantissa[place], values.exponent[place])
+def _at(values: Scaled, index: int) -> Scaled:
+    return Scaled(values.mantissa[index], values.exponent[index])
 
 
 def _log_norm(sampled: IntArray, rate: float, nonnegative: bool) -> FloatArray:

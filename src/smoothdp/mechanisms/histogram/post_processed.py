@@ -47,14 +47,14 @@ class Grouping(NamedTuple):
         Raises:
             InvalidData: an output that cannot be hashed.
         """
-        places: dict[Hashable, int] = {}
+        group_of_output: dict[Hashable, int] = {}
         group = np.empty(histograms.shape[1], dtype=np.int64)
         for column, histogram in enumerate(histograms.T.tolist()):
             output = check_hashable(function(tuple(histogram)))
-            group[column] = places.setdefault(output, len(places))
+            group[column] = group_of_output.setdefault(output, len(group_of_output))
         order = np.argsort(group, kind="stable")
-        starts = np.searchsorted(group[order], np.arange(len(places)))
-        return cls(tuple(places), histograms[:, order], starts)
+        starts = np.searchsorted(group[order], np.arange(len(group_of_output)))
+        return cls(tuple(group_of_output), histograms[:, order], starts)
 
     def sums(self, law: OutputLaw) -> OutputLaw:
         """Return ln of the probability of each output, from those of the histograms.
@@ -77,10 +77,12 @@ class Grouping(NamedTuple):
 def _block_sums(terms: FloatArray, starts: IntArray, sizes: IntArray) -> tuple[FloatArray, int]:
     """Return the sums of runs of terms, and the most additions that any term goes through."""
     blocks = -(-sizes // _BLOCK)
-    first = np.cumsum(blocks) - blocks
-    within = np.arange(int(blocks.sum())) - np.repeat(first, blocks)
-    parts = np.add.reduceat(terms, np.repeat(starts, blocks) + within * _BLOCK)
-    return np.add.reduceat(parts, first), min(_BLOCK, int(sizes.max())) + int(blocks.max())
+    first_block = np.cumsum(blocks) - blocks
+    within = np.arange(int(blocks.sum())) - np.repeat(first_block, blocks)
+    block_sums = np.add.reduceat(terms, np.repeat(starts, blocks) + within * _BLOCK)
+    return np.add.reduceat(block_sums, first_block), min(_BLOCK, int(sizes.max())) + int(
+        blocks.max()
+    )
 
 
 def check_hashable(output: Hashable) -> Hashable:
@@ -116,7 +118,7 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
     Args:
         mechanism: a `SamplingHistogram` or `BernoulliHistogram`.
         function: takes the sampled histogram, a tuple of ints (one per category), and
-            returns something hashable. It must be deterministic and must not look at the
+            returns a hashable value. The function must be deterministic and must not look at the
             data. Outputs that compare equal count as one.
 
     Raises:
@@ -158,7 +160,7 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
         return self.mechanism.log_inclusion()
 
     def inclusion(self) -> Fraction:
-        """Return that probability, or a rational number just above it."""
+        """Return the probability that a record is in the sample, or a rational just above."""
         return self.mechanism.inclusion()
 
     def outputs(self, n_categories: int) -> tuple[Hashable, ...]:
@@ -183,7 +185,7 @@ class PostProcessed(FiniteLawMechanism[Hashable]):
         Only the histograms that these counts and their neighbours can show are listed.
 
         Raises:
-            OutOfReach: more than 2e6 of them, or more than 5e6 outputs over all neighbours.
+            OutOfReach: more than 2e6 histograms, or more than 5e6 outputs over all neighbours.
         """
         grouping = self.reachable(counts)
         n_neighbours = sum(count > 0 for count in counts) * (len(counts) - 1)

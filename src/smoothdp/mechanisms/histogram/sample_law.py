@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from smoothdp.errors import OutOfReach
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.exact.probabilities.windows import LogWindow, log_binomial_pmf, log_poisson_pmf
+from smoothdp.mechanisms.histogram.accounting.listed_histograms import histograms_of_total
 from smoothdp.mechanisms.histogram.bernoulli_histogram import BernoulliHistogram
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.draws import Draws
@@ -31,7 +31,7 @@ def sampled_histograms(
         limits: the greatest number of records that a category may hold in the databases
             that matter; 0 where it is always empty.
         most: refuse more histograms than this.
-        remedy: what to do then.
+        remedy: what the refusal advises.
 
     Raises:
         OutOfReach: more than ``most`` histograms; nothing of that size is built.
@@ -43,31 +43,6 @@ def sampled_histograms(
     draws = mechanism.n_draws
     highest = [draws if limit and mechanism.draws.replacing else limit for limit in limits]
     return histograms_of_total(highest, draws, most=most, remedy=remedy)
-
-
-def histograms_of_total(limits: Sequence[int], total: int, *, most: int, remedy: str) -> IntArray:
-    """Return all vectors 0 <= h <= limits that add up to a total, one per column, in order.
-
-    >>> histograms_of_total([1, 2], 2, most=10, remedy="").tolist()
-    [[0, 1], [2, 1]]
-    """
-    columns = np.zeros((0, 1), dtype=np.int64)
-    left = np.array([total])
-    for position, limit in enumerate(limits):
-        room = sum(limits[position + 1 :])
-        low, high = np.maximum(0, left - room), np.minimum(limit, left)
-        size = np.maximum(0, high - low + 1)
-        # Every beginning has an end: their number only grows.
-        if float(size.sum(dtype=np.float64)) > most:
-            raise OutOfReach(
-                expected=f"at most {most} sampled histograms", got="more", remedy=remedy
-            )
-        index = np.repeat(np.arange(left.size), size)
-        offset = np.arange(index.size) - np.repeat(np.cumsum(size) - size, size)
-        chosen = low[index] + offset
-        columns = np.vstack([columns[:, index], chosen])
-        left = left[index] - chosen
-    return columns
 
 
 def log_sample_law(

@@ -24,7 +24,7 @@ from smoothdp.mechanisms.histogram.accounting.utility import (
     multinomial_line_utility,
 )
 from smoothdp.mechanisms.histogram.accounting.utility_enumeration import enumerated_utility
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism, finite_ratio
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism, finite_ratio
 from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.sources import Source
 
@@ -83,15 +83,19 @@ class SamplingHistogram(DrawnRecords, HistogramMechanism):
     def pair_divergence(self, count_a: int, count_b: int, epsilon: Real) -> LogBounds:
         if not self.draws.replacing and self.n_draws == self.n_records:
             return LogBounds(0.0, 0.0)
-        rest = self.n_records - count_a - count_b
+        others = self.n_records - count_a - count_b
         if self.draws.replacing:
-            if rest == 0:
+            if others == 0:
                 return multinomial_line_divergence(count_a, count_b, self.n_draws, epsilon)
-            return plane_divergence(MultinomialPlane(count_a, count_b, rest, self.n_draws), epsilon)
+            return plane_divergence(
+                MultinomialPlane(count_a, count_b, others, self.n_draws), epsilon
+            )
         epsilon = finite_ratio(epsilon)
-        if rest == 0:
+        if others == 0:
             return hypergeometric_line_divergence(count_a, count_b, self.n_draws, epsilon)
-        return plane_divergence(HypergeometricPlane(count_a, count_b, rest, self.n_draws), epsilon)
+        return plane_divergence(
+            HypergeometricPlane(count_a, count_b, others, self.n_draws), epsilon
+        )
 
     def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
         if len(known) > 2 or (not self.draws.replacing and self.n_draws == self.n_records):

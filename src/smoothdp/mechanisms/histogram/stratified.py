@@ -17,7 +17,7 @@ from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.logspace.log_sums import largest
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.sampling.sampled import Measured
 from smoothdp.sources import Source
 
@@ -81,8 +81,8 @@ class StratifiedHistogram(Measured[StrataCounts]):
 
     def describe(self) -> str:
         """Return the strata and their mechanisms in words."""
-        each = zip(self.names, self.strata, strict=True)
-        return "; ".join(f"{name}: {mechanism.describe()}" for name, mechanism in each)
+        named = zip(self.names, self.strata, strict=True)
+        return "; ".join(f"{name}: {mechanism.describe()}" for name, mechanism in named)
 
     def inclusion(self) -> Fraction:
         """Return the largest probability that a given record is in its sample, or just above."""
@@ -102,8 +102,10 @@ class StratifiedHistogram(Measured[StrataCounts]):
         Raises:
             InvalidData: a stratum without counts or unknown, or counts that do not fit it.
         """
-        each = zip(self.strata, self._each(counts), strict=True)
-        return StrataProfile(tuple(mechanism.at(part) for mechanism, part in each))
+        counted = zip(self.strata, self._in_order(counts), strict=True)
+        return StrataProfile(
+            tuple(mechanism.at(stratum_counts) for mechanism, stratum_counts in counted)
+        )
 
     def release(
         self,
@@ -121,13 +123,13 @@ class StratifiedHistogram(Measured[StrataCounts]):
         Raises:
             InvalidData: as `at`; nothing is released then.
         """
-        parts = [list(part) for part in self._each(counts)]
-        for mechanism, part in zip(self.strata, parts, strict=True):
-            mechanism.at(part)
+        listed = [list(stratum_counts) for stratum_counts in self._in_order(counts)]
+        for mechanism, stratum_counts in zip(self.strata, listed, strict=True):
+            mechanism.at(stratum_counts)
         source = SystemRandom() if rng is None else rng
         value = {
-            name: mechanism.release(counts=part, rng=source).value
-            for name, mechanism, part in zip(self.names, self.strata, parts, strict=True)
+            name: mechanism.release(counts=stratum_counts, rng=source).value
+            for name, mechanism, stratum_counts in zip(self.names, self.strata, listed, strict=True)
         }
         return Release(
             value=value,
@@ -138,7 +140,7 @@ class StratifiedHistogram(Measured[StrataCounts]):
             sources=(self.source,),
         )
 
-    def _each(self, counts: StrataCounts) -> list[Iterable[object]]:
+    def _in_order(self, counts: StrataCounts) -> list[Iterable[object]]:
         if isinstance(counts, Mapping):
             if set(counts) != set(self.names):
                 raise InvalidData(
@@ -147,21 +149,21 @@ class StratifiedHistogram(Measured[StrataCounts]):
                     remedy="Give every stratum its counts",
                 )
             return [counts[name] for name in self.names]
-        parts = list(counts)
-        if len(parts) != len(self.strata):
+        listed = list(counts)
+        if len(listed) != len(self.strata):
             raise InvalidData(
                 expected=f"counts of {len(self.strata)} strata",
-                got=f"{len(parts)}",
+                got=f"{len(listed)}",
                 remedy="Give one list of counts per stratum",
             )
-        return parts
+        return listed
 
 
 @dataclass(frozen=True, slots=True)
 class StrataProfile(PrivacyProfile):
     """The largest of the profiles of independent strata."""
 
-    parts: tuple[PrivacyProfile, ...]
+    profiles: tuple[PrivacyProfile, ...]
 
     @property
     def neighbours(self) -> Neighbours:
@@ -169,9 +171,9 @@ class StrataProfile(PrivacyProfile):
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln of the largest delta over the strata."""
-        return largest([part.log_delta_bounds(epsilon) for part in self.parts])
+        return largest([profile.log_delta_bounds(epsilon) for profile in self.profiles])
 
 
 def _numbered(strata: Sequence[HistogramMechanism]) -> dict[str, HistogramMechanism]:
     listed = strata if isinstance(strata, Iterable) else ()
-    return {f"stratum {place}": mechanism for place, mechanism in enumerate(listed, 1)}
+    return {f"stratum {number}": mechanism for number, mechanism in enumerate(listed, 1)}

@@ -1,1 +1,1 @@
-"""The parts of a release at smooth sensitivity: laws, grid, and defaults that see no data."""
+"""A release at smooth sensitivity: its laws, its grid, and defaults that see no data."""

@@ -19,24 +19,24 @@ def resolve_smoothing(
     query: Statistic,
     guarantee: Guarantee,
     n_records: int | None,
-    given: Fraction | None,
+    smoothing: Fraction | None,
     *,
     error_bars: bool,
 ) -> Fraction:
-    """Return t: 0 where the sensitivity is the same at all data, else what is given or a rule's."""
+    """Return t: 0 where the sensitivity is the same at all data, else the caller's or a rule's."""
     if query.fixed_sensitivity(n_records) is not None:
-        if given:
+        if smoothing:
             raise InvalidParameter(
                 expected=(
                     f"smoothing=0 for the {query.describe()}, whose sensitivity is the same at "
                     f"all data"
                 ),
-                got=f"smoothing={exact_text(given)}",
-                remedy="Leave smoothing out: it would add noise for nothing",
+                got=f"smoothing={exact_text(smoothing)}",
+                remedy="Leave smoothing out: smoothing > 0 would only add noise",
             )
         return Fraction(0)
-    if given is not None:
-        return read_smoothing(given)
+    if smoothing is not None:
+        return read_smoothing(smoothing)
     if not isinstance(query, Query):
         raise InvalidParameter(
             expected=f"smoothing= for {query.describe()}",
@@ -53,30 +53,32 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
         raise InvalidParameter(
             expected="a statistic such as Median((0, 100))",
             got=f"query={query!r}",
-            remedy="Give a query",
+            remedy="Give a statistic of smoothdp.queries, with its bounds",
         )
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
             expected="a guarantee such as PureDP(1)",
             got=f"guarantee={guarantee!r}",
-            remedy="Give one",
+            remedy="Give guarantee=PureDP(epsilon), or an ApproxDP, ZCDP or TruncatedCDP",
         )
     is_family = isinstance(noise, type) and issubclass(noise, NoiseDistribution)
     if noise is not None and not is_family and not isinstance(noise, NoiseDistribution):
         raise InvalidParameter(
             expected="a noise law such as PolyPlace(5)",
             got=f"noise={noise!r}",
-            remedy="Give one, or None",
+            remedy="Give a law or a class of smoothdp.noise, or None for the default law",
         )
     if not isinstance(clamp, bool):
         raise InvalidParameter(
-            expected="clamp as True or False", got=f"clamp={clamp!r}", remedy="Give one of the two"
+            expected="clamp as True or False",
+            got=f"clamp={clamp!r}",
+            remedy="Give clamp=True for a value within the bounds, else clamp=False",
         )
     check_statistic(query, guarantee)
 
 
 def check_statistic(query: Statistic, guarantee: Guarantee) -> None:
-    """Refuse a claim about other neighbours, and a query that is not what it seems."""
+    """Refuse a claim about other neighbours, and a query whose class replaces methods."""
     if isinstance(query, Query):
         check_overrides(query)
     if guarantee.neighbours is not query.relation():

@@ -1,9 +1,9 @@
-"""What an error bar covers: the statistic of the data, or something of the population.
+"""What an error bar covers: the statistic of the data, or a figure of the population.
 
 The statistic: the very one that is released, at every database, with at least the probability
-asked for. Where a window stands in for a median or quantile it is the mean of the window, and not
-the plain quantile, which it may miss by any part of the bounds: of 15,001 zeros and 14,999
-hundreds the median is 0, and the mean of a window of 40 near 50. `words` says so.
+asked for. Where a window stands in for a median or quantile the statistic is the mean of the
+window, and not the plain quantile, which that mean may miss by any part of the bounds: of 15,001
+zeros and 14,999 hundreds the median is 0, and the mean of a window of 40 near 50. `words` says so.
 
 Beyond it the records must be a sample of independent draws, and the coverage is nominal, not
 conservative:
@@ -14,7 +14,7 @@ conservative:
   .88 for a nominal .95). A trimmed mean is taken for the mean between the trimming quantiles.
 * mean: that interval, widened by what trimming d = (lo + hi) / n of the probability can move a
   mean: sigma sqrt(d / (1 - d)) for a stated bound sigma of the deviation, else
-  d max(b - lower, upper - a). It is the mean of the values clamped to the bounds.
+  d max(b - lower, upper - a). The target is the mean of the values clamped to the bounds.
 
 Source: the notes on accuracy, section 5.
 """
@@ -43,7 +43,7 @@ _LEAST_MISS = Fraction(1, 10**9)
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """A confidence, and what it is about.
+    """A confidence, and the figure that the interval covers with it.
 
     Attributes:
         confidence: above 0, at most 1 - 1e-9.
@@ -76,7 +76,7 @@ class Coverage:
             raise InvalidParameter(
                 expected='sd_bound only with covers="mean"',
                 got=f"covers={covers!r}",
-                remedy="Leave one of them out",
+                remedy='Leave sd_bound out, or use covers="mean"',
             )
         bound = None if sd_bound is None else exact_positive(sd_bound, name="sd_bound")
         return cls(level, target, bound)
@@ -162,8 +162,10 @@ class Coverage:
         if self.target == "statistic":
             return _statistic(query, n_records)
         if self.target == "mean":
-            given = "" if self.sd_bound is None else f", deviation at most {float(self.sd_bound):g}"
-            return f"the population's mean of values clamped to the bounds{given} (nominal)"
+            deviation = (
+                "" if self.sd_bound is None else f", deviation at most {float(self.sd_bound):g}"
+            )
+            return f"the population's mean of values clamped to the bounds{deviation} (nominal)"
         if isinstance(query, Median | Quantile):
             return "the population's quantile, if the density there is continuous (nominal)"
         return "the population's mean between the trimming quantiles (nominal)"
@@ -200,5 +202,5 @@ def _read_target(covers: str) -> Target:
     raise InvalidParameter(
         expected='covers "statistic", "population" or "mean"',
         got=f"covers={covers!r}",
-        remedy="Choose one",
+        remedy='Use covers="statistic", which holds for all data',
     )

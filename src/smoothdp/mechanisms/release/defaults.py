@@ -1,6 +1,6 @@
 """Window, smoothing and law of a release without a plan: closed-form rules that see no data.
 
-They are fits of what minimises the error over laws, sizes and bounds of unknown quality; a bad
+The rules are fits of what minimises the error over laws, sizes and bounds of unknown quality; a bad
 fit costs accuracy, never privacy. With e the epsilon of the guarantee (sqrt(2 rho) for
 concentrated claims), s the number of values on the shorter side of the rank, R the width of the
 bounds in spreads of the data (taken as 1e5):
@@ -84,13 +84,13 @@ class Rule:
             raise InvalidParameter(
                 expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
                 got=f"{guarantee!r}",
-                remedy="Use one of these",
+                remedy="Give guarantee=PureDP(epsilon), or one of the other three",
             )
         if rule.epsilon <= 0:
             raise InvalidParameter(
                 expected="a guarantee that allows some loss",
                 got=f"{guarantee!r}",
-                remedy="Raise its parameter",
+                remedy="Raise its epsilon or rho",
             )
         return rule
 
@@ -152,11 +152,13 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
     n_records = exact_int(n_records, name="n_records", minimum=1)
     if not 0 <= exact_fraction(least, name="least") <= Fraction(1, 2):
         raise InvalidParameter(
-            expected="0 <= least <= 1/2", got=f"least={least}", remedy="Give a share"
+            expected="0 <= least <= 1/2",
+            got=f"least={least}",
+            remedy="Give the share of the values that is left out on each side, such as 0.05",
         )
     least = float(least)
-    wanted = rule.trim * math.log(_BOUNDS_IN_SPREADS * n_records) / rule.epsilon
-    return math.floor(min(max(least * n_records, wanted), _MOST_TRIM * n_records))
+    n_left_out = rule.trim * math.log(_BOUNDS_IN_SPREADS * n_records) / rule.epsilon
+    return math.floor(min(max(least * n_records, n_left_out), _MOST_TRIM * n_records))
 
 
 def default_smoothing(
@@ -174,15 +176,15 @@ def default_smoothing(
     least = rule.least if is_quantile else rule.least_trimmed
     side = min(low, high)
     # In spreads: a gap of a window, or the range of the values that a mean keeps.
-    kept = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
-    jump = math.log(_BOUNDS_IN_SPREADS / kept) / side if side else math.inf
+    kept_spreads = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
+    jump = math.log(_BOUNDS_IN_SPREADS / kept_spreads) / side if side else math.inf
     share = min(max(least, jump / rule.epsilon), rule.most)
     t = min(share * rule.epsilon, _LARGEST_SMOOTHING)
     if not t > 0:
         raise InvalidParameter(
             expected="a guarantee that some smoothing > 0 can keep",
             got=f"{guarantee!r}",
-            remedy="Weaken it",
+            remedy="Raise its epsilon or rho, or lower its omega",
         )
     return Fraction(f"{t:.3g}")
 

@@ -1,4 +1,4 @@
-"""The two samplers that open what is sealed: the value with noise, and ln S with noise."""
+"""The two samplers that open a sealed summary: the value with noise, and ln S with noise."""
 
 from __future__ import annotations
 

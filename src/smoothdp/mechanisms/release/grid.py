@@ -78,7 +78,7 @@ def read_step(round_to: Parameter) -> Fraction:
         raise InvalidParameter(
             expected="round_to between 1e-300 and 1e300",
             got=f"round_to={round_to}",
-            remedy="Give 1 for whole",
+            remedy="Give round_to=1 for whole numbers, 0.01 for two decimals",
         )
     return step
 
@@ -86,8 +86,8 @@ def read_step(round_to: Parameter) -> Fraction:
 def default_step(query: Statistic, calibration: Calibration, n_records: int | None) -> Fraction:
     """Return a power of two: about 2^-30 of the least noise that any data lead to.
 
-    It is coarser where the grid within the bounds would not consist of floats. It depends on
-    the query, the noise and n alone.
+    The step is coarser where the grid within the bounds would not consist of floats. The step
+    depends on the query, the noise and n alone.
     """
     lower, upper = query.bounds
     finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
@@ -95,8 +95,8 @@ def default_step(query: Statistic, calibration: Calibration, n_records: int | No
     if least is None:
         return Fraction(2) ** finest
     spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
-    wanted = math.floor((least + spread) / math.log(2)) - _FINER
-    return Fraction(2) ** max(wanted, finest)
+    exponent = math.floor((least + spread) / math.log(2)) - _FINER
+    return Fraction(2) ** max(exponent, finest)
 
 
 def _spread(law: NoiseDistribution) -> float:

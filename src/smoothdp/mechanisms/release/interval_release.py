@@ -19,20 +19,21 @@ class IntervalRelease(Release[float | int]):
 
     Attributes:
         interval: (lower, upper), within the bounds of the statistic.
-        confidence: the least probability with which it covers, over the noise; where it covers
-            more than a statistic of the data, over noise and sample, and nominally.
-        covers: what it covers, in words: for a median or quantile of these records the mean of
-            the window that stands in for it, not the plain quantile.
+        confidence: the least probability with which the interval covers, over the noise; where
+            the interval covers more than a statistic of the data, over noise and sample, and
+            nominally.
+        covers: what the interval covers, in words: for a median or quantile of these records the
+            mean of the window that stands in for the quantile, not the plain quantile.
 
     Raises:
-        InvalidParameter: a guarantee that is none.
+        InvalidParameter: a guarantee that is no `Guarantee`.
 
     >>> from smoothdp.mechanisms.release.release import release
     >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> ages = [20 + i % 50 for i in range(1000)]
-    >>> found = release(ages, Median((0, 120)), guarantee=PureDP(1), confidence="0.95")
-    >>> found.interval[0] <= found.interval[1], str(found.confidence)
+    >>> released = release(ages, Median((0, 120)), guarantee=PureDP(1), confidence="0.95")
+    >>> released.interval[0] <= released.interval[1], str(released.confidence)
     (True, '19/20')
     """
 

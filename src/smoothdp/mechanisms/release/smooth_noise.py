@@ -96,7 +96,7 @@ class SmoothNoise:
             self.bars.check(self.calibration, self.query, self.n_records)
 
     def __reduce__(self) -> tuple[type[SmoothNoise], tuple[object, ...]]:
-        # A pickle is read by the constructor, which compares what it says.
+        # The constructor reads a pickle, and compares the fields with each other.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
@@ -164,17 +164,21 @@ class SmoothNoise:
             coverage.check(query, n_records, is_rounded=step is not None)
             if query.fixed_sensitivity(n_records) is None:
                 cost, spread = bars_budget(guarantee, rate, n_records)
-        rest = rest_of(guarantee, cost)
-        family = default_family(rest, rate) if request.noise is None else request.noise
+        value_guarantee = rest_of(guarantee, cost)
+        family = default_family(value_guarantee, rate) if request.noise is None else request.noise
         # One limit of work for shape and scale together.
-        with limited(MOST_WORK, lambda: too_much_work(family, rest, rate)):
-            law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
+        with limited(MOST_WORK, lambda: too_much_work(family, value_guarantee, rate)):
+            law = (
+                best_shape(family, value_guarantee, smoothing=rate)
+                if isinstance(family, type)
+                else family
+            )
             lazy_law(law)
-            calibration = law.calibrate(rest, smoothing=rate)
+            calibration = law.calibrate(value_guarantee, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
-        whole = request.step is not None and step.denominator == 1
-        grid = OutputGrid(step, query.bounds if request.clamp else None, whole)
+        is_whole = request.step is not None and step.denominator == 1
+        grid = OutputGrid(step, query.bounds if request.clamp else None, is_whole)
         if coverage is None:
             return cls(query, calibration, n_records, grid)
         bars = ErrorBars.make(
@@ -198,14 +202,14 @@ class SmoothNoise:
         """The statistic as a mean of order statistics, with its methods for public data.
 
         Raises:
-            InvalidParameter: it is a `Custom`.
+            InvalidParameter: the statistic is a `Custom`.
         """
         if isinstance(self.query, Query):
             return self.query
         raise InvalidParameter(
             expected="a mean of order statistics",
             got=self.query.describe(),
-            remedy="Use mechanism.query",
+            remedy="Use mechanism.query, which is the statistic itself",
         )
 
     @property
@@ -271,7 +275,7 @@ class SmoothNoise:
             raise InvalidData(
                 expected=f"{self.n_records} records, as the mechanism was made for",
                 got=f"{n_records}",
-                remedy="Make a mechanism for this number; it is public",
+                remedy="Make a mechanism for this number, which is public",
             )
 
     def describe(self) -> str:

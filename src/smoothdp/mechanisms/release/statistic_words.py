@@ -24,7 +24,7 @@ _NAMED = (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
 
 
 def statistic_words(query: Statistic, n_records: int | None) -> str:
-    """Return the statistic as what it is of n records: the mean of which values.
+    """Return the statistic of n records in words: the mean of which values.
 
     Args:
         query: the statistic, its window resolved. n_records: n, public; None for a `Custom`.
@@ -49,11 +49,11 @@ def statistic_words(query: Statistic, n_records: int | None) -> str:
         return f"the mean of the {left} values around {rank}"
     if low == high == 0:
         return f"the mean of all {n_records} values"
-    many = "the one value" if left == 1 else f"the {left} values"
+    values = "the one value" if left == 1 else f"the {left} values"
     dropped = f"{low} a side"
     if low != high:
         dropped = f"the {low} smallest and the {high} largest"
-    return f"the mean of {many} left after dropping {dropped}"
+    return f"the mean of {values} left after dropping {dropped}"
 
 
 def clamped_words(query: Query) -> str:
@@ -62,8 +62,8 @@ def clamped_words(query: Query) -> str:
     >>> clamped_words(Median((0, 9)))
     'each value clamped to [0, 9]'
     """
-    what = "each value" if query.truncate == "inputs" else "the mean"
-    return f"{what} clamped to {bounds_text(query.bounds)}"
+    clamped = "each value" if query.truncate == "inputs" else "the mean"
+    return f"{clamped} clamped to {bounds_text(query.bounds)}"
 
 
 def stands_for(query: Statistic, n_records: int | None) -> str:

@@ -50,7 +50,7 @@ def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | None)
 
 
 def warn_if_useless(query: Statistic, guarantee: Guarantee, n_records: int | None) -> None:
-    """Warn with these words, if there are any."""
+    """Warn with `useless_words`, if there are any."""
     words = useless_words(query, guarantee, n_records)
     if words:
         warnings.warn(words, PrivacyWarning, stacklevel=3)

@@ -1,1 +1,1 @@
-"""What every mechanism that samples shares: counts, draws, finite laws."""
+"""The base of every mechanism that samples: counts, draws, finite laws."""

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 from smoothdp.errors import InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, LogBounds, exp_upper
-from smoothdp.exact.parameters.numbers import Parameter, exact_int
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.parameters.reading import read_sample_size
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.exact.random.samplers import multinomial, multivariate_hypergeometric
-from smoothdp.mechanisms.sampling.counts import LARGEST_COUNT
+from smoothdp.mechanisms.sampling.counts import read_n_records
 
 Sampling = Literal["without_replacement", "with_replacement"]
 _EXACT_BITS = 512
@@ -72,18 +72,12 @@ def read_draws(
         InvalidParameter: fewer than 2 or 2^50 and more records, neither or both of n_draws
             and sampling_rate, no draw, more draws than records without replacement.
     """
-    n = exact_int(n_records, name="n_records", minimum=2)
-    if n >= LARGEST_COUNT:
-        raise InvalidParameter(
-            expected="n_records below 2^50",
-            got=f"n_records={n}",
-            remedy="Measure a smaller database",
-        )
+    n = read_n_records(n_records)
     if sampling not in ("without_replacement", "with_replacement"):
         raise InvalidParameter(
             expected='sampling "without_replacement" or "with_replacement"',
             got=f"sampling={sampling!r}",
-            remedy="Use one of the two",
+            remedy='Use "without_replacement" unless a record may be drawn several times',
         )
     size = read_sample_size(n, n_draws=n_draws, sampling_rate=sampling_rate)
     draws = Draws(n, size, sampling)
@@ -92,7 +86,7 @@ def read_draws(
             raise InvalidParameter(
                 expected=f"n_draws <= n_records={n}",
                 got=f"n_draws={draws.n_draws}",
-                remedy="Draw fewer",
+                remedy=f'Draw at most {n} records, or use sampling="with_replacement"',
             )
         if draws.n_draws == n and exact_histogram:
             warnings.warn(

@@ -48,7 +48,7 @@ class FiniteLawMechanism(SampledMechanism[Value]):
 class FiniteLawProfile(PrivacyProfile):
     """delta_epsilon(x) of a finite mechanism at one database: every neighbour, both ways.
 
-    The rule of the two smallest counts (notes A3) needs the histogram itself; it fails for
+    The rule of the two smallest counts (notes A3) needs the histogram itself; the rule fails for
     functions of it and for noise, so all ordered pairs of categories are taken.
     """
 
@@ -62,8 +62,8 @@ class FiniteLawProfile(PrivacyProfile):
     @cached_property
     def pairs(self) -> tuple[Atoms, ...]:
         """The laws of the output at the counts and at each neighbour."""
-        here = self._law(self.counts)
-        return tuple(here.against(self._law(counts)) for counts in replaced(self.counts))
+        law_at_counts = self._law(self.counts)
+        return tuple(law_at_counts.against(self._law(counts)) for counts in replaced(self.counts))
 
     def _law(self, counts: tuple[int, ...]) -> OutputLaw:
         return self.mechanism.output_law(counts)
@@ -90,9 +90,16 @@ def replaced(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """
     for a, count in enumerate(counts):
         if count:
-            for b in range(len(counts)):
-                if b != a:
-                    moved = list(counts)
-                    moved[a] -= 1
-                    moved[b] += 1
-                    yield tuple(moved)
+            yield from (move_record(counts, a, b) for b in range(len(counts)) if b != a)
+
+
+def move_record(counts: tuple[int, ...], a: int, b: int) -> tuple[int, ...]:
+    """Return the counts after one record went from category a to category b.
+
+    >>> move_record((2, 0), 0, 1)
+    (1, 1)
+    """
+    moved = list(counts)
+    moved[a] -= 1
+    moved[b] += 1
+    return tuple(moved)

@@ -1,7 +1,7 @@
 """What every mechanism over a random sample of records offers.
 
-Records are drawn at random and something about the histogram of the sample is published.
-The shared part: profile at given counts, ordinary DP beside it, and the frame of a release.
+Such a mechanism draws records at random and publishes a function of the histogram of the sample.
+Shared are the profile at counts, ordinary DP beside that profile, and the frame of a release.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Cap(NamedTuple):
 
 
 class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
-    """A mechanism that samples records at random and publishes something about them."""
+    """A mechanism that samples records at random and publishes a value computed from them."""
 
     source: ClassVar[Source]
     n_records: int
@@ -72,7 +72,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
 
     @abstractmethod
     def inclusion(self) -> Fraction:
-        """Return that probability, or a rational number just above it."""
+        """Return the probability that a record is in the sample, or a rational just above."""
 
     @abstractmethod
     def profile_at(self, counts: tuple[int, ...]) -> PrivacyProfile:
@@ -96,7 +96,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
 
         delta_epsilon(x) is the least delta for which (epsilon, delta)-indistinguishability
         holds between x and every database that replaces one record of x, in both
-        directions (Definition 2 of paper 1). It is a function of the data, as private as
+        directions (Definition 2 of paper 1). The profile is a function of the data, as private as
         the data: use it on public, hypothetical or modelled databases.
 
         Args:
@@ -191,13 +191,12 @@ def count_records(data: Sequence[Hashable], universe: Sequence[Hashable] | None)
             got="no universe",
             remedy="Name every category a record may have, seen or not",
         )
-    places = {category: place for place, category in enumerate(universe)}
     tally = Counter(_hashable(data))
-    if any(value not in places for value in tally):
+    if not frozenset(universe).issuperset(tally):
         raise InvalidData(
             expected="records of the universe",
             got="another",
-            remedy="Widen the universe or mend the data",
+            remedy="Add the missing categories to universe, or leave those records out",
         )
     return tuple(tally.get(category, 0) for category in universe)
 
@@ -209,6 +208,6 @@ def _hashable(data: Sequence[Hashable]) -> list[Hashable]:
         raise InvalidData(
             expected="records that are names or numbers",
             got="lists or the like",
-            remedy="Give categories",
+            remedy="Give the category of each record, a name or a number",
         )
     return records

@@ -7,7 +7,8 @@ With any odds o_j > 0 per candidate and P_j the binomial law of H_j trials at od
 
 over h_j <= s (h_j < s for j < c: ties go to the lowest index) with s + sum_j h_j = n_draws.
 Here o is the odds of the candidates j != c whose counts are free, o_j = o e^(-g_j) with
-g_j >= 0 that of those whom the limit s holds down, and kappa what is then left for c. With
+g_j >= 0 the odds of the candidates whom the limit s holds down, and kappa the drift that is then
+left for c. With
 odds near the likeliest such sample every factor is near its mode, however improbable the
 win is; K is enclosed by balls.
 """
@@ -62,10 +63,10 @@ def plurality_law(counts: tuple[int, ...], n_draws: int, *, replacing: bool) -> 
     return law
 
 
-def _tail(k: int, n_draws: int, count: int, rest: int, replacing: bool) -> LogBounds:
+def _tail(k: int, n_draws: int, count: int, other_votes: int, replacing: bool) -> LogBounds:
     if replacing:
-        return log_binomial_tail(k, n_draws, Fraction(count, count + rest))
-    return log_hypergeometric_tail(k, n_draws, count, rest)
+        return log_binomial_tail(k, n_draws, Fraction(count, count + other_votes))
+    return log_hypergeometric_tail(k, n_draws, count, other_votes)
 
 
 def _win(counts: tuple[int, ...], c: int, n_draws: int, replacing: bool) -> LogBounds:
@@ -95,14 +96,14 @@ def _centre(counts: tuple[int, ...], c: int, n_draws: int, replacing: bool) -> C
     if least > most:
         return None
 
-    def log_odds(count: int, taken: float) -> float:
-        return math.log((taken + 0.5) / ((count if replacing else count - taken) + 0.5))
+    def log_odds(count: int, sampled: float) -> float:
+        return math.log((sampled + 0.5) / ((count if replacing else count - sampled) + 0.5))
 
     def expected(count: int, log_x: float) -> float:
         x = math.exp(log_x)
         return count * (x if replacing else x / (1 + x))
 
-    def free(s: int) -> float:
+    def shared_log_odds(s: int) -> float:
         """Return ln of the odds at which the rivals share what s leaves."""
         low, high = -60.0, 60.0
         for _ in range(40):
@@ -113,21 +114,21 @@ def _centre(counts: tuple[int, ...], c: int, n_draws: int, replacing: bool) -> C
         nothing = min(log_odds(r[0], 0) for r in rivals)
         return max(min(high, max(log_odds(r[0], limit(s, r)) for r in rivals)), nothing)
 
-    def held(s: int, log_x: float, rival: tuple[int, bool]) -> float:
+    def limited_log_odds(s: int, log_x: float, rival: tuple[int, bool]) -> float:
         """Return ln of the odds of a rival: less than x where the limit s holds it down."""
-        tied = s - rival[1]
-        if not replacing and tied >= rival[0]:
+        most_votes = s - rival[1]
+        if not replacing and most_votes >= rival[0]:
             return log_x
-        return min(log_x, log_odds(rival[0], tied))
+        return min(log_x, log_odds(rival[0], most_votes))
 
     def surplus(s: int) -> float:
-        x = free(s)
-        return log_odds(counts[c], s) - x - sum(x - held(s, x, r) for r in rivals)
+        x = shared_log_odds(s)
+        return log_odds(counts[c], s) - x - sum(x - limited_log_odds(s, x, r) for r in rivals)
 
     votes = min(most, least_integer(lambda s: surplus(s) >= 0, least, most))
-    x = free(votes)
+    x = shared_log_odds(votes)
     odds = _short(math.exp(x))
-    others = [_short(math.exp(held(votes, x, r))) for r in rivals]
+    others = [_short(math.exp(limited_log_odds(votes, x, r))) for r in rivals]
     pulled = odds * math.prod(odds / other for other in others)
     inside = least < votes < most
     own = _short(float(pulled) if inside else math.exp(log_odds(counts[c], votes)))
@@ -164,7 +165,7 @@ def _log(ratio: Fraction) -> float:
 
 
 def _constant(
-    parts: list[tuple[int, Fraction]],
+    candidates: list[tuple[int, Fraction]],
     odds: Fraction,
     drift: Fraction,
     votes: int,
@@ -172,14 +173,14 @@ def _constant(
     replacing: bool,
 ) -> LogBounds:
     """Bound K of the formula."""
-    n = sum(count for count, _ in parts)
+    n = sum(count for count, _ in candidates)
     with precision(192):
         k = votes * ball(drift).log() - n_draws * ball(odds).log()
         if replacing:
-            k += ball(sum(count * o for count, o in parts))
+            k += ball(sum(count * o for count, o in candidates))
             k += log_factorial(n_draws, 192) - n_draws * ball(n).log()
         else:
-            for count, o in parts:
+            for count, o in candidates:
                 k += count * ball(1 + o).log()
             k -= log_factorial(n, 192) - log_factorial(n_draws, 192)
             k += log_factorial(n - n_draws, 192)

@@ -1,6 +1,6 @@
-"""The sum over samples that a given candidate wins, in which nothing is tiny by itself.
+"""The sum over samples that one candidate wins, in which no term is tiny by itself.
 
-The formula, whose terms these are, is at the top of `plurality_law`. The limit s rises
+The formula of the sum is at the top of `plurality_law`. The limit s rises
 step by step, and the truncated laws of the rivals are convolved along with it: the new
 count of a rival adds one shifted row per subset of the others, instead of a convolution.
 """
@@ -142,11 +142,11 @@ def _check_reach(n_candidates: int, middle: int, n_steps: int, length: int) -> N
 def _at(first: _Half, second: _Half, total: int) -> float:
     """Return the weight of the rivals' counts that add up to total."""
     a, b = first.sums[-1], second.sums[-1]
-    rest = total - first.lows[-1] - second.lows[-1]
-    low, high = max(0, rest - b.size + 1), min(a.size - 1, rest)
+    remaining = total - first.lows[-1] - second.lows[-1]
+    low, high = max(0, remaining - b.size + 1), min(a.size - 1, remaining)
     if low > high:
         return 0.0
-    return float(a[low : high + 1] @ b[rest - high : rest - low + 1][::-1])
+    return float(a[low : high + 1] @ b[remaining - high : remaining - low + 1][::-1])
 
 
 class _Table(NamedTuple):
@@ -178,12 +178,12 @@ def _table(
     else:
         logs, errors = log_binomial_pmf(k, count, odds / (1 + odds))
     logs, errors = logs[1:-1], errors[1:-1]
-    kept = np.flatnonzero(logs >= -depth - math.log(k.size))
-    if kept.size == 0:
+    likely = np.flatnonzero(logs >= -depth - math.log(k.size))
+    if likely.size == 0:
         return _Table(low, np.zeros(0), 0.0)
-    part = slice(int(kept[0]), int(kept[-1]) + 1)
-    error = float(errors[part].max()) + LIBM_ERROR + UNIT_ROUNDOFF
-    return _Table(low + part.start, np.exp(logs[part]), error)
+    window = slice(int(likely[0]), int(likely[-1]) + 1)
+    error = float(errors[window].max()) + LIBM_ERROR + UNIT_ROUNDOFF
+    return _Table(low + window.start, np.exp(logs[window]), error)
 
 
 class _Half:
@@ -204,20 +204,20 @@ class _Half:
             for mask in range(1 << j):
                 self.lows.append(self.lows[mask] + table.low)
                 size = self.sums[mask].size + max(0, table.values.size - 1)
-                whole = np.convolve(self.sums[mask], weights) if weights.size else np.zeros(size)
-                self.sums.append(whole)
+                sums = np.convolve(self.sums[mask], weights) if weights.size else np.zeros(size)
+                self.sums.append(sums)
 
     def advance(self, s: int) -> None:
         """Raise the limits to s."""
         for j, (rival, table) in enumerate(zip(self.rivals, self.tables, strict=True)):
-            place = s - rival.first - table.low
-            if 0 <= place < table.values.size:
-                weight = float(table.values[place])
+            row = s - rival.first - table.low
+            if 0 <= row < table.values.size:
+                weight = float(table.values[row])
                 weight *= math.exp(rival.pull * (s - rival.first - self.anchor))
                 for mask in range(len(self.sums)):
                     if mask >> j & 1:
-                        part = self.sums[mask ^ 1 << j]
-                        self.sums[mask][place : place + part.size] += weight * part
+                        shorter = self.sums[mask ^ 1 << j]
+                        self.sums[mask][row : row + shorter.size] += weight * shorter
 
     def move_anchor(self, s: int) -> None:
         """Let the exponentials start at s, and drop what has become negligible."""

@@ -34,10 +34,10 @@ _BLOCK = 256
 
 
 class _Step(NamedTuple):
-    """Add one class of votes: state ``source`` gets ``taken`` of them; then merge."""
+    """Add one class of votes: state ``source`` gets ``votes`` of them; then merge."""
 
     source: IndexArray
-    taken: IndexArray
+    votes: IndexArray
     order: IndexArray
     starts: IndexArray
 
@@ -45,14 +45,14 @@ class _Step(NamedTuple):
 class _Plan(NamedTuple):
     """How the states of a tally arise, whatever the weights.
 
-    Final states are put in ``order``, and ``last`` is what the last class must supply to
-    each; those of winner c are from ``ends[c]`` to ``ends[c + 1]``. ``largest`` is the most
-    states formed at once, ``units`` counts roundings.
+    Final states are put in ``order``, and ``last_votes`` is how many votes the last class must
+    supply to each state; the states of winner c are from ``ends[c]`` to ``ends[c + 1]``.
+    ``largest`` is the most states formed at once, ``units`` counts roundings.
     """
 
     steps: tuple[_Step, ...]
     order: IndexArray
-    last: IndexArray
+    last_votes: IndexArray
     ends: tuple[int, ...]
     largest: int
     units: int
@@ -83,18 +83,18 @@ def ranking_laws(
     sums = [[Fraction(0)] * n_candidates for _ in databases]
     units = 0
     for tally in tallies(rule, n_candidates):
-        kinds = _kinds(tally)
+        classes = _classes(tally)
         sizes = [
             tuple(
-                sum(n for n, vote in zip(counts, tally.votes, strict=True) if vote == kind)
-                for kind in kinds
+                sum(n for n, vote in zip(counts, tally.votes, strict=True) if vote == one_class)
+                for one_class in classes
             )
             for counts in databases
         ]
         most = [max(column) for column in zip(*sizes, strict=True)]
         caps = tuple(n_draws if replacing and n else min(n, n_draws) for n in most)
         plan = _plan(tally, n_candidates, caps, n_draws)
-        units = max(units, plan.units + len(kinds))
+        units = max(units, plan.units + len(classes))
         for totals, size in zip(sums, sizes, strict=True):
             masses = _masses(plan, size, caps, n_draws, replacing=replacing)
             for c, mass in enumerate(masses):
@@ -102,15 +102,15 @@ def ranking_laws(
     return [_law(masses, units * UNIT_ROUNDOFF * 1.01) for masses in sums]
 
 
-def _kinds(tally: Tally) -> list[tuple[int, ...]]:
-    """Return the different votes, each beside its opposite: what both add merges soonest."""
+def _classes(tally: Tally) -> list[tuple[int, ...]]:
+    """Return the different votes, each beside its opposite: states of the pair merge soonest."""
     most = tuple(max(column) for column in zip(*tally.votes, strict=True))
 
-    def place(vote: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def beside_opposite(vote: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         opposite = tuple(top - v for top, v in zip(most, vote, strict=True))
         return min(vote, opposite), vote
 
-    return sorted(set(tally.votes), key=place)
+    return sorted(set(tally.votes), key=beside_opposite)
 
 
 def _law(masses: Sequence[Fraction], relative: float) -> OutputLaw:
@@ -130,37 +130,44 @@ def _law(masses: Sequence[Fraction], relative: float) -> OutputLaw:
 
 def _plan(tally: Tally, n_candidates: int, caps: tuple[int, ...], n_draws: int) -> _Plan:
     """Return the plan of a tally whose classes supply at most ``caps`` votes each."""
-    kinds = _kinds(tally)
+    classes = _classes(tally)
     # A key holds the votes so far and every number of the tally, in mixed radix.
-    radix = [n_draws + 1] + [n_draws * max(column) + 1 for column in zip(*kinds, strict=True)]
-    places = [math.prod(radix[:i]) for i in range(len(radix))]
+    radix = [n_draws + 1] + [n_draws * max(column) + 1 for column in zip(*classes, strict=True)]
+    units_of_digit = [math.prod(radix[:i]) for i in range(len(radix))]
     if math.prod(radix) >= 1 << 62:
         raise _out_of_reach(n_draws, "keys beyond 64 bits")
-    codes = [sum(x * place for x, place in zip((1, *kind), places, strict=True)) for kind in kinds]
+    codes = [
+        sum(x * unit for x, unit in zip((1, *votes), units_of_digit, strict=True))
+        for votes in classes
+    ]
     keys = np.zeros(1, dtype=np.int64)
     steps, units, largest = [], _BLOCK + 8, 1
     for j, (code, cap) in enumerate(zip(codes[:-1], caps[:-1], strict=True)):
         used = keys % (n_draws + 1)
         least = np.maximum(0, n_draws - used - sum(caps[j + 1 :]))
-        ways = np.maximum(0, np.minimum(cap, n_draws - used) - least + 1)
-        total = int(ways.sum())
+        n_choices = np.maximum(0, np.minimum(cap, n_draws - used) - least + 1)
+        total = int(n_choices.sum())
         largest = max(largest, total)
         if total > MOST_STATES:
-            raise _out_of_reach(n_draws, f"{total} in step {j + 1} of {len(kinds)}")
-        source = np.repeat(np.arange(keys.size), ways)
-        taken = np.arange(total) - np.repeat(np.cumsum(ways) - ways, ways) + least[source]
-        formed = keys[source] + taken * code
+            raise _out_of_reach(n_draws, f"{total} in step {j + 1} of {len(classes)}")
+        source = np.repeat(np.arange(keys.size), n_choices)
+        votes_taken = (
+            np.arange(total)
+            - np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
+            + least[source]
+        )
+        formed = keys[source] + votes_taken * code
         order = np.argsort(formed, kind="stable")
         starts = np.flatnonzero(np.diff(formed[order], prepend=-1))
         keys = formed[order][starts]
         sizes = np.diff(starts, append=total)
         units += int(sizes.max(initial=0)) + 3
-        arrays = (array.astype(np.int32) for array in (source, taken, order, starts))
+        arrays = (array.astype(np.int32) for array in (source, votes_taken, order, starts))
         steps.append(_Step(*arrays))
-    last = n_draws - keys % (n_draws + 1)
-    whole = keys + last * codes[-1]
+    last_votes = n_draws - keys % (n_draws + 1)
+    full_keys = keys + last_votes * codes[-1]
     totals = np.array(
-        [whole // place % size for place, size in zip(places[1:], radix[1:], strict=True)]
+        [full_keys // unit % size for unit, size in zip(units_of_digit[1:], radix[1:], strict=True)]
     )
     winners = tally.winner(totals, n_draws)
     by_winner = np.argsort(winners, kind="stable")  # the undecided, -1, come first
@@ -168,7 +175,7 @@ def _plan(tally: Tally, n_candidates: int, caps: tuple[int, ...], n_draws: int) 
     return _Plan(
         tuple(steps),
         by_winner.astype(np.int32),
-        last[by_winner].astype(np.int32),
+        last_votes[by_winner].astype(np.int32),
         tuple(int(end) for end in ends),
         largest,
         units,
@@ -198,12 +205,12 @@ def _masses(
     tilt = Fraction(n_draws, n_records if replacing else n_records - n_draws + 1)
     exact = [_weights(size, cap, tilt, replacing) for size, cap in zip(sizes, caps, strict=True)]
     peaks = [max(column) for column in exact]
-    ways = (
+    n_samples = (
         Fraction(n_records**n_draws, math.factorial(n_draws))
         if replacing
         else Fraction(math.comb(n_records, n_draws))
     )
-    constant = math.prod(peaks) / (ways * tilt**n_draws)
+    constant = math.prod(peaks) / (n_samples * tilt**n_draws)
     scaled = [[w / peak for w in column] for column, peak in zip(exact, peaks, strict=True)]
     depth = sum(_log(min(w for w in column if w)) for column in scaled)
     tables: list[NDArray[Any]]
@@ -220,10 +227,10 @@ def _masses(
         ]
     values = np.ones(1, dtype=tables[0].dtype)
     for table, step in zip(tables[:-1], plan.steps, strict=True):
-        values = (values[step.source] * table[step.taken])[step.order]
+        values = (values[step.source] * table[step.votes])[step.order]
         if step.starts.size < values.size:
             values = np.add.reduceat(values, step.starts)
-    values = values[plan.order] * tables[-1][plan.last]
+    values = values[plan.order] * tables[-1][plan.last_votes]
     return [
         constant * _sum(values[low:high])
         for low, high in zip(plan.ends[:-1], plan.ends[1:], strict=True)

@@ -26,7 +26,7 @@ class Tally(NamedTuple):
     """What one vote of each category adds, and the winner that the totals decide.
 
     ``votes`` holds one row per category. ``winner(totals, n_votes)`` takes one row per
-    number of the tally and one column per case; it is -1 where another tally decides.
+    number of the tally and one column per case; the winner is -1 where another tally decides.
     """
 
     votes: tuple[tuple[int, ...], ...]
@@ -48,7 +48,7 @@ def read_rule(rule: object, n_candidates: object) -> tuple[Rule, int]:
         raise InvalidParameter(
             expected='rule "plurality", "borda", "copeland" or "runoff"',
             got=f"rule={rule!r}",
-            remedy="Use one of them",
+            remedy='Use rule="plurality" for votes for one candidate, else a rule on rankings',
         )
     m = exact_int(n_candidates, name="n_candidates", minimum=2)
     if rule != "plurality" and m > MOST_RANKED:
@@ -116,8 +116,8 @@ def tallies(rule: Rule, n_candidates: int) -> tuple[Tally, ...]:
     )
 
 
-def _unit(m: int, place: int) -> tuple[int, ...]:
-    return tuple(int(c == place) for c in range(m))
+def _unit(m: int, candidate: int) -> tuple[int, ...]:
+    return tuple(int(c == candidate) for c in range(m))
 
 
 def _prefers(ranking: tuple[int, ...], i: int, j: int) -> int:
@@ -146,8 +146,8 @@ def _runoff_between(i: int, j: int) -> Callable[[IntArray, int], IntArray]:
     """Decide the cases whose two finalists are i and j, i < j."""
 
     def winner(totals: IntArray, n_votes: int) -> IntArray:
-        first, above = totals[:-1], totals[-1]
-        finalists = np.sort(np.argsort(-first, axis=0, kind="stable")[:2], axis=0)
+        first_places, above = totals[:-1], totals[-1]
+        finalists = np.sort(np.argsort(-first_places, axis=0, kind="stable")[:2], axis=0)
         decided = (finalists[0] == i) & (finalists[1] == j)
         return np.where(decided, np.where(2 * above >= n_votes, i, j), -1)
 

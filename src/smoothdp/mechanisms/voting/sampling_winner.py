@@ -109,13 +109,15 @@ class SamplingWinner(DrawnRecords, FiniteLawMechanism[int]):
 
     def check_counts(self, counts: tuple[int, ...]) -> None:
         """Raise InvalidData for counts of another number of categories."""
-        wanted = n_categories(self.rule, self.n_candidates)
-        if len(counts) != wanted:
-            what = "candidates" if self.rule == "plurality" else "rankings, in lexicographic order"
+        n_expected = n_categories(self.rule, self.n_candidates)
+        if len(counts) != n_expected:
+            counted = (
+                "candidates" if self.rule == "plurality" else "rankings, in lexicographic order"
+            )
             raise InvalidData(
-                expected=f"counts of {wanted} {what}",
+                expected=f"counts of {n_expected} {counted}",
                 got=f"{len(counts)}",
-                remedy="Give one count each, zeros included",
+                remedy=f"Give {n_expected} counts, zeros included",
             )
 
     def output_law(self, counts: tuple[int, ...]) -> OutputLaw:
@@ -171,15 +173,15 @@ class WinnerProfile(FiniteLawProfile):
     @cached_property
     def pairs(self) -> tuple[Atoms, ...]:
         """The laws of the winner at the counts and at each neighbour."""
-        here = self.mechanism.output_law(self.counts)
+        law_at_counts = self.mechanism.output_law(self.counts)
         # Neighbours that add the same category share the work on rankings.
         gained = sorted(replaced(self.counts), key=self._gained)
-        there = [
+        laws_at_neighbours = [
             law
             for _, group in groupby(gained, key=self._gained)
             for law in self.mechanism.laws(list(group))
         ]
-        return tuple(here.against(law) for law in there)
+        return tuple(law_at_counts.against(law) for law in laws_at_neighbours)
 
     def _gained(self, counts: tuple[int, ...]) -> int:
         return next(b for b, n in enumerate(counts) if n > self.counts[b])

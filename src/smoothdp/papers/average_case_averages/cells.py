@@ -20,8 +20,8 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration import best_shape, calibrate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
-from smoothdp.papers.average_case_averages.data import mean_squares
-from smoothdp.papers.average_case_averages.noise import approximate, truncated, zcdp
+from smoothdp.papers.average_case_averages.mean_squares import mean_squares
+from smoothdp.papers.average_case_averages.noise_deviations import approximate, truncated, zcdp
 
 Cell = list[Any]
 """["noise", law, epsilon, smoothing, certify] or ["data", n, trims, smoothings, batch, size];
@@ -34,9 +34,9 @@ GUARANTEES = {
     "Lap": "approximate",
     "N": "truncated CDP",
 }
-"""What is kept by the laws that have a certificate."""
+"""The guarantee that each law with a certificate keeps."""
 
-SMOOTHINGS = tuple(f"{9 * (1e-9 / 9) ** (place / 149):.4g}" for place in range(150))
+SMOOTHINGS = tuple(f"{9 * (1e-9 / 9) ** (index / 149):.4g}" for index in range(150))
 """The 150 values of t of the paper, from 9 to 1e-9, evenly spaced in their logarithms."""
 
 # t / epsilon. The first six are in the shipped table for the arsinh-normal law.
@@ -58,8 +58,8 @@ _LLN_SHAPE = Fraction("1.05")
 def noise_cells(epsilon: str, *, full: bool) -> list[Cell]:
     """Return the calibrations of a figure.
 
-    Those of the Laplace and uniform log-normal laws take 10 seconds each with a certificate,
-    so that the quick size estimates them.
+    Calibrations of the Laplace and uniform log-normal laws take 10 seconds each with a
+    certificate, so that the quick size estimates them.
     """
     e = Fraction(epsilon)
     ratios = _RATIOS + _MORE_RATIOS if full else _RATIOS
@@ -80,7 +80,7 @@ def noise_cells(epsilon: str, *, full: bool) -> list[Cell]:
 def data_cells(
     n_records: int, trims: Sequence[int], smoothings: Sequence[str], *, n_samples: int, size: int
 ) -> list[Cell]:
-    """Return batches of data, each with the seed of its place."""
+    """Return batches of data, each with its number as seed."""
     times = list(smoothings)
     sizes = [size] * (n_samples // size) + [n_samples % size] * (n_samples % size > 0)
     return [
@@ -90,10 +90,10 @@ def data_cells(
 
 def compute_cell(cell: Cell) -> Any:
     """Return [standard deviation or None, label], or means of S^2 and S^4 by trim."""
-    kind, *rest = cell
-    if kind == "noise":
-        return _deviation(*rest)
-    n_records, trims, smoothings, batch, size = rest
+    task, *arguments = cell
+    if task == "noise":
+        return _deviation(*arguments)
+    n_records, trims, smoothings, batch, size = arguments
     times = [float(t) for t in smoothings]
     return mean_squares(n_records, trims, times, batch=batch, n_samples=size)
 
@@ -103,8 +103,8 @@ def _deviation(name: str, epsilon: str, smoothing: str, certify: bool) -> list[A
     law, guarantee = _noise(name, e, t)
     try:
         if certify:
-            found = calibrate(law, guarantee, smoothing=t)
-            return [found.standard_deviation, found.label]
+            calibration = calibrate(law, guarantee, smoothing=t)
+            return [calibration.standard_deviation, calibration.label]
         shift = concentrated_estimate(law, zcdp(e), t)
         return [law.standard_deviation / shift, "numerical"]
     except SmoothdpError:

@@ -32,7 +32,7 @@ _STEPS, _FULL_STEPS = (50, 30), (500, 300)
 
 Curves = dict[str, list[float]]
 Cell = tuple[str, int]
-"""The panel's place, and its number of steps."""
+"""The panel's number and letter, and its number of steps."""
 
 
 class ShufflingFigure(PanelFigure):
@@ -80,51 +80,51 @@ def _panels(
     name: str, titles: dict[str, str], full: bool, store: Path | None, progress: Progress | None
 ) -> tuple[Panel, ...]:
     alpha_steps, epsilon_steps = _FULL_STEPS if full else _STEPS
-    cells = [(place, alpha_steps if place[1] in "ac" else epsilon_steps) for place in titles]
-    found = run_cells(
+    cells = [(panel, alpha_steps if panel[1] in "ac" else epsilon_steps) for panel in titles]
+    computed = run_cells(
         name, cells, panel_curves, store=store, progress=progress, workers=None if full else 1
     )
     return tuple(
         Panel(title, "epsilon", "delta", _epsilons(steps), curves, True)
-        if place[1] in "bd"
+        if panel[1] in "bd"
         else Panel(title, "type I error", "type II error", _alphas(steps), curves)
-        for (place, title), (_, steps), curves in zip(titles.items(), cells, found, strict=True)
+        for (panel, title), (_, steps), curves in zip(titles.items(), cells, computed, strict=True)
     )
 
 
 def panel_curves(cell: Cell) -> Curves:
     """Return the curves of one panel; nan where delta is 0 or there is no bound."""
-    place, steps = cell
-    return _CURVES[place](_alphas(steps) if place[1] in "ac" else _epsilons(steps))
+    panel, steps = cell
+    return _CURVES[panel](_alphas(steps) if panel[1] in "ac" else _epsilons(steps))
 
 
 def _boolean_errors(alphas: tuple[float, ...]) -> Curves:
-    given = {"n_users": _N, "expected_random_users": _LAMBDA}
+    sizes = {"n_users": _N, "expected_random_users": _LAMBDA}
     return {
         "exact": BooleanSum(_N, expected_random_users=_LAMBDA).type_two_error(alphas).tolist(),
         "claimed, linear reading": [
-            chen_long_tradeoff(alpha, **given, reading="linear") for alpha in alphas
+            chen_long_tradeoff(alpha, **sizes, reading="linear") for alpha in alphas
         ],
         "claimed, step reading": [
-            chen_long_tradeoff(alpha, **given, reading="step") for alpha in alphas
+            chen_long_tradeoff(alpha, **sizes, reading="step") for alpha in alphas
         ],
         "perfect privacy": [1 - alpha for alpha in alphas],
-        "Cheu et al. 2019": _envelope(lambda e: cheu_delta(**given, epsilon=e), alphas),
+        "Cheu et al. 2019": _envelope(lambda e: cheu_delta(**sizes, epsilon=e), alphas),
     }
 
 
 def _boolean_deltas(epsilons: tuple[float, ...]) -> Curves:
-    given = {"n_users": _N, "expected_random_users": _LAMBDA}
+    sizes = {"n_users": _N, "expected_random_users": _LAMBDA}
     return {
         "exact": _deltas(BooleanSum(_N, expected_random_users=_LAMBDA).profile().delta, epsilons),
-        "claimed, Theorem 2": _deltas(lambda e: chen_long_delta(**given, epsilon=e), epsilons),
+        "claimed, Theorem 2": _deltas(lambda e: chen_long_delta(**sizes, epsilon=e), epsilons),
         "claimed, Gaussian mu = .2386": _deltas(GaussianDP(_CLAIMED_MU).profile().delta, epsilons),
-        "Cheu et al. 2019": _deltas(lambda e: cheu_delta(**given, epsilon=e), epsilons),
+        "Cheu et al. 2019": _deltas(lambda e: cheu_delta(**sizes, epsilon=e), epsilons),
     }
 
 
 def _real_sum() -> tuple[RealSum, GaussianDP]:
-    """Return the protocol and what Corollary 3.3 claims of it."""
+    """Return the protocol and the guarantee that Corollary 3.3 claims."""
     claimed = GaussianDP(f"{float(_CLAIMED_MU) * math.sqrt(_BITS):.6f}")
     return RealSum(_N, expected_random_users=_LAMBDA, n_bits=_BITS), claimed
 
@@ -141,11 +141,13 @@ def _real_errors(alphas: tuple[float, ...]) -> Curves:
 
 def _real_deltas(epsilons: tuple[float, ...]) -> Curves:
     protocol, claimed = _real_sum()
-    one = BooleanSum(_N, expected_random_users=_LAMBDA).profile()
+    one_bit = BooleanSum(_N, expected_random_users=_LAMBDA).profile()
     return {
         "exact": _deltas(protocol.profile().delta, epsilons),
         "claimed, Gaussian": _deltas(claimed.profile().delta, epsilons),
-        "basic composition of 10 bits": _deltas(lambda e: _BITS * one.delta(e / _BITS), epsilons),
+        "basic composition of 10 bits": _deltas(
+            lambda e: _BITS * one_bit.delta(e / _BITS), epsilons
+        ),
     }
 
 
@@ -159,8 +161,8 @@ def _fixed_errors(alphas: tuple[float, ...]) -> Curves:
     pair = _fixed_set()
     curve, below = pair.tradeoff(), np.cumsum(np.exp(pair.log_p))
     # The paper's 1 - F(F^-1(alpha) + 1), where F^-1(0) must be -1.
-    places = np.searchsorted(below[:-1], np.array(alphas)) - (np.array(alphas) <= 0)
-    above = 1 - below[np.minimum(places + 1, below.size - 1)]
+    positions = np.searchsorted(below[:-1], np.array(alphas)) - (np.array(alphas) <= 0)
+    above = 1 - below[np.minimum(positions + 1, below.size - 1)]
     return {
         "exact": [float(curve(alpha)) for alpha in alphas],
         "claimed, step reading": np.maximum(0.0, above).tolist(),
@@ -226,5 +228,5 @@ def _epsilons(steps: int) -> tuple[float, ...]:
 
 def _deltas(delta: Callable[[float], float], epsilons: tuple[float, ...]) -> list[float]:
     """Return delta at every epsilon, nan where it is 0 or no bound, for a log scale."""
-    found = [delta(epsilon) for epsilon in epsilons]
-    return [value if 0 < value <= 1 else math.nan for value in found]
+    deltas = [delta(epsilon) for epsilon in epsilons]
+    return [value if 0 < value <= 1 else math.nan for value in deltas]

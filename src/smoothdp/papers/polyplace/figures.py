@@ -25,7 +25,7 @@ from smoothdp.paper_bounds import (
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
 from smoothdp.plots.canvas import save
-from smoothdp.plots.deviations import plot_deviations
+from smoothdp.plots.noise import plot_deviations
 from smoothdp.plots.panels import Panel, plot_panels
 from smoothdp.text import table
 
@@ -66,7 +66,7 @@ class DeviationFigure:
         The full size has more smoothings; from epsilon / 2 on no variance is finite.
         """
         smoothings = sorted(_SMOOTHINGS + _MORE_SMOOTHINGS, key=float) if full else _SMOOTHINGS
-        found = run_cells(
+        computed = run_cells(
             "polyplace/1",
             list(smoothings),
             deviation_row,
@@ -74,10 +74,10 @@ class DeviationFigure:
             progress=progress,
             workers=None if full else 1,
         )
-        return cls(tuple(map(DeviationRow, smoothings, found)))
+        return cls(tuple(map(DeviationRow, smoothings, computed)))
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         names = list(self.smoothings[0].deviations)
         rows = [
             (row.smoothing, *(f"{row.deviations[name]:.4f}" for name in names))
@@ -142,7 +142,7 @@ class DensityFigure:
 
         Both sizes are the same.
         """
-        found = run_cells(
+        computed = run_cells(
             "polyplace/2",
             [(smoothing, method) for smoothing in _SHOWN for method in ("paper", "exact")],
             density_scale,
@@ -151,7 +151,7 @@ class DensityFigure:
             workers=None if full else 1,
         )
         laws: dict[str, tuple[NoiseDistribution, float]] = {"Laplace": (Laplace(), 1.0)}
-        for smoothing, paper, exact in zip(_SHOWN, found[::2], found[1::2], strict=True):
+        for smoothing, paper, exact in zip(_SHOWN, computed[::2], computed[1::2], strict=True):
             law = PolyPlace(1 / Fraction(smoothing))
             laws[f"gamma = {smoothing}, paper"] = (law, paper)
             laws[f"gamma = {smoothing}, exact"] = (law, exact)
@@ -202,18 +202,18 @@ class DensityFigure:
 def deviation_row(smoothing: str) -> dict[str, float]:
     """Return the standard deviations at one smoothing, by law: as printed, and exactly."""
     t = Fraction(smoothing)
-    found = {}
+    deviations = {}
     for family, guarantee, printed in (
         (StudentT, PureDP(_EPSILON), _best(hladik_tetek_claim_17, 2, t)),
         (Laplace, ApproxDP(_EPSILON, delta=_DELTA), _possible(hladik_tetek_claim_18, _DELTA, t)),
         (PolyPlace, PureDP(_EPSILON), _possible(hladik_tetek_theorem_8, None, t)),
         (GeneralizedCauchy, PureDP(_EPSILON), _best(hladik_tetek_claim_16, 3, t)),
     ):
-        found[f"{family.__name__}, paper"] = printed
+        deviations[f"{family.__name__}, paper"] = printed
         if family is Laplace:
-            found[_THEOREM_34] = _theorem_34(t)
-        found[f"{family.__name__}, exact"] = _exact(family, guarantee, t)
-    return found
+            deviations[_THEOREM_34] = _theorem_34(t)
+        deviations[f"{family.__name__}, exact"] = _exact(family, guarantee, t)
+    return deviations
 
 
 def _theorem_34(t: Fraction) -> float:
@@ -230,7 +230,7 @@ def _best(claim: Callable[..., float], least: int, t: Fraction) -> float:
     low, high = float(least), min(float(_EPSILON / t), 60.0)
     best = (math.inf, low)
     for _ in range(3):
-        steps = [low + (high - low) * place / 60 for place in range(61)]
+        steps = [low + (high - low) * step / 60 for step in range(61)]
         best = min(best, *((_possible(claim, f"{v:.9f}", t), v) for v in steps))
         width = (high - low) / 60
         low, high = max(low, best[1] - width), min(high, best[1] + width)
@@ -239,9 +239,9 @@ def _best(claim: Callable[..., float], least: int, t: Fraction) -> float:
 
 def _possible(claim: Callable[..., float], first: str | None, t: Fraction) -> float:
     """Return the deviation that a claim prints, inf outside its range."""
-    given = () if first is None else (first,)
+    leading = () if first is None else (first,)
     try:
-        return claim(*given, epsilon=_EPSILON, smoothing=t)
+        return claim(*leading, epsilon=_EPSILON, smoothing=t)
     except InvalidParameter:
         return math.inf
 

@@ -57,7 +57,7 @@ class SamplesTable(PaperTable):
             (problem.support_size, *_TARGETS[0], "exact") for _, problem in problems
         ]
         cells = support_cells + paper_cells + problem_cells
-        found = run_cells(
+        computed = run_cells(
             cls.name,
             cells,
             users_needed,
@@ -74,7 +74,7 @@ class SamplesTable(PaperTable):
             header,
             tuple(
                 (label, universe, *cell, users)
-                for (label, universe), cell, users in zip(named, cells, found, strict=True)
+                for (label, universe), cell, users in zip(named, cells, computed, strict=True)
             ),
         )
 

@@ -57,7 +57,7 @@ class HistogramTable(PaperTable):
         cells = [
             (protocol, n, d) for n, d in (_FULL_SIZES if full else _SIZES) for protocol in _ERRORS
         ]
-        found = run_cells(
+        computed = run_cells(
             cls.name,
             cells,
             error_and_messages,
@@ -70,7 +70,7 @@ class HistogramTable(PaperTable):
             "error / formula", "messages per user",
         )  # fmt: skip
         rows = []
-        for (protocol, n, d), (error, messages) in zip(cells, found, strict=True):
+        for (protocol, n, d), (error, messages) in zip(cells, computed, strict=True):
             model, source, printed, formula = _PRINTED[protocol]
             constant = None if error is None else error / formula(n, d)
             rows.append((model, protocol, source, printed, n, d, error, constant, messages))
@@ -106,8 +106,8 @@ def flipped_error(n: int, d: int, present: float, absent: float) -> float:
     for count, bins in zipf_counts(n, d).items():
         law, first = np.ones(1), 0
         for trials, chance in ((count, present), (n - count, absent)):
-            part, start = _binomial(trials, chance)
-            law, first = np.convolve(law, part), first + start
+            factor, start = _binomial(trials, chance)
+            law, first = np.convolve(law, factor), first + start
         mean = count * present + (n - count) * absent
         distance = np.abs(first + np.arange(law.size) - mean)
         order = np.argsort(distance)
@@ -137,7 +137,7 @@ def _binomial(trials: int, chance: float) -> tuple[FloatArray, int]:
 
 
 def _least(failure: Callable[[float], float], high: float) -> float:
-    """Return the least error with at most the failure probability, to 1e-9 of it."""
+    """Return the least error with at most the failure probability, to a relative 1e-9."""
     low = 0.0
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
@@ -167,14 +167,14 @@ def _boolean_sums(n: int, d: int) -> tuple[float, float]:
 
 
 def _zero_preserving(method: str) -> Callable[[int, int], tuple[float, float]]:
-    def found(n: int, d: int) -> tuple[float, float]:
+    def error_and_mean(n: int, d: int) -> tuple[float, float]:
         goal = ApproxDP(_EPSILON, delta=_DELTA)
         protocol = Histogram.calibrate(
             n, n_bins=d, guarantee=goal, method="paper" if method == "paper" else "exact"
         )
         return protocol.error(_FAILURE, simultaneous=True), float(protocol.mean_messages)
 
-    return found
+    return error_and_mean
 
 
 def _low_communication(n: int, d: int) -> tuple[float, float]:

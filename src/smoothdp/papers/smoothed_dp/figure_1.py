@@ -65,7 +65,7 @@ class ElectionFigure:
         share = exact_fraction(lost, name="lost")
         accuracy = exact_fraction(threshold, name="threshold")
         cells = [(election.year, str(share), str(accuracy)) for election in elections()]
-        found = run_cells(
+        computed = run_cells(
             "smoothed-dp/1",
             cells,
             election_row,
@@ -73,7 +73,7 @@ class ElectionFigure:
             progress=progress,
             workers=None if full else 1,
         )
-        return cls(share, accuracy, tuple(ElectionRow(**row) for row in found))
+        return cls(share, accuracy, tuple(ElectionRow(**row) for row in computed))
 
     def setting(self) -> str:
         """Return the setting in one line."""
@@ -84,7 +84,7 @@ class ElectionFigure:
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = (
             "year",
             "votes",

@@ -62,7 +62,7 @@ class SmoothedElectionFigure:
         """
         share = exact_fraction(lost, name="lost")
         sizes = sorted(_SIZES + _MORE_SIZES) if full else _SIZES
-        found = run_cells(
+        computed = run_cells(
             "smoothed-dp/2",
             [("units", n, str(share)) for n in sizes],
             smoothed_row,
@@ -70,7 +70,7 @@ class SmoothedElectionFigure:
             progress=progress,
             workers=None if full else 1,
         )
-        rows = tuple(SmoothedRow(n, lost, tuple(up), tuple(low)) for n, lost, up, low in found)
+        rows = tuple(SmoothedRow(n, lost, tuple(up), tuple(low)) for n, lost, up, low in computed)
         return cls(share, EPSILONS, len(units_2020()), rows)
 
     def setting(self) -> str:
@@ -81,7 +81,7 @@ class SmoothedElectionFigure:
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = ("voters", "lost", *(f"epsilon {e}" for e in self.epsilons), "1/n", "ordinary DP")
         rows = [
             (
@@ -131,8 +131,8 @@ class SmoothedElectionFigure:
         axes = plot_smoothed(
             [row.n_records for row in self.sizes],
             {
-                f"epsilon = {e}": [row.log_deltas[place] / _LN10 for row in self.sizes]
-                for place, e in enumerate(self.epsilons)
+                f"epsilon = {e}": [row.log_deltas[position] / _LN10 for row in self.sizes]
+                for position, e in enumerate(self.epsilons)
             },
             title=self.setting(),
         )
@@ -148,10 +148,10 @@ def smoothed_row(cell: tuple[str, int, str]) -> tuple[int, int, list[float], lis
     votes = [e.votes for e in (units_2020() if name == "units" else elections())]
     mechanism = SamplingHistogram(n, sampling_rate=1 - Fraction(lost))
     model = DataModel.from_counts(votes)
-    results = [smoothed_delta(mechanism, model, epsilon=e) for e in EPSILONS]
+    deltas = [smoothed_delta(mechanism, model, epsilon=e) for e in EPSILONS]
     return (
         n,
         n - mechanism.n_draws,
-        [result.log_delta for result in results],
-        [result.log_lower for result in results],
+        [delta.log_delta for delta in deltas],
+        [delta.log_lower for delta in deltas],
     )

@@ -59,14 +59,14 @@ class GradientFigure:
         """
         n_databases = 1000 if full else 100
         laws = [("normal", mean, "0.12") for mean in ("0", "0.2")]
-        found = run_cells(
+        computed = run_cells(
             "smoothed-dp/2-right",
             [(laws, n, n_databases) for n in (_FULL_SIZES if full else _SIZES)],
             gradient_row,
             store=store,
             progress=progress,
         )
-        return cls(n_databases, tuple(read_gradient_row(row) for row in found))
+        return cls(n_databases, tuple(read_gradient_row(row) for row in computed))
 
     def setting(self) -> str:
         """Return the setting in one line."""
@@ -76,7 +76,7 @@ class GradientFigure:
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = ("records", "batch", "estimate", "99% interval", "ln / sqrt(n)", "ordinary DP")
         rows = [
             (
@@ -145,7 +145,7 @@ def gradient_row(cell: tuple[list[tuple[str, str, str]], int, int]) -> dict[str,
         for family, mean, std in laws
     ]
     mechanism = SamplingAverage(n, n_draws=math.isqrt(n), universe=range(_LEVELS))
-    found = smoothed_delta_interval(
+    interval = smoothed_delta_interval(
         mechanism,
         functools.reduce(operator.or_, models),
         epsilon=_EPSILON,
@@ -155,10 +155,10 @@ def gradient_row(cell: tuple[list[tuple[str, str, str]], int, int]) -> dict[str,
     row = GradientRow(
         n_records=n,
         n_draws=mechanism.n_draws,
-        log_estimate=found.log_estimate,
-        log_lower=found.log_lower,
-        log_upper=found.log_upper,
-        vertex_counts=found.vertex_counts,
+        log_estimate=interval.log_estimate,
+        log_lower=interval.log_lower,
+        log_upper=interval.log_upper,
+        vertex_counts=interval.vertex_counts,
     )
     return asdict(row)
 

@@ -45,24 +45,24 @@ class GradientSettingsFigure(PanelFigure):
     ) -> GradientSettingsFigure:
         """Estimate the four panels: 50 databases of each law up to n = 169, or 1000 to 625."""
         sizes, n_databases = (_FULL_SIZES, 1000) if full else (_SIZES, 50)
-        found = run_cells(
+        computed = run_cells(
             cls.name,
             [(list(laws), n, n_databases) for laws in _SETTINGS for n in sizes],
             gradient_row,
             store=store,
             progress=progress,
         )
-        rows = [read_gradient_row(row) for row in found]
+        rows = [read_gradient_row(row) for row in computed]
         panels = []
-        for place, laws in enumerate(_SETTINGS):
-            part = rows[place * len(sizes) : (place + 1) * len(sizes)]
+        for panel, laws in enumerate(_SETTINGS):
+            panel_rows = rows[panel * len(sizes) : (panel + 1) * len(sizes)]
             panels.append(
                 Panel(
-                    f"({place + 1}) {' or '.join(map(_described, laws))}",
+                    f"({panel + 1}) {' or '.join(map(_described, laws))}",
                     "records",
                     "log10 of smoothed delta",
                     sizes,
-                    _curves(part),
+                    _curves(panel_rows),
                 )
             )
         return cls(tuple(panels))

@@ -39,7 +39,7 @@ class NotionsTable(PaperTable):
     ) -> NotionsTable:
         """Compute both halves of the table; the full size has the votes of 2020."""
         sizes = _FULL_SIZES if full else _SIZES
-        found = run_cells(
+        computed = run_cells(
             cls.name,
             [("units", n, _LOST) for n in sizes],
             smoothed_row,
@@ -48,7 +48,7 @@ class NotionsTable(PaperTable):
             workers=None if full else 1,
         )
         rows: list[tuple[object, ...]] = []
-        for n, lost, uppers, _ in found:
+        for n, lost, uppers, _ in computed:
             for epsilon, upper in zip(EPSILONS, uppers, strict=True):
                 rows.append(
                     ("smoothed DP", "none", n, n - lost, epsilon, "delta = exp(-Theta(n))",
@@ -58,7 +58,7 @@ class NotionsTable(PaperTable):
                 ("DP", "none", n, n - lost, "0", "delta = eta", f"delta = {1 - lost / n:g}", None)
             )
         n = sizes[-1]
-        draws = n - found[-1][1]
+        draws = n - computed[-1][1]
         settings = [(n, draws, level) for level in _NOISE] + [(4, 1, "6")]
         rows += [_with_noise(*setting) for setting in settings]
         header = (

@@ -127,9 +127,9 @@ def _exchange_atoms(n: int, p: Fraction) -> Atoms | None:
     window = log_binomial_pmf(np.arange(first - 1, last + 2), n, p)
     logs = window.log_values.copy()
     logs[0] = logs[-1] = -np.inf
-    here, before = logs[1:], logs[:-1]
-    log_p = np.add.outer(before, here).ravel()
-    log_q = np.add.outer(here, before).ravel()
+    at_count, below_count = logs[1:], logs[:-1]
+    log_p = np.add.outer(below_count, at_count).ravel()
+    log_q = np.add.outer(at_count, below_count).ravel()
     error = 2 * float(window.error.max()) + 2.0**-50 * (2 * _DEPTH + 10)
     outside = -np.inf
     if first > 0 or last < n:

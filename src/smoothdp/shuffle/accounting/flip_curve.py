@@ -32,7 +32,7 @@ def cover(n_others: int, flip: Fraction) -> list[tuple[int, int]]:
     if n_others <= ALL_UP_TO:
         return [(n_others - k, k) for k in range(n_others + 1)]
     n_parts = max(200, min(1000, int(6e4 / math.sqrt(float(n_others * flip)))))
-    edges = [place * (n_others + 1) // n_parts for place in range(n_parts + 1)]
+    edges = [part * (n_others + 1) // n_parts for part in range(n_parts + 1)]
     return [(n_others - (last - 1), first) for first, last in pairwise(edges)]
 
 
@@ -102,11 +102,11 @@ def flip_tradeoff(flip: Fraction, n_bits: int, n_others: int) -> TradeoffFunctio
     alphas, powers = _steep_hull(np.concatenate(points, axis=1))
     log_runs, first_error = log_of(np.diff(alphas, prepend=0.0))
     log_rises, second_error = log_of(np.diff(powers, prepend=0.0))
-    rest, third_error = log_of(np.array([max(0.0, 1.0 - alphas[-1] - powers[-1])]))
+    beside_hull, third_error = log_of(np.array([max(0.0, 1.0 - alphas[-1] - powers[-1])]))
     return TradeoffFunction.from_atoms(
         Atoms(
-            np.concatenate([log_rises, rest, log_runs[::-1]]),
-            np.concatenate([log_runs, rest, log_rises[::-1]]),
+            np.concatenate([log_rises, beside_hull, log_runs[::-1]]),
+            np.concatenate([log_runs, beside_hull, log_rises[::-1]]),
             max(first_error, second_error, third_error) + 4 * UNIT_ROUNDOFF,
         )
     )
@@ -145,6 +145,6 @@ def _steep_hull(points: FloatArray) -> tuple[FloatArray, FloatArray]:
             hull.pop()
         if (a, b) != hull[-1]:
             hull.append((a, b))
-    best = max(range(len(hull)), key=lambda place: hull[place][1] - hull[place][0])
-    kept = hull[1 : best + 1] or [(0.0, 0.0)]
-    return np.array([p[0] for p in kept]), np.array([p[1] for p in kept])
+    best = max(range(len(hull)), key=lambda knot: hull[knot][1] - hull[knot][0])
+    steep = hull[1 : best + 1] or [(0.0, 0.0)]
+    return np.array([p[0] for p in steep]), np.array([p[1] for p in steep])

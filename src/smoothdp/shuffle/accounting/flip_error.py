@@ -39,7 +39,7 @@ def tilted_deviation(
 
     psi bounds ln E e^(theta (reports - mean)) over one user's data: bits that are 0 or 1, flipped
     with probability q; with ``rounds`` one of the r, be r = 1 or more, is a report that is 1 with
-    a probability anywhere in [q, 1 - q] (a rounded fraction). It is the same for -theta.
+    a probability anywhere in [q, 1 - q] (a rounded fraction). psi is the same for -theta.
     Chernoff's bound has c = 1. Under the tilted law every total has probability at most .4689
     over the standard deviation (Baillon, Cominetti, Vaisman 2016), and the totals beyond D count
     e^-theta less with every step, so that c = .4689 / (deviation (1 - e^-theta)) holds too.
@@ -60,15 +60,17 @@ def tilted_deviation(
         fixed = max(_psi(q, theta, growth), _psi(1.0 - q, theta, growth))
         # p (1 - p) of a tilted report is least where p is q or 1 - q.
         least = min(_tilted_variance(q, 1.0 - q, growth), _tilted_variance(1.0 - q, q, growth))
-        whole, classes = n_bits * fixed, [(n_bits * fixed, n_bits * least)]
+        largest_psi, classes = n_bits * fixed, [(n_bits * fixed, n_bits * least)]
         if rounds:
-            rest, spread = (n_bits - 1) * fixed, (n_bits - 1) * least
-            found = _classes(q, theta, growth, least)
-            classes = [(rest + psi, spread + variance) for psi, variance in found]
-            whole = classes[-1][0]
+            other_psi, other_variance = (n_bits - 1) * fixed, (n_bits - 1) * least
+            report_classes = _classes(q, theta, growth, least)
+            classes = [
+                (other_psi + psi, other_variance + variance) for psi, variance in report_classes
+            ]
+            largest_psi = classes[-1][0]
         fewer = math.log(0.4689 / -math.expm1(-theta))
         tail = max(n_users * psi + fewer - math.log(n_users * v) / 2 for psi, v in classes)
-        return (min(n_users * whole, tail) + goal + units * math.exp(theta)) / theta
+        return (min(n_users * largest_psi, tail) + goal + units * math.exp(theta)) / theta
 
     thetas = np.exp(np.linspace(-25.0, 3.0, 800)).tolist()
     return min(reach(theta) for theta in thetas) * (1 + 1e-12)
@@ -86,7 +88,7 @@ def _classes(q: float, theta: float, growth: float, least: float) -> list[tuple[
     largest = _psi(best, theta, growth)
     # Widened by more than roundings: a class may hold more than it need.
     steps = [least * (_MOST_VARIANCE / least) ** (k / _CLASSES) for k in range(_CLASSES)]
-    found = []
+    classes = []
     for variance, above in zip(steps, [*steps[1:], _MOST_VARIANCE], strict=True):
         half = math.sqrt(1.0 - 4.0 * min(above * (1 + 1e-9), 0.25)) / 2
         low, high = (
@@ -94,19 +96,19 @@ def _classes(q: float, theta: float, growth: float, least: float) -> list[tuple[
         )
         if low < best < high:
             ends = [_psi(p, theta, growth) for p in (low, high) if q <= p <= 1.0 - q]
-            found.append((max(ends, default=-math.inf), variance * (1 - 1e-9)))
+            classes.append((max(ends, default=-math.inf), variance * (1 - 1e-9)))
         else:
-            found.append((largest, variance * (1 - 1e-9)))
-    return [*found, (largest, _MOST_VARIANCE)]
+            classes.append((largest, variance * (1 - 1e-9)))
+    return [*classes, (largest, _MOST_VARIANCE)]
 
 
 def _psi(p: float, theta: float, growth: float) -> float:
     return math.log1p(p * growth) - theta * p
 
 
-def _tilted_variance(p: float, rest: float, growth: float) -> float:
-    # ``rest`` is 1 - p, which would be 0 in floats for a p next to 1.
-    return p * rest * (1.0 + growth) / (1.0 + p * growth) ** 2
+def _tilted_variance(p: float, complement: float, growth: float) -> float:
+    # ``complement`` is 1 - p, which would be 0 in floats for a p next to 1.
+    return p * complement * (1.0 + growth) / (1.0 + p * growth) ** 2
 
 
 def exact_deviation(failure: Fraction, flip: Fraction, n_users: int) -> float:

@@ -1,8 +1,8 @@
 """The exact mu of Gaussian DP of a total of flipped bits.
 
 mu is the largest Phi^-1(power) - Phi^-1(alpha) over the knots of the curve, for the worst data
-of the others. It is finite because no output is more than ((1 - q) / q)^r times as likely; it is
-set by rare totals, so all tails are logarithms.
+of the others. mu is finite because no output is more than ((1 - q) / q)^r times as likely; rare
+totals decide it, so all tails are logarithms.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def exact_mu(flip: Fraction, n_bits: int, n_others: int) -> tuple[float, float]:
     candidate *= 1 + tolerance / 4
     while True:
         value = partial(mu_at, flip=flip, n_bits=n_bits, tolerance=tolerance / 4, enough=candidate)
-        found = violation(value, n_others, limit=candidate)
-        if found is None:
+        suspect = violation(value, n_others, limit=candidate)
+        if suspect is None:
             return lower, candidate
-        here = value(n_others - found[0], found[0], enough=0.0)
-        lower = max(lower, here.lower)
-        candidate = max(candidate, here.upper) * (1 + tolerance / 4)
+        mu = value(n_others - suspect[0], suspect[0], enough=0.0)
+        lower = max(lower, mu.lower)
+        candidate = max(candidate, mu.upper) * (1 + tolerance / 4)
 
 
 def is_mu_at_most(limit: float, *, flip: Fraction, n_bits: int, n_others: int) -> bool:
@@ -64,21 +64,21 @@ def mu_at(
     Along the totals t both quantiles grow: those of the ends of a range bound all within it.
     """
     curve = CountTests(n_zeros, n_ones, flip, n_bits)
-    last = n_zeros + n_ones + n_bits - 1
-    single, bound = curve.at, curve.over
-    lower = max(single(0), single(last))
-    parts = [(-bound(0, last), 0, last)]
+    last_total = n_zeros + n_ones + n_bits - 1
+    at_total, over_range = curve.at, curve.over
+    lower = max(at_total(0), at_total(last_total))
+    ranges = [(-over_range(0, last_total), 0, last_total)]
     while True:
-        upper, first, final = parts[0]
+        upper, first, final = ranges[0]
         if first == final or -upper <= max(lower * (1 + tolerance), enough):
             return LogBounds(lower, max(lower, -upper))
-        heapq.heappop(parts)
+        heapq.heappop(ranges)
         middle = (first + final) // 2
         for start, stop in ((first, middle), (middle + 1, final)):
-            here = bound(start, stop)
+            range_bound = over_range(start, stop)
             if start == stop:
-                lower = max(lower, single(start))
-            heapq.heappush(parts, (-here, start, stop))
+                lower = max(lower, at_total(start))
+            heapq.heappush(ranges, (-range_bound, start, stop))
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class CountTests:
 
     def above(self, total: int) -> tuple[LogBounds, LogBounds]:
         """Bound ln of P(more than total) under zeros and under ones."""
-        rest = self.n_zeros + self.n_ones + self.n_bits - total - 1
+        ones_left = self.n_zeros + self.n_ones + self.n_bits - total - 1
         return (
-            log_flip_tail(self.n_ones, self.n_zeros + self.n_bits, self.flip, rest),
-            log_flip_tail(self.n_ones + self.n_bits, self.n_zeros, self.flip, rest),
+            log_flip_tail(self.n_ones, self.n_zeros + self.n_bits, self.flip, ones_left),
+            log_flip_tail(self.n_ones + self.n_bits, self.n_zeros, self.flip, ones_left),
         )
 
     def at(self, total: int) -> float:
@@ -112,7 +112,7 @@ class CountTests:
         return math.nextafter(power - alpha, -math.inf)
 
     def over(self, first: int, final: int) -> float:
-        """Return a bound of it over the totals from first to final."""
+        """Bound Phi^-1(power) - Phi^-1(alpha) from above over the totals from first to final."""
         power = _quantile(self.below(final)[0], self.above(final)[0])[1]
         alpha = _quantile(self.below(first)[1], self.above(first)[1])[0]
         best = math.nextafter(power - alpha, math.inf)

@@ -78,15 +78,15 @@ class FlipProfile(PrivacyProfile):
 
     def _searched(self, epsilon: Real) -> LogBounds:
         value = self._value(epsilon)
-        here = value(self.n_others, 0)
-        if here == LOG_ZERO:
+        at_zeros = value(self.n_others, 0)
+        if at_zeros == LOG_ZERO:
             # Proved 0, and then so it is for all data.
             return LOG_ZERO
         limit = math.inf
         if self.met is not None and at_most(self.met.epsilon, epsilon):
             limit = certified_limit(self.met.delta)
-            if self.tolerance > 0.0 and limit <= here.lower + _CLOSE:
-                return LogBounds(here.lower, limit)
+            if self.tolerance > 0.0 and limit <= at_zeros.lower + _CLOSE:
+                return LogBounds(at_zeros.lower, limit)
         bounds = worst_case(
             value, self.n_others, tolerance=self.tolerance, most_parts=self._most_parts
         )
@@ -122,30 +122,30 @@ class FlipProfile(PrivacyProfile):
             if known <= candidate:
                 return lower, known
             epsilon = exact_real(candidate, name="epsilon")
-            found = self.violation(epsilon, goal.lower)
-            if found is None:
+            suspect = self.violation(epsilon, goal.lower)
+            if suspect is None:
                 return lower, candidate
-            n_ones, certain = found
-            here_lower, here_upper = self._epsilon_at(self._climbed(n_ones, epsilon), goal)
-            lower = max(lower, here_lower)
+            n_ones, certain = suspect
+            lower_there, upper_there = self._epsilon_at(self._climbed(n_ones, epsilon), goal)
+            lower = max(lower, lower_there)
             rounds += 1
             if not certain or rounds >= _PATIENCE:
                 slack *= 4
-            candidate = max(candidate, here_upper) * (1 + slack) + _LEAST_STEP
+            candidate = max(candidate, upper_there) * (1 + slack) + _LEAST_STEP
 
     def _climbed(self, n_ones: int, epsilon: Real) -> int:
         """Return data of the others near these at which delta is about largest.
 
-        Without it the search may take one data set after the other: under strong noise they
-        differ by little, and each is a little worse than the last.
+        Without this climb the search may take one data set after the other: under strong noise
+        the data sets differ by little, and each is a little worse than the last.
         """
         best, step = self.log_delta_at(n_ones, epsilon).lower, 1
         while step:
-            for place in (n_ones + step, n_ones - step):
-                if 0 <= place <= self.n_others:
-                    here = self.log_delta_at(place, epsilon).lower
-                    if here > best:
-                        n_ones, best, step = place, here, 4 * step
+            for neighbour in (n_ones + step, n_ones - step):
+                if 0 <= neighbour <= self.n_others:
+                    log_delta = self.log_delta_at(neighbour, epsilon).lower
+                    if log_delta > best:
+                        n_ones, best, step = neighbour, log_delta, 4 * step
                         break
             step //= 2
         return n_ones
@@ -194,8 +194,10 @@ class FlipProfile(PrivacyProfile):
 
 
 def certified_limit(delta: Fraction) -> float:
-    """Return the ln delta > 0 that calibration certifies: so little less that, as a float rounded
-    up, it is not above delta.
+    """Return the ln delta that calibration certifies, for delta > 0.
+
+    It is so little below ln(delta) that the certified figure, as a float rounded up, is not
+    above delta.
 
     >>> math.exp(certified_limit(Fraction(1, 10**6))) < 1e-6
     True

@@ -25,7 +25,7 @@ def check_kind(guarantee: object) -> None:
         raise InvalidParameter(
             expected="PureDP, ApproxDP or GaussianDP",
             got=type(guarantee).__name__ if isinstance(guarantee, Guarantee) else repr(guarantee),
-            remedy="Give one of these",
+            remedy="Give promise=ApproxDP(epsilon, delta=), or a PureDP or GaussianDP",
         )
     require_replace_one(guarantee)
 
@@ -61,7 +61,8 @@ def keeps(profile: FlipProfile, promise: Guarantee) -> bool:
 def is_certified(profile: FlipProfile, promise: Guarantee) -> bool:
     """Return whether a promise that is kept may stand in for a search of delta.
 
-    It may if delta is proved so far below it that, as a float rounded up, it is not above it.
+    A promise may if delta is proved so far below the promised delta that, as a float rounded up,
+    the proved bound is not above the promised one.
     """
     terms = promise.terms()
     if not isinstance(terms, EpsilonTerms) or not 0 < terms.delta < 1:
@@ -70,7 +71,7 @@ def is_certified(profile: FlipProfile, promise: Guarantee) -> bool:
 
 
 def false_promise(profile: FlipProfile, promise: Guarantee) -> InvalidParameter:
-    """Return the error that says what the profile has instead."""
+    """Return the error that says which figures the profile has instead."""
     terms = promise.terms()
     if isinstance(terms, MuTerms):
         # Of others that hold zeros only: the worst data have as much or more.

@@ -37,19 +37,19 @@ def worst_case(
     0.000102343
     """
     lower = max(value(n_others, 0).lower, value(0, n_others).lower)
-    parts = [(-value(0, 0).upper, 0, n_others)]
+    ranges = [(-value(0, 0).upper, 0, n_others)]
     for _ in range(most_parts):
-        upper, first, last = parts[0]
+        upper, first, last = ranges[0]
         if first == last or -upper - lower <= tolerance:
             break
-        heapq.heappop(parts)
+        heapq.heappop(ranges)
         middle = (first + last) // 2
         for least, most in ((first, middle), (middle + 1, last)):
             bounds = value(n_others - most, least)
             if least == most:
                 lower = max(lower, bounds.lower)
-            heapq.heappush(parts, (-min(bounds.upper, -upper), least, most))
-    return LogBounds(lower, max(lower, -parts[0][0]))
+            heapq.heappush(ranges, (-min(bounds.upper, -upper), least, most))
+    return LogBounds(lower, max(lower, -ranges[0][0]))
 
 
 def violation(
@@ -58,38 +58,40 @@ def violation(
     """Return a k with value(N - k, k) not certainly at most ``limit``; None if there is none.
 
     Ranges of k are laid side by side from 0 on, each as wide as its bound allows. The flag says
-    whether the value at k is certainly above the limit; it is False as well where ``most_parts``
-    did not decide.
+    whether the value at k is certainly above the limit; the flag is False as well where
+    ``most_parts`` did not decide.
     """
     first, width, n_parts = 0, n_others + 1, 0
-    before: tuple[int, float] | None = None
+    bound_before: tuple[int, float] | None = None
     while first <= n_others:
         width = min(width, n_others + 1 - first)
         bounds = value(n_others - first - width + 1, first)
-        held = bounds.upper <= limit
-        if not held and width == 1:
+        is_within = bounds.upper <= limit
+        if not is_within and width == 1:
             return first, bounds.lower > limit
         n_parts += 1
         if n_parts > 2 * most_parts:
             return first, False
-        tried, here = width, (width, bounds.upper)
-        width = _next_width(here, before, limit)
+        tried, tried_bound = width, (width, bounds.upper)
+        width = _next_width(tried_bound, bound_before, limit)
         # Only what was computed decides; the width is a guess of what will do.
-        if held:
+        if is_within:
             first += tried
             width = min(max(width, tried + tried // 4 + 1), 4 * tried)
         else:
             width = max(1, min(max(width, tried // 8), tried - tried // 8 - 1))
-        before = here
+        bound_before = tried_bound
     return None
 
 
-def _next_width(here: tuple[int, float], before: tuple[int, float] | None, limit: float) -> int:
+def _next_width(
+    tried: tuple[int, float], before_that: tuple[int, float] | None, limit: float
+) -> int:
     """Return the width at which the line through two (width, bound) meets the limit, or less."""
-    width, upper = here
-    if before is None or before[0] == width or not math.isfinite(upper - before[1]):
+    width, upper = tried
+    if before_that is None or before_that[0] == width or not math.isfinite(upper - before_that[1]):
         return 2 * width if upper <= limit else width // 2
-    slope = (upper - before[1]) / (width - before[0])
+    slope = (upper - before_that[1]) / (width - before_that[0])
     if slope <= 0.0:
         return 2 * width if upper <= limit else width // 2
     return int(min(4.0 * width, max(0.0, 0.95 * (width + (limit - upper) / slope))))

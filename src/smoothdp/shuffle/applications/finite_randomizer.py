@@ -50,12 +50,14 @@ class FiniteRandomizer:
                 raise InvalidData(
                     expected="probabilities >= 0 that sum to 1",
                     got=f"a sum of {sum(values.values())} for {datum!r}",
-                    remedy='Give them exactly, as "1/3"',
+                    remedy='Give the probabilities exactly, as "1/3"',
                 )
             exact[datum] = {vector: p for vector, p in values.items() if p}
         if len(exact) < 2:
             raise InvalidData(
-                expected="the laws of two data or more", got=f"{len(exact)}", remedy="Add one"
+                expected="the laws of two data or more",
+                got=f"{len(exact)}",
+                remedy="Give a law for every datum that a user may hold",
             )
         object.__setattr__(self, "laws", exact)
 
@@ -71,7 +73,7 @@ class FiniteRandomizer:
     def pre_shuffled(self) -> FiniteRandomizer:
         """Return the randomiser that puts its messages in a uniform order before it sends them.
 
-        Only the multiset matters then: it is given as the sorted vector.
+        Only the multiset of messages matters then; the sorted vector stands for the multiset.
         """
         return FiniteRandomizer(
             {
@@ -94,11 +96,11 @@ class FiniteRandomizer:
         powers = {datum: _powers(law, n) for datum, law in single.items()}
         worst: Real | float = Fraction(0)
         for others in combinations_with_replacement(single, n - 1):
-            rest: Law = {frozenset(): Fraction(1)}
+            law_of_others: Law = {frozenset(): Fraction(1)}
             for datum, times in Counter(others).items():
-                rest = _convolve(rest, powers[datum][times])
-            seen = [_convolve(rest, law) for law in single.values()]
-            worst = max(worst, _largest_loss(seen), key=float)
+                law_of_others = _convolve(law_of_others, powers[datum][times])
+            laws_seen = [_convolve(law_of_others, law) for law in single.values()]
+            worst = max(worst, _largest_loss(laws_seen), key=float)
         return worst
 
     def randomize(self, datum: Hashable, *, rng: Entropy | None = None) -> Messages:
@@ -109,34 +111,38 @@ class FiniteRandomizer:
         """
         if datum not in self.laws:
             raise InvalidData(
-                expected=f"a datum among {list(self.laws)}", got="another", remedy="Mend the data"
+                expected=f"a datum among {list(self.laws)}",
+                got="another",
+                remedy="Give a law for every datum that a user may hold",
             )
         source = SystemRandom() if rng is None else rng
         law = self.laws[datum]
-        whole = math.lcm(*(p.denominator for p in law.values()))
-        place = source.below(whole)
+        denominator = math.lcm(*(p.denominator for p in law.values()))
+        rank = source.below(denominator)
         for vector, p in law.items():
-            place -= int(p * whole)
-            if place < 0:
+            rank -= int(p * denominator)
+            if rank < 0:
                 return vector
-        raise ArithmeticError("probabilities that sum to 1 leave no place over")
+        raise ArithmeticError("probabilities that sum to 1 leave no rank over")
 
 
 def _messages(vector: object) -> Messages:
     if not isinstance(vector, tuple):
         raise InvalidData(
-            expected="a tuple of messages", got=f"{vector!r}", remedy="Write (message,)"
+            expected="a tuple of messages",
+            got=f"{vector!r}",
+            remedy="Write a single message as (message,)",
         )
     return vector
 
 
 def _unordered(law: Mapping[Messages, Fraction]) -> Law:
     """Return the law of the multiset of messages, as a frozenset of (message, times)."""
-    result: Law = {}
+    multisets: Law = {}
     for vector, p in law.items():
         key = frozenset(Counter(vector).items())
-        result[key] = result.get(key, Fraction(0)) + p
-    return result
+        multisets[key] = multisets.get(key, Fraction(0)) + p
+    return multisets
 
 
 def _powers(law: Law, n: int) -> list[Law]:
@@ -149,14 +155,16 @@ def _powers(law: Law, n: int) -> list[Law]:
 def _convolve(first: Law, second: Law) -> Law:
     if len(first) * len(second) > _MOST_WORK:
         raise OutOfReach(
-            expected="fewer multisets", got=f"{len(first) * len(second)}", remedy="Take fewer users"
+            expected="fewer multisets",
+            got=f"{len(first) * len(second)}",
+            remedy="Take fewer users, or a randomizer with fewer outputs",
         )
-    result: Law = {}
+    sums: Law = {}
     for a, p in first.items():
         for b, q in second.items():
             key = frozenset((_counter(a) + _counter(b)).items())
-            result[key] = result.get(key, Fraction(0)) + p * q
-    return result
+            sums[key] = sums.get(key, Fraction(0)) + p * q
+    return sums
 
 
 def _largest_loss(laws: Sequence[Mapping[Any, Fraction]]) -> Real | float:

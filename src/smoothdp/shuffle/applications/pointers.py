@@ -79,13 +79,15 @@ class PointerChasing:
         values = self._read(permutation)
         if side not in (1, 2):
             raise InvalidData(
-                expected="side 1 or 2", got="another", remedy="Say whose permutation it is"
+                expected="side 1 or 2",
+                got="another",
+                remedy="Give 1 for the first permutation, 2 for the second",
             )
         left, rank = sorted(values), 0
         for value in values:
-            place = left.index(value)
-            rank = rank * len(left) + place
-            left.pop(place)
+            position = left.index(value)
+            rank = rank * len(left) + position
+            left.pop(position)
         return (side - 1) * math.factorial(self.length) + rank
 
     def decode(self, record: int) -> tuple[int, Permutation]:
@@ -94,12 +96,7 @@ class PointerChasing:
         Raises:
             InvalidData: a bin outside the universe.
         """
-        if not 0 <= record < self.universe_size:
-            raise InvalidData(
-                expected=f"a record in 0..{self.universe_size - 1}",
-                got="another number",
-                remedy="Mend it",
-            )
+        _check_record(record, self.universe_size)
         side, rank = divmod(record, math.factorial(self.length))
         digits = []
         for base in range(1, self.length + 1):
@@ -125,10 +122,10 @@ class PointerChasing:
 
     def answer(self, first: Sequence[int], second: Sequence[int]) -> int:
         """Return the k-th integer of the chase."""
-        sides, place = (self._read(first), self._read(second)), 1
+        sides, value = (self._read(first), self._read(second)), 1
         for step in range(self.n_steps):
-            place = sides[step % 2][place - 1]
-        return place
+            value = sides[step % 2][value - 1]
+        return value
 
     def solve(self, support: Iterable[int]) -> int | None:
         """Return the answer from the bins that are not empty; None if one side is missing."""
@@ -143,7 +140,7 @@ class PointerChasing:
             raise InvalidData(
                 expected=f"a permutation of 1..{self.length}",
                 got="another list",
-                remedy="List each once",
+                remedy=f"List each of the numbers 1..{self.length} once",
             )
         return values
 
@@ -178,7 +175,7 @@ class MultiPartyPointerJumping:
             raise OutOfReach(
                 expected="at most 1e6 nodes on a level and 40 levels",
                 got=f"n_children={s}, height={h}",
-                remedy="Take a smaller tree",
+                remedy="Take a smaller tree: lower n_children or height",
             )
         object.__setattr__(self, "n_children", s)
         object.__setattr__(self, "height", h)
@@ -186,10 +183,10 @@ class MultiPartyPointerJumping:
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """The first bin of each level, and the number of bins at the end."""
-        places = [0]
+        starts = [0]
         for level in range(self.height):
-            places.append(places[-1] + self.n_children ** (self.n_children**level))
-        return tuple(places)
+            starts.append(starts[-1] + self.n_children ** (self.n_children**level))
+        return tuple(starts)
 
     @property
     def universe_size(self) -> int:
@@ -221,7 +218,9 @@ class MultiPartyPointerJumping:
         """
         if not 1 <= level <= self.height:
             raise InvalidData(
-                expected=f"a level in 1..{self.height}", got=f"{level}", remedy="Mend it"
+                expected=f"a level in 1..{self.height}",
+                got=f"{level}",
+                remedy="Number the levels from the root, 1, downwards",
             )
         if len(labels) != self.n_children ** (level - 1) or not all(
             0 <= label < self.n_children for label in labels
@@ -242,12 +241,7 @@ class MultiPartyPointerJumping:
         Raises:
             InvalidData: a bin outside the universe.
         """
-        if not 0 <= record < self.universe_size:
-            raise InvalidData(
-                expected=f"a record in 0..{self.universe_size - 1}",
-                got="another number",
-                remedy="Mend it",
-            )
+        _check_record(record, self.universe_size)
         level = next(i for i in range(1, self.height + 1) if record < self.starts[i])
         rank, labels = record - self.starts[level - 1], []
         for _ in range(self.n_children ** (level - 1)):
@@ -283,9 +277,18 @@ class MultiPartyPointerJumping:
         return self.answer([known[level] for level in range(1, self.height + 1)])
 
 
+def _check_record(record: int, universe_size: int) -> None:
+    if not 0 <= record < universe_size:
+        raise InvalidData(
+            expected=f"a record in 0..{universe_size - 1}",
+            got="another number",
+            remedy="Give a bin that encode() returns for this problem",
+        )
+
+
 def _random_permutation(length: int, rng: Entropy) -> Permutation:
     values = list(range(1, length + 1))
     for last in range(length - 1, 0, -1):
-        place = rng.below(last + 1)
-        values[last], values[place] = values[place], values[last]
+        drawn = rng.below(last + 1)
+        values[last], values[drawn] = values[drawn], values[last]
     return tuple(values)

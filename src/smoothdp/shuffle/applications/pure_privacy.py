@@ -46,7 +46,7 @@ class SingleMessageProtocol(Generic[Estimate]):
             raise InvalidParameter(
                 expected="one message per user",
                 got="a randomiser that sends another number",
-                remedy="With several messages the theorem fails (Claims 4.3 and 4.4)",
+                remedy="Send one message per user: with several the theorem fails (Claim 4.3)",
             )
 
     def epsilon(self) -> Real | float:
@@ -60,17 +60,9 @@ class SingleMessageProtocol(Generic[Estimate]):
             InvalidData: the data of another number of users, or a datum without a law.
         """
         source = SystemRandom() if rng is None else rng
-        sent = [self.randomizer.randomize(datum, rng=source)[0] for datum in self._read(data)]
+        _check_size(data, self.n_users)
+        sent = [self.randomizer.randomize(datum, rng=source)[0] for datum in data]
         return self.analyzer(UniformShuffler().shuffle(sent, rng=source))
-
-    def _read(self, data: Sequence[Hashable]) -> Sequence[Hashable]:
-        if len(data) != self.n_users:
-            raise InvalidData(
-                expected=f"the data of {self.n_users} users",
-                got=f"{len(data)}",
-                remedy="Give one each",
-            )
-        return data
 
 
 @dataclass(frozen=True)
@@ -102,14 +94,18 @@ class LocalProtocol(Generic[Estimate]):
             InvalidData: the data of another number of users, or a datum without a law.
         """
         source = SystemRandom() if rng is None else rng
-        if len(data) != self.n_users:
-            raise InvalidData(
-                expected=f"the data of {self.n_users} users",
-                got=f"{len(data)}",
-                remedy="Give one each",
-            )
+        _check_size(data, self.n_users)
         sent = [self.randomizer.randomize(datum, rng=source)[0] for datum in data]
         return self.analyzer(sent)
+
+
+def _check_size(data: Sequence[Hashable], n_users: int) -> None:
+    if len(data) != n_users:
+        raise InvalidData(
+            expected=f"the data of {n_users} users",
+            got=f"{len(data)}",
+            remedy="Give one datum per user",
+        )
 
 
 def to_local_protocol(
@@ -136,7 +132,9 @@ def to_local_protocol(
     """
     if not isinstance(protocol, SingleMessageProtocol):
         raise InvalidParameter(
-            expected="a SingleMessageProtocol", got=f"{type(protocol).__name__}", remedy="Build one"
+            expected="a SingleMessageProtocol",
+            got=f"{type(protocol).__name__}",
+            remedy="Build SingleMessageProtocol(n_users, randomizer, analyzer)",
         )
 
     def analyze(messages: Sequence[Hashable]) -> Estimate:

@@ -20,13 +20,14 @@ from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.logspace.bisection import least_integer
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.exact.probabilities.stirling import cell_deviance, log_factorial_excess
 from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.zero_preserving import read_omission
+from smoothdp.shuffle.protocol import read_share
 from smoothdp.types import FloatArray, IntArray
 
 _MOST_SAMPLES = 20_000
@@ -56,8 +57,8 @@ def identify_support(
         InvalidData: as `Histogram.release`.
 
     >>> p = Histogram(200, n_bins=10**18, omission_probability="0.3")
-    >>> found = identify_support(p, counts={3: 100, 10**17: 100}).value
-    >>> found <= {3, 10**17}
+    >>> support = identify_support(p, counts={3: 100, 10**17: 100}).value
+    >>> support <= {3, 10**17}
     True
     """
     if not isinstance(protocol, Histogram):
@@ -102,7 +103,7 @@ def support_success(n_users: int, *, support_size: int, omission_probability: Pa
         raise OutOfReach(
             expected=f"n_users up to {_MOST_SAMPLES}",
             got=f"n_users={n}",
-            remedy="Success is nearly certain",
+            remedy=f"Ask for at most {_MOST_SAMPLES} samples",
         )
     if size > n:
         return Success(0.0, 0.0)
@@ -110,14 +111,14 @@ def support_success(n_users: int, *, support_size: int, omission_probability: Pa
     window = log_binomial_pmf(s, n, gamma)
     below = np.minimum(1.0, np.append(0.0, np.cumsum(np.exp(window.log_values))[:-1]))
     law = np.exp(_log_poisson(s, Fraction(n, size))) * below
-    power, result, count = law, np.ones(1), size
+    power, coefficients, count = law, np.ones(1), size
     while count:
         if count & 1:
-            result = np.convolve(result, power)[: n + 1]
+            coefficients = np.convolve(coefficients, power)[: n + 1]
         power = np.convolve(power, power)[: n + 1]
         count >>= 1
     total = float(np.exp(_log_poisson(np.array([n]), Fraction(n)))[0])
-    value = float(result[n]) / total
+    value = float(coefficients[n]) / total
     # Each Poisson and binomial probability within 1e-12, h times; each convolution adds at
     # most n + 1 roundings, the cumulated sums as many.
     slack = size * (2e-12 + (n + 1) * UNIT_ROUNDOFF) + 2 * size.bit_length() * n * UNIT_ROUNDOFF
@@ -133,7 +134,7 @@ def samples_needed(
 ) -> int:
     """Return the least n at which the calibrated histogram identifies the support.
 
-    Success is searched by doubling and bisection: it grows with n in every test, and the
+    The search doubles and bisects n: success grows with n in every test, and the
     returned n itself meets the target.
 
     Raises:
@@ -144,11 +145,8 @@ def samples_needed(
     >>> samples_needed(support_size=2, guarantee=ApproxDP(1, delta="1e-6"))
     163
     """
-    target = exact_fraction(success, name="success")
-    if not 0 < target < 1:
-        raise InvalidParameter(
-            expected="0 < success < 1", got=f"success={success}", remedy="Mend it"
-        )
+    remedy = "Give the probability of success that is wanted, such as 0.99"
+    target = read_share(success, name="success", remedy=remedy)
     size = exact_int(support_size, name="support_size", minimum=1)
     least = Histogram.smallest_n_users(guarantee=guarantee, method=method)
 

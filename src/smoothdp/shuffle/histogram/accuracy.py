@@ -79,26 +79,26 @@ def mean_squared_error(n: int, gamma: Fraction, count: int | None) -> float:
     """
     mean = n * gamma
     spread = math.sqrt(mean * (1 - gamma))
-    first = max(0, math.floor(mean - _SPREADS * spread) - 40)
-    last = min(n, math.ceil(mean + _SPREADS * spread) + 40)
-    k = np.arange(first, last + 1)
+    lowest = max(0, math.floor(mean - _SPREADS * spread) - 40)
+    highest = min(n, math.ceil(mean + _SPREADS * spread) + 40)
+    k = np.arange(lowest, highest + 1)
     window = log_binomial_pmf(k, n, gamma)
     mass = np.exp(window.log_values) * (1 + _RELATIVE / 4)
     squares = (k - float(mean)) ** 2
-    kept = np.append(0.0, np.cumsum(mass * squares))
-    lost = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
-    outside = exp_upper(log_binomial_tail(last + 1, n, gamma).upper) if last < n else 0.0
-    if first > 0:
-        outside += exp_upper(log_binomial_tail(n - first + 1, n, 1 - gamma).upper)
+    squares_reported = np.append(0.0, np.cumsum(mass * squares))
+    mass_hidden = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+    outside = exp_upper(log_binomial_tail(highest + 1, n, gamma).upper) if highest < n else 0.0
+    if lowest > 0:
+        outside += exp_upper(log_binomial_tail(n - lowest + 1, n, 1 - gamma).upper)
     # For s = first + i: W < s are the first i entries of the window.
-    s = np.arange(first, last + 2, dtype=np.float64)
-    errors = s * s * np.minimum(1.0, lost + outside) + kept
+    s = np.arange(lowest, highest + 2, dtype=np.float64)
+    errors = s * s * np.minimum(1.0, mass_hidden + outside) + squares_reported
     slack = outside * float(n) ** 2
     if count is None:
         # Below the window the error is at most s^2, beyond it the variance of W.
-        value = float(errors[: last + 1 - first + (last < n)].max())
-    elif count <= first:
+        value = float(errors[: highest + 1 - lowest + (highest < n)].max())
+    elif count <= lowest:
         value = float(count) ** 2
     else:
-        value = float(errors[min(count, last + 1) - first])
+        value = float(errors[min(count, highest + 1) - lowest])
     return (value + slack) * (1 + _RELATIVE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
@@ -13,19 +12,14 @@ import numpy as np
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
-from smoothdp.shuffle.histogram.reading import Tally, tally_counts, tally_data
-from smoothdp.shuffle.honesty import (
-    MessagesOfOne,
-    most_honest_despite,
-    most_honest_users,
-    most_messages_of,
-)
+from smoothdp.shuffle.histogram.true_counts import Tally, tally_counts, tally_data
+from smoothdp.shuffle.honesty import MessagesOfOne
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.types import IntArray
 
 
 class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
-    """A user sends the bin they are in, and bins that noise adds: at most d + 1 messages."""
+    """A user sends a message of their own bin, and of bins that noise adds: at most d + 1."""
 
     n_bins: int
 
@@ -42,8 +36,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         Args:
             message_counts: one whole number per bin.
             n_answered, tolerated: as `analyze` has them.
-            warn: False for a caller who says by `honest_at_most` and `surplus` what is missing,
-                and what is too much.
+            warn: False for a caller who says by `honest_at_most` and `surplus` how many messages
+                are missing, and how many are too many.
 
         Raises:
             InvalidParameter: numbers of users outside their domains.
@@ -55,7 +49,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
         self._check_honest(
-            used, int(message_counts.sum()), silent, said=not warn, counted=n_answered is not None
+            used, int(message_counts.sum()), silent, warned=not warn, counted=n_answered is not None
         )
         return used._estimated(message_counts, silent)
 
@@ -72,14 +66,9 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     def most_messages(self) -> int:
         """d + 1: messages that one user sends at most.
 
-        A malicious user may send them all for one bin, and so move it by d + 1.
+        A malicious user may send all of them for one bin, and so move its estimate by d + 1.
         """
         return self.n_bins + 1
-
-    @property
-    def messages_allowed(self) -> int:
-        """d + 1."""
-        return self.most_messages
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
         """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
@@ -99,34 +88,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     def _estimate_read(self, read: ReadMessages, tolerated: int) -> HistogramEstimate:
         return self._estimated(np.bincount(read.values, minlength=self.n_bins), tolerated)
 
-    def honest_at_most(self, n_messages: int) -> int:
-        """Return how many users can be honest at most if there are so many messages in all.
-
-        Each sends 1 and, for each of d bins, 1 more with the probability of noise. Wrong with
-        probability below 1e-12.
-        """
-        return most_honest_users(n_messages, self.n_users, **self._messages_of_one())
-
-    def surplus(self, n_messages: int) -> int:
-        """Return how many messages are more than n_users honest users send; 0 if none."""
-        likely = most_messages_of(self.n_users, **self._messages_of_one())
-        return max(0, math.ceil(n_messages - likely))
-
-    def honest_despite(self, n_messages: int) -> int:
-        """Return how many users can be honest at most if there are so many messages in all."""
-        return most_honest_despite(n_messages, self.n_users, **self._messages_of_one())
-
     def _messages_of_one(self) -> MessagesOfOne:
         return {"sure": 1, "noise_bits": self.n_bins, "probability": float(self.noise_share)}
-
-    @property
-    def influence_of_one_liar(self) -> float:
-        """d + 1: all messages of a user for one bin.
-
-        If the shuffler lets each user send no more than d + 1 messages. An estimate of up to
-        `hidden_up_to` and as much more may appear or disappear besides.
-        """
-        return float(self.most_messages)
 
     def check_data(self, data: Iterable[int]) -> Tally:
         """Return the true counts of one value per user."""
@@ -141,8 +104,8 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         return [require_bin(count, self.n_users + 1) for count in np.atleast_1d(values).tolist()]
 
 
-def add_true(seen: IntArray, tally: Tally) -> IntArray:
+def add_true(message_counts: IntArray, tally: Tally) -> IntArray:
     """Add the users' own messages to those of the noise, in place, and return the sum."""
     if tally:
-        seen[np.array(list(tally))] += np.array(list(tally.values()))
-    return seen
+        message_counts[np.array(list(tally))] += np.array(list(tally.values()))
+    return message_counts

@@ -1,9 +1,9 @@
 """The smallest noise that meets a guarantee: exactly, or as paper 3 has it.
 
-Delta at the returned omission probability is evaluated and meets the guarantee. That it is the
-smallest one rests on delta falling as the probability grows, which was so in every test for the
-histogram and is unproved; for a single count delta oscillates by a few percent, so there it is
-one of the smallest.
+Delta at the returned omission probability is evaluated and meets the guarantee. That the
+probability is the smallest rests on delta falling as the probability grows, which was so in every
+test for the histogram and is unproved; for a single count delta oscillates by a few percent, so
+that the probability is one of the smallest.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def _exact_omission(log_delta: LogDelta, n_users: int, goal: ApproxDP) -> Fracti
         return exact > 0 and _certain(log_delta(n_users, exact, goal.exact_epsilon), goal)
 
     # Four times the noise at a time: delta at 1/2 may be far below the goal, and slow.
-    found = min(0.5, 1.0 / n_users)
-    while not meets(found):
-        if found == 0.5:
+    sufficient = min(0.5, 1.0 / n_users)
+    while not meets(sufficient):
+        if sufficient == 0.5:
             return None
-        found = min(0.5, 4.0 * found)
-    smallest = smallest_true(lambda gamma: gamma >= found or meets(gamma))
-    return exact_fraction(min(found, smallest), name="omission_probability")
+        sufficient = min(0.5, 4.0 * sufficient)
+    smallest = smallest_true(lambda gamma: gamma >= sufficient or meets(gamma))
+    return exact_fraction(min(sufficient, smallest), name="omission_probability")
 
 
 def read_promise(promise: Guarantee | None, profile: PrivacyProfile) -> ApproxDP | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,22 +14,22 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.shown import shown
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int, float_bounds
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.exact.random.samplers import bernoulli, binomial
 from smoothdp.shuffle.accounting.exchange_profile import CountProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
-from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
+from smoothdp.shuffle.histogram.approximate_only import OmittedNoise
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
     read_promise,
     smallest_omission,
     smallest_users,
 )
-from smoothdp.shuffle.histogram.reading import tally_data
-from smoothdp.shuffle.honesty import most_honest_despite, most_honest_users, most_messages_of
+from smoothdp.shuffle.histogram.true_counts import tally_data
+from smoothdp.shuffle.honesty import MessagesOfOne, most_honest_users
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
@@ -39,7 +38,7 @@ _NAME = "ZeroPreservingCount"
 
 
 @dataclass(frozen=True, init=False)
-class ZeroPreservingCount(ApproximateOnly[int, float]):
+class ZeroPreservingCount(OmittedNoise[int, float]):
     """Count the users whose bit is 1; if there are none the result is exactly 0.
 
     A user with bit x sends x + z messages, all equal, z = 1 except with the omission
@@ -66,6 +65,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
     """
 
     source: ClassVar[Source] = Source("balcer-cheu", "Section 3.1, Theorem 3.1")
+    counted: ClassVar[str] = "the count"
     n_users: int
     omission_probability: Fraction
     promise: ApproxDP | None
@@ -109,7 +109,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
 
     @property
     def most_messages(self) -> int:
-        """Messages that one user sends at most: by as much can a malicious one move the count."""
+        """Messages that one user sends at most: a malicious user can move the count by as much."""
         return 2
 
     # ---- accuracy ---------------------------------------------------------------------
@@ -165,7 +165,7 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
         self._check_honest(
-            used, int(read.values.size), silent, said=False, counted=n_answered is not None
+            used, int(read.values.size), silent, warned=False, counted=n_answered is not None
         )
         return used._estimate_read(read, silent)
 
@@ -176,48 +176,14 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
         gamma = self.omission_probability
         return self._kept_by(ZeroPreservingCount(n_users, omission_probability=gamma))
 
-    @property
-    def hidden_up_to(self) -> float:
-        """n gamma, rounded up: M <= n is reported as 0."""
-        return float_bounds(self.n_users * self.omission_probability)[1]
-
-    def _read_tolerated(self, tolerated: int) -> int:
-        return zp.read_tolerated(tolerated, self.n_users, self.omission_probability)
-
     def honest_at_most(self, n_messages: int) -> int:
         """Return how many users can be honest at most: each sends noise but for an omission."""
-        sent = float(1 - self.omission_probability)
-        return most_honest_users(n_messages, self.n_users, sure=0, noise_bits=1, probability=sent)
+        least: MessagesOfOne = {**self._messages_of_one(), "sure": 0}
+        return most_honest_users(n_messages, self.n_users, **least)
 
-    def surplus(self, n_messages: int) -> int:
-        """Return how many messages are more than n_users honest users send, whatever their bits."""
-        sent = float(1 - self.omission_probability)
-        likely = most_messages_of(self.n_users, sure=1, noise_bits=1, probability=sent)
-        return max(0, math.ceil(n_messages - likely))
-
-    def honest_despite(self, n_messages: int) -> int:
-        """Return how many users can be honest at most: all their bits may be 1."""
-        sent = float(1 - self.omission_probability)
-        return most_honest_despite(n_messages, self.n_users, sure=1, noise_bits=1, probability=sent)
-
-    @property
-    def messages_allowed(self) -> int:
-        """2."""
-        return self.most_messages
-
-    @property
-    def influence_of_one_liar(self) -> float:
-        """2: the messages that a user may send.
-
-        If the shuffler lets each user send no more than 2: the analyser cannot tell whose they are.
-        An estimate of up to `hidden_up_to` and as much more may appear or disappear besides.
-        """
-        return float(self.most_messages)
-
-    def _silence(self, n_silent: int) -> str:
-        kept = self.n_users - n_silent >= self.honest_needed
-        allowed = n_silent <= self.n_users * self.omission_probability
-        return zp.silence_sentence("the count", n_silent, can_be=kept, can_tolerate=allowed)
+    def _messages_of_one(self) -> MessagesOfOne:
+        # A user whose bit is 1.
+        return {"sure": 1, "noise_bits": 1, "probability": float(1 - self.omission_probability)}
 
     def check_data(self, data: Iterable[int]) -> int:
         """Return how many of the bits, one per user, are 1."""
@@ -233,11 +199,13 @@ class ZeroPreservingCount(ApproximateOnly[int, float]):
             raise InvalidData(
                 expected="the true count as a whole number >= 0",
                 got="another value",
-                remedy="Mend it",
+                remedy="Give the number of users whose bit is 1",
             )
         if count > self.n_users:
             raise InvalidData(
-                expected=f"a count of at most n_users={self.n_users}", got="more", remedy="Mend it"
+                expected=f"a count of at most n_users={self.n_users}",
+                got="more",
+                remedy="Count each user whose bit is 1 once",
             )
         return count
 

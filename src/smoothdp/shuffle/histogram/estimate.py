@@ -60,7 +60,7 @@ class HistogramEstimate:
 
     def top(self, k: int) -> list[tuple[int, float]]:
         """Return the k largest bins with their estimates, largest first."""
-        return sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))[:k]
+        return sorted(self.counts.items(), key=lambda entry: (-entry[1], entry[0]))[:k]
 
     def to_array(self) -> FloatArray:
         """Return one estimate per bin.
@@ -82,8 +82,8 @@ class HistogramEstimate:
 
 def require_bin(bin_index: object, n_bins: int) -> int:
     """Return a bin of the domain, or raise InvalidData."""
-    whole = isinstance(bin_index, int | np.integer) and not isinstance(bin_index, bool)
-    if not whole or not 0 <= int(bin_index) < n_bins:  # type: ignore[call-overload]
+    is_whole = isinstance(bin_index, int | np.integer) and not isinstance(bin_index, bool)
+    if not is_whole or not 0 <= int(bin_index) < n_bins:  # type: ignore[call-overload]
         raise InvalidData(
             expected=f"a value in 0..{n_bins - 1}",
             got="another value",

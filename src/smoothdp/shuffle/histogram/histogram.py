@@ -22,6 +22,7 @@ from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
+from smoothdp.shuffle.histogram.approximate_only import OmittedNoise
 from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
@@ -30,7 +31,7 @@ from smoothdp.shuffle.histogram.calibration import (
     smallest_users,
 )
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
-from smoothdp.shuffle.histogram.reading import Tally
+from smoothdp.shuffle.histogram.true_counts import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
 from smoothdp.types import IntArray
@@ -39,7 +40,7 @@ _BITS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, init=False)
-class Histogram(BinnedProtocol):
+class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
     """Count the users in each of d bins; a bin that nobody is in is exactly 0.
 
     A user in bin j sends the message j, and for every bin one message more except with the
@@ -71,6 +72,7 @@ class Histogram(BinnedProtocol):
     """
 
     source: ClassVar[Source] = Source("balcer-cheu", "Section 3.2, Theorem 3.2")
+    counted: ClassVar[str] = "every bin"
     n_users: int
     n_bins: int
     omission_probability: Fraction
@@ -175,21 +177,21 @@ class Histogram(BinnedProtocol):
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the user's bin, and every bin whose noise bit is not omitted."""
         source = SystemRandom() if rng is None else rng
-        place = require_bin(datum, self.n_bins)
+        bin_index = require_bin(datum, self.n_bins)
         zp.require_explicit(self.n_bins, "the messages of a user")
         omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
-        return (place, *np.flatnonzero(~omitted).tolist())
+        return (bin_index, *np.flatnonzero(~omitted).tolist())
 
     def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
         """Return M - n (1 - gamma) for bins with M > n - tolerated, else 0.
 
         Of n users m <= tolerated <= n gamma are silent. A bin with s true records of the others
         has s - m - W above n, W ~ Bin(n - m, gamma): for A >= n gamma its error exceeds A only if
-        W > A, as without them, so `error` holds for all of that. An empty bin is listed only
+        W > A, as without silent users, so `error` holds for all m. An empty bin is listed only
         if W < tolerated - m.
         """
-        seen = np.flatnonzero(message_counts > self.n_users - tolerated)
-        return self._listed(seen, message_counts[seen] - self.n_users)
+        listed_bins = np.flatnonzero(message_counts > self.n_users - tolerated)
+        return self._listed(listed_bins, message_counts[listed_bins] - self.n_users)
 
     @property
     def noise_share(self) -> Fraction:
@@ -199,19 +201,6 @@ class Histogram(BinnedProtocol):
     def _for_users(self, n_users: int) -> Histogram:
         gamma = self.omission_probability
         return self._kept_by(Histogram(n_users, n_bins=self.n_bins, omission_probability=gamma))
-
-    @property
-    def hidden_up_to(self) -> float:
-        """n gamma, rounded up: M <= n is reported as 0."""
-        return float_bounds(self.n_users * self.omission_probability)[1]
-
-    def _read_tolerated(self, tolerated: int) -> int:
-        return zp.read_tolerated(tolerated, self.n_users, self.omission_probability)
-
-    def _silence(self, n_silent: int) -> str:
-        kept = self.n_users - n_silent >= self.honest_needed
-        allowed = n_silent <= self.n_users * self.omission_probability
-        return zp.silence_sentence("every bin", n_silent, can_be=kept, can_tolerate=allowed)
 
     def false_bin_probability(self, tolerated: int) -> float:
         """Return a bound, rounded up, that any empty bin is listed with so many tolerated.
@@ -249,13 +238,13 @@ class Histogram(BinnedProtocol):
         tally = self.check_data(data)
         zp.require_explicit(self.n_bins, "a noise bit of every user")
         source = SystemRandom() if rng is None else rng
-        seen = add_true(np.full(self.n_bins, self.n_users), tally)
+        message_counts = add_true(np.full(self.n_bins, self.n_users), tally)
         step = max(1, _BITS_AT_ONCE // self.n_bins)
         for start in range(0, self.n_users, step):
             users = min(step, self.n_users - start)
             omitted = zp.bernoulli_array(self.omission_probability, users * self.n_bins, source)
-            seen -= np.count_nonzero(omitted.reshape(users, self.n_bins), axis=0)
-        return seen
+            message_counts -= np.count_nonzero(omitted.reshape(users, self.n_bins), axis=0)
+        return message_counts
 
     def _run_users(self, data: Tally, rng: Entropy) -> HistogramEstimate:
         # The sum of the users' noise bits is binomial; bins without users stay 0 anyway.
@@ -263,12 +252,12 @@ class Histogram(BinnedProtocol):
 
     def _run_counts(self, counts: Tally, rng: Entropy) -> HistogramEstimate:
         # Bin numbers may exceed 64 bits.
-        kind = np.int64 if self.n_bins < 1 << 62 else object
-        bins = np.array(list(counts), dtype=kind)
+        dtype = np.int64 if self.n_bins < 1 << 62 else object
+        bins = np.array(list(counts), dtype=dtype)
         true = np.array(list(counts.values()), dtype=np.int64)
         missing = binomial_draws(self.n_users, self.omission_probability, true.size, rng)
-        kept = true > missing
-        return self._listed(bins[kept], (true - missing)[kept])
+        is_listed = true > missing
+        return self._listed(bins[is_listed], (true - missing)[is_listed])
 
     def _listed(self, bins: NDArray[Any], excess: IntArray) -> HistogramEstimate:
         values = excess + float(self.n_users * self.omission_probability)

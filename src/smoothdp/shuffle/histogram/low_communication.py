@@ -1,7 +1,7 @@
 """The histogram with little communication: noise is sent rarely, and zeros are kept likely.
 
 The same privacy as `Histogram` at the same gamma, because the accounting does not change if
-noise is sent with probability gamma instead of omitted with it. Empty bins now receive V ~
+noise is sent, instead of omitted, with probability gamma. Empty bins now receive V ~
 Bin(n, gamma) messages; a threshold hides them, except with a chosen probability.
 """
 
@@ -36,7 +36,7 @@ from smoothdp.shuffle.histogram.calibration import (
 )
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.histogram import log_exchange_delta
-from smoothdp.shuffle.histogram.reading import Tally
+from smoothdp.shuffle.histogram.true_counts import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
 from smoothdp.sources import Source
 from smoothdp.text import number_up
@@ -198,10 +198,10 @@ class LowCommunicationHistogram(BinnedProtocol):
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the user's bin, and every bin whose noise bit is 1."""
         source = SystemRandom() if rng is None else rng
-        place = require_bin(datum, self.n_bins)
+        bin_index = require_bin(datum, self.n_bins)
         zp.require_explicit(self.n_bins, "the messages of a user")
         noise = zp.bernoulli_array(self.noise_probability, self.n_bins, source)
-        return (place, *np.flatnonzero(noise).tolist())
+        return (bin_index, *np.flatnonzero(noise).tolist())
 
     @property
     def noise_share(self) -> Fraction:
@@ -231,10 +231,10 @@ class LowCommunicationHistogram(BinnedProtocol):
 
     def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:  # noqa: ARG002
         """Return M - n gamma where M is above the threshold; silent users are not seen."""
-        seen = np.flatnonzero(message_counts > self.threshold)
-        values = message_counts[seen] - float(self.n_users * self.noise_probability)
+        listed_bins = np.flatnonzero(message_counts > self.threshold)
+        values = message_counts[listed_bins] - float(self.n_users * self.noise_probability)
         return HistogramEstimate(
-            self.n_bins, dict(zip(seen.tolist(), values.tolist(), strict=True))
+            self.n_bins, dict(zip(listed_bins.tolist(), values.tolist(), strict=True))
         )
 
     def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:

@@ -22,12 +22,7 @@ LARGEST_EXPLICIT = 10**7
 
 def read_zero_preserving_users(n_users: object) -> int:
     """Return the number of users, at most 2^31 - 2, or raise InvalidParameter."""
-    n = read_users(n_users)
-    if n > LARGEST_TRIALS:
-        raise InvalidParameter(
-            expected=f"n_users up to {LARGEST_TRIALS}", got=f"n_users={n}", remedy="Split the users"
-        )
-    return n
+    return read_users(n_users, most=LARGEST_TRIALS)
 
 
 def read_omission(value: Parameter, *, name: str = "omission_probability") -> Fraction:
@@ -37,7 +32,7 @@ def read_omission(value: Parameter, *, name: str = "omission_probability") -> Fr
         raise InvalidParameter(
             expected=f"0 < {name} <= 1/2",
             got=f"{name}={exact_text(gamma)}",
-            remedy="It is 1 - p of paper 3; calibrate() finds it for a guarantee",
+            remedy=f"Give {name}, 1 - p of paper 3; calibrate() finds it for a guarantee",
         )
     return gamma
 
@@ -45,7 +40,7 @@ def read_omission(value: Parameter, *, name: str = "omission_probability") -> Fr
 def read_tolerated(tolerated: object, n_users: int, gamma: Fraction) -> int:
     """Return how many silent users are allowed for, at most n gamma, or raise InvalidParameter.
 
-    Beyond it an empty bin is listed as often as not.
+    Beyond n gamma an empty bin is listed as often as not.
     """
     count = exact_int(tolerated, name="tolerated", minimum=0)
     if count > n_users * gamma:
@@ -60,12 +55,12 @@ def read_tolerated(tolerated: object, n_users: int, gamma: Fraction) -> int:
     return count
 
 
-def silence_sentence(what: str, n_silent: int, *, can_be: bool, can_tolerate: bool) -> str:
+def silence_sentence(lowered: str, n_silent: int, *, can_be: bool, can_tolerate: bool) -> str:
     """Return what users do who send nothing, or their own message without noise.
 
     Args:
-        what: they lower. n_silent: how many they are.
-        can_be: whether the promise is kept without them: else no analysis of it is advised.
+        lowered: what silent users lower, in words. n_silent: how many users are silent.
+        can_be: whether the promise is kept without them: else no analysis is advised.
         can_tolerate: whether so many may be tolerated.
     """
     who = "One who sends nothing" if n_silent == 1 else f"{n_silent} who send nothing"
@@ -77,8 +72,8 @@ def silence_sentence(what: str, n_silent: int, *, can_be: bool, can_tolerate: bo
         if can_tolerate:
             advice += f", or allow for {'it' if n_silent == 1 else 'them'} (tolerated={n_silent})"
     return (
-        f"{who}, counted among those who answered, {verb} {what} by {n_silent}, and {hide} a true "
-        f"count up to {n_silent} larger than noise alone: {advice}."
+        f"{who}, counted among those who answered, {verb} {lowered} by {n_silent}, and {hide} a "
+        f"true count up to {n_silent} larger than noise alone: {advice}."
     )
 
 
@@ -87,11 +82,11 @@ def read_bins(n_bins: object) -> int:
     return exact_int(n_bins, name="n_bins", minimum=1)
 
 
-def require_explicit(n_bins: int, what: str) -> None:
+def require_explicit(n_bins: int, formed: str) -> None:
     """Raise OutOfReach if something would be formed for each of too many bins."""
     if n_bins > LARGEST_EXPLICIT:
         raise OutOfReach(
-            expected=f"at most {LARGEST_EXPLICIT} bins for {what}",
+            expected=f"at most {LARGEST_EXPLICIT} bins for {formed}",
             got=f"n_bins={n_bins}",
             remedy="Use release or simulate: their result costs nothing for empty bins",
         )
@@ -105,8 +100,8 @@ def bernoulli_array(probability: Fraction, count: int, rng: Entropy) -> BoolArra
         return np.ones(count, dtype=np.bool_)
     words = random_words(count, rng)
     bits: BoolArray = words < np.uint64(threshold)
-    for place in np.flatnonzero(words == np.uint64(threshold)).tolist():
-        bits[place] = bernoulli(scaled - threshold, rng)
+    for index in np.flatnonzero(words == np.uint64(threshold)).tolist():
+        bits[index] = bernoulli(scaled - threshold, rng)
     return bits
 
 

@@ -20,7 +20,7 @@ from smoothdp.exact.logspace.log_sums import log_total_upper
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.probabilities.windows import log_binomial_pmf
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.types import FloatArray
 
 _TIGHT = math.log(0.03)

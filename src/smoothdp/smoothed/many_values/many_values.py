@@ -11,7 +11,7 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LogBounds, log_difference_lower
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
 from smoothdp.smoothed.many_values.closed_bound import log_bound_of_drawn, log_bound_of_lost

@@ -21,7 +21,7 @@ from fractions import Fraction
 from smoothdp.exact.logspace.log_sums import log_total_upper
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
-from smoothdp.mechanisms.histogram.histograms import HistogramMechanism
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.smoothed.many_values.falling import (
     falling_steps,

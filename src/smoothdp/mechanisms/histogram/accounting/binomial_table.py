@@ -25,7 +25,7 @@ class BinomialTable(LineTable):
 
     @cached_property
     def target(self) -> tuple[float, float]:
-        """Epsilon as a float, and how far it may lie from it."""
+        """A float near epsilon, and how far the float may lie from epsilon."""
         low, high = real_bounds(self.epsilon)
         return low, high - low
 
@@ -45,15 +45,17 @@ class BinomialTable(LineTable):
         error = (LIBM_ERROR + 4 * UNIT_ROUNDOFF) * (first * slope + level) + doubt
         earlier = (first - 1) * slope - level > -error
         first = np.maximum(np.where(earlier, first - 1, first), 0)
-        inside = first <= self.n_draws
-        place = np.flatnonzero(inside)
-        gain = (first * slope - level)[inside]
-        first, chosen = first[inside], count_a[inside]
+        has_outputs = first <= self.n_draws
+        positions = np.flatnonzero(has_outputs)
+        gain = (first * slope - level)[has_outputs]
+        first, chosen = first[has_outputs], count_a[has_outputs]
         odds = chosen / (self.n_records - chosen).astype(np.float64)
-        parts = np.array([self.n_draws - first, first + 1.0, odds])
-        return Start(place, chosen, first, gain, error[inside], slope[inside], parts)
+        factors = np.array([self.n_draws - first, first + 1.0, odds])
+        return Start(
+            positions, chosen, first, gain, error[has_outputs], slope[has_outputs], factors
+        )
 
-    def one(self, count_a: int) -> LogBounds:
+    def one_divergence(self, count_a: int) -> LogBounds:
         return multinomial_line_divergence(
             count_a, self.n_records - count_a, self.n_draws, self.epsilon
         )
@@ -65,7 +67,7 @@ class BinomialTable(LineTable):
         return self.n_draws - start.first + 1
 
     def ratio(self, start: Start, d: int) -> FloatArray:
-        left, after, odds = start.parts
+        left, after, odds = start.factors
         return np.asarray(np.maximum(left - d, 0.0) / (after + d) * odds)
 
     def weight(self, start: Start, gain: FloatArray, d: int) -> FloatArray:

@@ -31,10 +31,10 @@ def hypergeometric_line_divergence(
         unit = half_line.scale * count_a
         gain = half_line.gain(first, 0) / unit
         slope = half_line.slope_a / unit
-        rest = float(count_b + 1 - n_draws + first)
+        unsampled_b = float(count_b + 1 - n_draws + first)
 
         def weight(d: FloatArray) -> FloatArray:
-            return (gain + d * slope) / (rest + d)
+            return (gain + d * slope) / (unsampled_b + d)
 
         return weight, 6
 

@@ -36,7 +36,7 @@ class HypergeometricTable(LineTable):
 
     @cached_property
     def excess(self) -> tuple[float, float]:
-        """e^epsilon - 1 as two floats, right to 2^-104 of it."""
+        """e^epsilon - 1 as two floats, to a relative 2^-104."""
         epsilon: Real = self.epsilon
         largest = LogRatio(Fraction(self.n_records + 2))
         if float_of(epsilon) > math.log(self.n_records + 2) + 1:
@@ -62,29 +62,31 @@ class HypergeometricTable(LineTable):
         gain, error = self._gain(count_a, first)
         first = np.where(gain < -error, first + 1, first)
         first = np.maximum(first, lowest)
-        inside = first <= highest
-        place = np.flatnonzero(inside)
-        count_a, first = count_a[inside], first[inside]
+        has_outputs = first <= highest
+        positions = np.flatnonzero(has_outputs)
+        count_a, first = count_a[has_outputs], first[has_outputs]
         gain, error = self._gain(count_a, first)
-        a = a[inside]
+        a = a[has_outputs]
         left_draws = draws - first
         beside = n - count_a - left_draws + 1
-        parts = np.array([count_a - first, left_draws, first + 1, beside], dtype=np.float64)
-        return Start(place, count_a, first, gain / a, error / a, slope[inside] / a, parts)
+        factors = np.array([count_a - first, left_draws, first + 1, beside], dtype=np.float64)
+        return Start(
+            positions, count_a, first, gain / a, error / a, slope[has_outputs] / a, factors
+        )
 
     def _gain(self, count_a: IntArray, k: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the gain at k, two roundings beyond an absolute error that is returned."""
         after_b = self.n_records - count_a + 1
-        whole, whole_low = split_integers(count_a * (k - self.n_draws) + k * after_b)
+        product_sum, product_sum_low = split_integers(count_a * (k - self.n_draws) + k * after_b)
         factor, factor_low = split_integers((count_a - k) * after_b)
         excess, excess_low = self.excess
         product, product_low = exact_product(excess, factor)
         product_low = product_low + (excess * factor_low + excess_low * factor)
-        gain, low = exact_sum(whole, -product)
+        gain, low = exact_sum(product_sum, -product)
         error = np.where(np.abs(factor) > 0, np.abs(product) * 2.0**-98, 0.0)
-        return gain + (low + (whole_low - product_low)), error
+        return gain + (low + (product_sum_low - product_low)), error
 
-    def one(self, count_a: int) -> LogBounds:
+    def one_divergence(self, count_a: int) -> LogBounds:
         return hypergeometric_line_divergence(
             count_a, self.n_records - count_a, self.n_draws, self.epsilon
         )
@@ -96,16 +98,16 @@ class HypergeometricTable(LineTable):
         return np.minimum(start.count_a, self.n_draws) - start.first + 1
 
     def ratio(self, start: Start, d: int) -> FloatArray:
-        left_a, left_draws, after, beside = start.parts
+        left_a, left_draws, after, beside = start.factors
         above = np.maximum(left_a - d, 0.0) * np.maximum(left_draws - d, 0.0)
         return np.asarray(above / ((after + d) * (beside + d)))
 
     def weight(self, start: Start, gain: FloatArray, d: int) -> FloatArray:
         """Return gain / (B + 1 less the sampled records of category b)."""
-        return np.asarray((gain + d * start.slope) / (start.parts[3] + d))
+        return np.asarray((gain + d * start.slope) / (start.factors[3] + d))
 
     def weight_growth(self, start: Start) -> FloatArray:
-        return np.asarray(start.slope / start.parts[3])
+        return np.asarray(start.slope / start.factors[3])
 
     def log_chernoff(self, law: IntArray, boundary: IntArray) -> FloatArray:
         """Bound the probability that fewer than x of the lost records are of category a.

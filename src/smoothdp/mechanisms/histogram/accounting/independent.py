@@ -68,9 +68,9 @@ def independent_divergence(
     logs = at_a.log_values + at_b.log_values
     scale = float(logs.max())
     step = np.where(rows.ambiguous, 0.0, rows.step)
-    at = rows.first - lowest
+    position = rows.first - lowest
     with np.errstate(invalid="ignore", over="ignore"):
-        terms = np.exp(logs - scale) * (step * survival[at] + excess[at])
+        terms = np.exp(logs - scale) * (step * survival[position] + excess[position])
         terms *= _row_slopes(plane, count_a, count_b, rows.j)
     total = math.fsum(terms.tolist()) if np.isfinite(terms).all() else math.inf
     if total == math.inf:
@@ -79,7 +79,7 @@ def independent_divergence(
     unresolved = float(np.sum(np.exp(logs[rows.ambiguous] - scale))) * 2.0**-50
 
     near = logs > scale - 50.0
-    error = float((at_a.error + at_b.error)[near].max()) + float(tail_error[at].max())
+    error = float((at_a.error + at_b.error)[near].max()) + float(tail_error[position].max())
     error += 4 * (abs(scale) + 64) * UNIT_ROUNDOFF + 2 * LIBM_ERROR + 16 * UNIT_ROUNDOFF
     lower = scale + math.log(total) - 1.01 * error if total > 0 else -math.inf
     upper = scale + math.log(total + unresolved + 1e-290) + 1.01 * error
@@ -97,7 +97,7 @@ def _tails(
 
     From above: m(i) = 1 + r(i) m(i + 1) and v(i) = r(i) (m(i + 1) + v(i + 1)), where
     r(i) = P(i + 1) / P(i). The error e of m obeys e(i) <= 5u + e(i + 1) (1 - 1 / m(i)):
-    it contracts. That of v is a mean of those of m and v beyond, plus 6u.
+    e contracts. The error of v is a mean of the errors of m and v beyond, plus 6u.
     """
     top = line.n_draws
     if highest < line.n_draws:
@@ -111,8 +111,8 @@ def _tails(
     m, v, error_m, error_v = 1.0, 0.0, 0.0, 0.0
     if top < line.n_draws:
         # Start from the geometric bounds; what they overstate has decayed by e^-60 or more.
-        last = line.ratio(top)
-        m, v = 1.0 / (1.0 - last), last / (1.0 - last) ** 2
+        last_ratio = line.ratio(top)
+        m, v = 1.0 / (1.0 - last_ratio), last_ratio / (1.0 - last_ratio) ** 2
         error_m = error_v = 1.0
     at = np.arange(lowest, top, dtype=np.float64)
     odds = line.count_a / line.count_b

@@ -229,7 +229,7 @@ def _sum_from(
 
 
 def _start(line: Line, first: int) -> int:
-    """Return where to begin the sum: at first, or nearer to a mode that lies far above it.
+    """Return where to begin the sum: at first, or nearer to a mode far above first.
 
     Products of ratios that climb to the mode would overflow. Below the point that is
     returned, terms are less than e^-150 each.

@@ -40,8 +40,8 @@ def chernoff_exponent(
     # ln(s/p) = log1p(-gap/p) and ln((1-s)/(1-p)) = log1p(gap/(1-p)); they cancel to second
     # order in the gap.
     value = hits + misses - 1e-14 * (np.abs(hits) + np.abs(misses))
-    result = np.asarray(n_trials * np.maximum(value, 0.0) * (1 - 1e-12))
-    return np.where(valid, result, 0.0)
+    exponents = np.asarray(n_trials * np.maximum(value, 0.0) * (1 - 1e-12))
+    return np.where(valid, exponents, 0.0)
 
 
 _CHUNK = 1 << 14
@@ -60,30 +60,31 @@ class LogArrays(NamedTuple):
 class Start(NamedTuple):
     """Where the sum of each database begins, for the databases that have one.
 
-    ``place`` are their positions; ``first`` the first output inside; ``gain`` and its error
-    bound the gain there, ``slope`` is its step, in units in which the weight is `weight`.
-    ``parts`` are whole numbers, as floats, that ratios and weights are made of.
+    ``positions`` are those in the array of counts; ``first`` is the first output inside;
+    ``gain`` and its error bound the gain at ``first``, ``slope`` is the step of the gain, in
+    units in which the weight is `weight`.
+    ``factors`` are whole numbers, as floats, that ratios and weights are made of.
     """
 
-    place: IntArray
+    positions: IntArray
     count_a: IntArray
     first: IntArray
     gain: FloatArray
     gain_error: FloatArray
     slope: FloatArray
-    parts: FloatArray
+    factors: FloatArray
 
     def take(self, keep: BoolArray) -> Start:
         """Return the chosen databases."""
-        place, count_a, first, gain, gain_error, slope, parts = self
+        positions, count_a, first, gain, gain_error, slope, factors = self
         return Start(
-            place[keep],
+            positions[keep],
             count_a[keep],
             first[keep],
             gain[keep],
             gain_error[keep],
             slope[keep],
-            parts[:, keep],
+            factors[:, keep],
         )
 
 
@@ -133,25 +134,25 @@ class LineTable(ABC):
         lower = np.full(count_a.shape, -np.inf)
         upper = np.full(count_a.shape, -np.inf)
         for begin in range(0, count_a.size, _CHUNK):
-            part = slice(begin, begin + _CHUNK)
-            start = self.starts(count_a[part])
-            if start.place.size:
+            chunk = slice(begin, begin + _CHUNK)
+            start = self.starts(count_a[chunk])
+            if start.positions.size:
                 logs = self.log_first(start)
                 # From an output this rare upwards, sums of ratios would overflow.
                 far = (logs.log_values < _RARE) & (self.ratio(start, 0) > 1)
-                for place in start.place[far].tolist():
-                    lower[begin + place], upper[begin + place] = self.one(
-                        int(count_a[begin + place])
+                for position in start.positions[far].tolist():
+                    lower[begin + position], upper[begin + position] = self.one_divergence(
+                        int(count_a[begin + position])
                     )
                 start, near = start.take(~far), logs.log_values[~far]
                 low, high = self._sums(start)
                 error = logs.error[~far]
-                lower[part][start.place] = (near - error) + low
-                upper[part][start.place] = (near + error) + high
+                lower[chunk][start.positions] = (near - error) + low
+                upper[chunk][start.positions] = (near + error) + high
         return LogArrays(_outwards(lower, -1), np.minimum(_outwards(upper, 1), 0.0))
 
     @abstractmethod
-    def one(self, count_a: int) -> LogBounds:
+    def one_divergence(self, count_a: int) -> LogBounds:
         """Bound ln D(A, n - A) of one database, by the route that starts anywhere."""
 
     def one_term_upper(self, count_a: IntArray) -> FloatArray:
@@ -159,19 +160,19 @@ class LineTable(ABC):
 
         The ratios of a log-concave law fall, so P(first + d) <= P(first) r^d.
         """
-        result = np.full(count_a.shape, -np.inf)
+        upper = np.full(count_a.shape, -np.inf)
         for begin in range(0, count_a.size, _CHUNK):
-            part = slice(begin, begin + _CHUNK)
-            start = self.starts(count_a[part])
-            if start.place.size == 0:
+            chunk = slice(begin, begin + _CHUNK)
+            start = self.starts(count_a[chunk])
+            if start.positions.size == 0:
                 continue
             logs = self.log_first(start)
-            first = self.weight(start, start.gain + start.gain_error, 0)
-            total = first + self._tail(start, first, 0)
+            first_weight = self.weight(start, start.gain + start.gain_error, 0)
+            total = first_weight + self._tail(start, first_weight, 0)
             with np.errstate(divide="ignore"):
                 value = logs.log_values + logs.error + np.log(total * (1 + 1e-13))
-            result[part][start.place] = value
-        return np.minimum(_outwards(result, 1), 0.0)
+            upper[chunk][start.positions] = value
+        return np.minimum(_outwards(upper, 1), 0.0)
 
     def _tail(self, start: Start, weight: FloatArray, d: int) -> FloatArray:
         """Bound the terms beyond d, over P(first + d)."""
@@ -183,36 +184,38 @@ class LineTable(ABC):
 
     def _sums(self, start: Start) -> tuple[FloatArray, FloatArray]:
         """Return ln of lower and upper bounds of the sums, over the first probability."""
-        n = start.place.size
+        n = start.positions.size
         lower, upper = np.zeros(n), np.zeros(n)
         alive = np.arange(n)
-        here = start
+        current = start
         products = np.ones(n)
         totals_low, totals = np.zeros(n), np.zeros(n)
         d = 0
         while alive.size:
-            weights = self.weight(here, here.gain + here.gain_error, d)
+            weights = self.weight(current, current.gain + current.gain_error, d)
             term = products * weights
             totals += term
             if d == 0 or not self.sharp:
-                low = self.weight(here, here.gain - here.gain_error, d)
+                low = self.weight(current, current.gain - current.gain_error, d)
                 term = products * np.maximum(low, 0.0)
             totals_low += term
             if d % _CHECK_EVERY == 0 or d < 4:
-                rest = products * self._tail(here, weights, d)
-                done = rest <= _REMAINDER * totals
-                if done.any():
+                tails = products * self._tail(current, weights, d)
+                converged = tails <= _REMAINDER * totals
+                if converged.any():
                     units = (5.0 * (d + 1) + 32.0) * UNIT_ROUNDOFF
-                    finished = alive[done]
+                    finished = alive[converged]
                     # Products that underflow are below 1e-300; weights are at most 1.
-                    upper[finished] = (totals[done] + rest[done]) * (1 + units) + 1e-300 * (d + 1)
-                    lower[finished] = totals_low[done] * (1 - units)
-                    keep = ~done
+                    upper[finished] = (totals[converged] + tails[converged]) * (
+                        1 + units
+                    ) + 1e-300 * (d + 1)
+                    lower[finished] = totals_low[converged] * (1 - units)
+                    keep = ~converged
                     alive, products = alive[keep], products[keep]
                     totals, totals_low = totals[keep], totals_low[keep]
-                    here = here.take(keep)
+                    current = current.take(keep)
             # Beyond the last output the ratio is 0, because one of its factors is.
-            products = products * self.ratio(here, d)
+            products = products * self.ratio(current, d)
             d += 1
         with np.errstate(divide="ignore"):
             return np.log(lower), np.log(upper)

@@ -26,7 +26,7 @@ from smoothdp.types import FloatArray, IntArray
 
 _CELLS = 1 << 17
 _SMALLEST = 1e-38
-"""Probabilities below it are left out, and what they hold is added to the upper bounds."""
+"""Probabilities below this number are left out, and their sum is added to the upper bounds."""
 
 
 class PairTable:
@@ -58,8 +58,8 @@ class PairTable:
             else:
                 window = log_binomial_pmf(k, count, Fraction(t, n))
             table[count] = np.exp(window.log_values)
-            kept = table[count] >= _SMALLEST
-            worst = max(worst, float(window.error[kept].max(initial=0.0)))
+            is_kept = table[count] >= _SMALLEST
+            worst = max(worst, float(window.error[is_kept].max(initial=0.0)))
         return table, worst + LIBM_ERROR
 
     def _table(self) -> tuple[FloatArray, FloatArray]:
@@ -71,10 +71,10 @@ class PairTable:
         low, high = np.zeros((half + 2, half + 2)), np.zeros((half + 2, half + 2))
         for a in range(2, half + 2):
             # As the smaller count or one more; as the larger or one more.
-            last = (n - a + 1) // 2 if a <= n // 3 + 1 else 0
-            last = max(last, min(a, n - 2 * a + 2))
-            if last >= 1:
-                b = np.arange(1, last + 1)
+            largest_b = (n - a + 1) // 2 if a <= n // 3 + 1 else 0
+            largest_b = max(largest_b, min(a, n - 2 * a + 2))
+            if largest_b >= 1:
+                b = np.arange(1, largest_b + 1)
                 low[a, b], high[a, b] = self._divergences(a, b)
         for c in range(2, n // 3 + 1):
             d = np.arange(c, (n - c) // 2 + 1)
@@ -125,8 +125,8 @@ class PairTable:
         at_b = factors[b][:, j]
         # rest(b, t - i - j), as a view with equal entries along i + j.
         totals = t - (int(i[0]) + int(j[0])) - np.arange(i.size + j.size - 1)
-        rest = np.where(totals >= 0, factors[n - a - b][:, np.maximum(totals, 0)], 0.0)
-        beside = np.lib.stride_tricks.sliding_window_view(rest, j.size, axis=1)
+        at_rest = np.where(totals >= 0, factors[n - a - b][:, np.maximum(totals, 0)], 0.0)
+        beside = np.lib.stride_tricks.sliding_window_view(at_rest, j.size, axis=1)
         inverse = (self.growth.upper * u)[None, :, None]
         weight = inverse * self._v(b, j)[:, None, :]
         np.subtract(1.0, weight, out=weight)
@@ -161,7 +161,7 @@ class PairTable:
 
 
 def _within_reach(epsilon: Real, draws: Draws) -> Real:
-    """Return epsilon, or one below it that excludes all finite ratios or e^-600 of them."""
+    """Return epsilon, or a lower one that excludes all finite ratios, or all but e^-600 of them."""
     size = float_of(epsilon)
     if not draws.replacing and size > math.log(draws.n_records + 2) + 1:
         return LogRatio(Fraction(draws.n_records + 2))

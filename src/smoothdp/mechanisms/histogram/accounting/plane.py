@@ -35,7 +35,7 @@ _CELLS = 1 << 19
 
 
 class _Block(NamedTuple):
-    """Sum of a block of rows over e^scale, what it left out, and its error."""
+    """Sum of a block of rows over e^scale, a bound of what the sum leaves out, and its error."""
 
     total: float
     remainder: float
@@ -62,7 +62,7 @@ def _height(law: PlaneLaw, plane: HalfPlane, j: int) -> float:
     first = max(plane.first_inside(j), least)
     if first > greatest:
         return -math.inf
-    line = law.given_b(j)
+    line = law.law_of_a(j)
     mean = line.n_draws * line.count_a // max(1, line.count_a + line.count_b)
     inside = min(max(first, mean), greatest)
     return law.marginal_b().log_probability(j).upper + line.log_probability(inside).upper
@@ -141,13 +141,13 @@ def _sum_block(
     while True:
         steps = np.arange(length)
         i = rows.first[:, None] + steps
-        rest = law.n_draws - rows.j[:, None] - i
+        sampled_rest = law.n_draws - rows.j[:, None] - i
         first_i, last_i = int(rows.first.min()), int(rows.first.max()) + length - 1
         table_a = law.table(np.arange(first_i, last_i + 1), law.count_a)
-        first_rest, last_rest = int(rest.min()), int(rest.max())
+        first_rest, last_rest = int(sampled_rest.min()), int(sampled_rest.max())
         table_rest = law.table(np.arange(first_rest, last_rest + 1), law.rest)
         logs = table_a.log_values[i - first_i]
-        logs += table_rest.log_values[rest - first_rest]
+        logs += table_rest.log_values[sampled_rest - first_rest]
         logs += (at_b.log_values - scale)[:, None]
         # An ambiguous first term counts as zero below; its bound is in the remainder.
         step = np.where(rows.ambiguous, 0.0, rows.step)
@@ -164,7 +164,7 @@ def _sum_block(
     if row.size:
         error += float(at_b.error[row].max())
         error += float(table_a.error[i[row, column] - first_i].max())
-        error += float(table_rest.error[rest[row, column] - first_rest].max())
+        error += float(table_rest.error[sampled_rest[row, column] - first_rest].max())
     # Terms that underflow are below e^-700 of the largest.
     return _Block(total, remainder + i.size * 1e-290, error)
 

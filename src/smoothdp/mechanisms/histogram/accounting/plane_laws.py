@@ -42,7 +42,7 @@ class PlaneLaw(ABC):
         """Return the law of j."""
 
     @abstractmethod
-    def given_b(self, j: int) -> Line:
+    def law_of_a(self, j: int) -> Line:
         """Return the law of i given j."""
 
     @abstractmethod
@@ -80,7 +80,7 @@ class HypergeometricPlane(PlaneLaw):
     def marginal_b(self) -> Line:
         return HypergeometricLine(self.count_b, self.count_a + self.rest, self.n_draws)
 
-    def given_b(self, j: int) -> Line:
+    def law_of_a(self, j: int) -> Line:
         return HypergeometricLine(self.count_a, self.rest, self.n_draws - j)
 
     def _rate(self) -> Fraction:
@@ -122,7 +122,7 @@ class MultinomialPlane(PlaneLaw):
     def marginal_b(self) -> Line:
         return BinomialLine(self.count_b, self.count_a + self.rest, self.n_draws)
 
-    def given_b(self, j: int) -> Line:
+    def law_of_a(self, j: int) -> Line:
         return BinomialLine(self.count_a, self.rest, self.n_draws - j)
 
     def _mean(self, count: int) -> Fraction:

@@ -1,8 +1,8 @@
 """Rows of the half-plane: which values of j matter, and where each row begins.
 
 A set of outputs {gain(i, j) > 0} is summed row by row: for each number j of sampled
-records of category b, the i from `first` on. Rows with negligible mass are left out, and
-what they could contribute is bounded and returned.
+records of category b, the i from `first` on. Rows with negligible mass are left out, and a
+bound of what these rows could contribute is returned.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ NATS = 36.0
 class Rows(NamedTuple):
     """Rows j, their first i inside, and the gain there in units of the slope in i.
 
-    ``ambiguous`` marks rows whose first gain is not resolved from zero; their ``step`` is
-    the upper bound of it.
+    ``ambiguous`` marks rows whose first gain is not resolved from zero; the ``step`` of such a
+    row is the upper bound of that gain.
     """
 
     j: IntArray
@@ -97,14 +97,16 @@ def window(marginal: Line, log_target: float) -> Window:
 
 
 def _one_side(marginal: Line, log_target: float) -> tuple[int, float]:
-    """Return the last row to keep, and ln of a bound of the probability beyond it."""
+    """Return the last row to keep, and ln of a bound of the probability beyond that row."""
     total = marginal.count_a + marginal.count_b
     mean = marginal.n_draws * marginal.count_a // total
     low, high = min(max(mean + 2, marginal.lowest), marginal.highest), marginal.highest
-    last = least_integer(lambda j: marginal.log_probability(j).upper < log_target - NATS, low, high)
-    if last >= marginal.highest:
+    last_row = least_integer(
+        lambda j: marginal.log_probability(j).upper < log_target - NATS, low, high
+    )
+    if last_row >= marginal.highest:
         return marginal.highest, -math.inf
-    ratio = marginal.ratio(last + 1) * (1 + 1e-12)
+    ratio = marginal.ratio(last_row + 1) * (1 + 1e-12)
     if ratio >= 1.0:
         return marginal.highest, -math.inf
-    return last, marginal.log_probability(last + 1).upper - math.log1p(-ratio) + 1e-12
+    return last_row, marginal.log_probability(last_row + 1).upper - math.log1p(-ratio) + 1e-12

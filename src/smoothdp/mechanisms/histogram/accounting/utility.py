@@ -118,10 +118,10 @@ def _certain_sample(present: int, n_draws: int, epsilon: Real) -> LogBounds:
 
 def _ratio_utility(base: Fraction, power: int, epsilon: Real) -> LogBounds:
     """Bound ln of max(0, (r - E) / (r + 1)) where r = base^power, base > 1."""
-    one = log_bounds(base)
+    log_base = log_bounds(base)
     log_e = float(epsilon)
     edges = []
-    for log_r in (one.lower * power, one.upper * power):
+    for log_r in (log_base.lower * power, log_base.upper * power):
         slack = 1e-14 * (abs(log_r) + abs(log_e) + 1.0)
         for gain in (log_r - log_e - slack, log_r - log_e + slack):
             positive = gain > 0.0

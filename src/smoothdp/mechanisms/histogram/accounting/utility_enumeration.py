@@ -1,7 +1,7 @@
 """The adversary's utility with three or more categories: every output, one by one.
 
 The posterior needs the counts of all categories at once, so nothing short of enumerating
-the outputs is exact. Beyond `MOST_OUTPUTS` the call refuses, and says what is known
+the outputs is exact. Beyond `MOST_OUTPUTS` the call refuses, and names the bound that is known
 instead: u <= (1 + (m - 1) / (E + 1)) delta(x), with E = t / (1 - t).
 """
 
@@ -16,10 +16,12 @@ import numpy as np
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.exact.probabilities.windows import LogWindow, log_binomial_pmf, log_poisson_pmf
+from smoothdp.mechanisms.histogram.accounting.listed_histograms import histograms_of_total
 from smoothdp.text import number_up
 from smoothdp.types import IntArray
 
 MOST_OUTPUTS = 3_000_000
+_REMEDY = "Use two categories, or the bound (1 + (m - 1)(1 - threshold)) delta(x)"
 
 Table = Callable[[IntArray, int], LogWindow]
 """ln of the factor of one category: (sampled numbers, records in it) -> values."""
@@ -65,23 +67,14 @@ def enumerated_utility_independent(
 def _outputs_of_total(most: list[int], total: int) -> IntArray:
     """Return all vectors 0 <= h <= most with a given total, one per column."""
     # Count first, by convolution, so that nothing large is ever built.
-    ways = [1] + [0] * total
+    n_choices = [1] + [0] * total
     for limit in most:
-        sums = np.cumsum([0, *ways], dtype=np.float64)
-        ways = [int(min(sums[s + 1] - sums[max(0, s - limit)], 1e18)) for s in range(total + 1)]
-    _refuse_beyond(ways[total])
-    columns = np.zeros((0, 1), dtype=np.int64)
-    left = np.array([total])
-    for position, limit in enumerate(most):
-        room = sum(most[position + 1 :])
-        low, high = np.maximum(0, left - room), np.minimum(limit, left)
-        size = high - low + 1
-        index = np.repeat(np.arange(left.size), size)
-        offset = np.arange(index.size) - np.repeat(np.cumsum(size) - size, size)
-        chosen = low[index] + offset
-        columns = np.vstack([columns[:, index], chosen])
-        left = left[index] - chosen
-    return columns
+        sums = np.cumsum([0, *n_choices], dtype=np.float64)
+        n_choices = [
+            int(min(sums[s + 1] - sums[max(0, s - limit)], 1e18)) for s in range(total + 1)
+        ]
+    _refuse_beyond(n_choices[total])
+    return histograms_of_total(most, total, most=MOST_OUTPUTS, remedy=_REMEDY)
 
 
 def _refuse_beyond(n_outputs: int) -> None:
@@ -90,7 +83,7 @@ def _refuse_beyond(n_outputs: int) -> None:
             expected=f"at most {MOST_OUTPUTS} outputs for the utility with three or more "
             "categories",
             got=f"about {number_up(Fraction(n_outputs), 3)}",
-            remedy="Use two categories, or the bound (1 + (m - 1)(1 - threshold)) delta(x)",
+            remedy=_REMEDY,
         )
 
 
@@ -106,8 +99,8 @@ def _utility(
     more = [table(sampled, count + 1) for count, sampled in zip(known, outputs, strict=True)]
     logs = np.empty((len(known), outputs.shape[1]))
     for added in range(len(known)):
-        parts = [more[c] if c == added else plain[c] for c in range(len(known))]
-        logs[added] = sum(part.log_values for part in parts)
+        windows = [more[c] if c == added else plain[c] for c in range(len(known))]
+        logs[added] = sum(window.log_values for window in windows)
     logs -= norm.log_values[0]
     # Relative error of each probability: that of its tables, of their sum, and of exp.
     error = norm.error[0] + 2 * LIBM_ERROR + np.zeros(outputs.shape[1])

@@ -1,4 +1,4 @@
-"""Figure 4 of paper 1 (appendix G.2), recomputed: smoothed DP of elections, two models."""
+"""Figures 3 and 4 of paper 1, recomputed: elections in other settings, and by two models."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SettingsFigure(PanelFigure):
         """
         years = [election.year for election in elections()]
         settings = [(lost, threshold) for lost in _LOST for threshold in _THRESHOLDS]
-        found = run_cells(
+        computed = run_cells(
             cls.name,
             [(year, *setting) for setting in settings for year in years],
             election_row,
@@ -51,18 +51,18 @@ class SettingsFigure(PanelFigure):
             progress=progress,
             workers=None if full else 1,
         )
-        rows = [ElectionRow(**row) for row in found]
+        rows = [ElectionRow(**row) for row in computed]
         panels = [
-            _panel(place, setting, rows[place * len(years) : (place + 1) * len(years)])
-            for place, setting in enumerate(settings)
+            _panel(panel, setting, rows[panel * len(years) : (panel + 1) * len(years)])
+            for panel, setting in enumerate(settings)
         ]
         return cls(tuple(panels))
 
 
-def _panel(place: int, setting: tuple[str, str], rows: list[ElectionRow]) -> Panel:
+def _panel(panel: int, setting: tuple[str, str], rows: list[ElectionRow]) -> Panel:
     lost, threshold = setting
     return Panel(
-        f"({'abcdef'[place]}) {100 * float(lost):g}% lost, threshold {threshold}",
+        f"({'abcdef'[panel]}) {100 * float(lost):g}% lost, threshold {threshold}",
         "election",
         "log10",
         tuple(row.year for row in rows),
@@ -75,7 +75,6 @@ def _panel(place: int, setting: tuple[str, str], rows: list[ElectionRow]) -> Pan
     )
 
 
-_LN10 = math.log(10)
 _MODELS = {"units": "2020 by units", "history": "elections since 1920"}
 _LARGEST = {"0.002": 100_000, "0.0001": 1_000_000}
 """The largest n by share lost. Below 1 / share nothing is lost, as T is rounded up."""
@@ -99,7 +98,7 @@ class ModelsFigure(PanelFigure):
         """Compute four panels: 8 numbers of voters in each, 25 at the full size."""
         steps = 25 if full else 8
         settings = [(model, lost) for lost in _LARGEST for model in _MODELS]
-        found = run_cells(
+        computed = run_cells(
             cls.name,
             [
                 (model, _LARGEST[lost] * step // steps, lost)
@@ -112,15 +111,15 @@ class ModelsFigure(PanelFigure):
             workers=None if full else 1,
         )
         panels = []
-        for place, (model, lost) in enumerate(settings):
-            rows = found[place * steps : (place + 1) * steps]
+        for panel, (model, lost) in enumerate(settings):
+            rows = computed[panel * steps : (panel + 1) * steps]
             curves = {
                 f"epsilon = {epsilon}": [row[2][i] / _LN10 for row in rows]
                 for i, epsilon in enumerate(EPSILONS)
             }
             panels.append(
                 Panel(
-                    f"({'abcd'[place]}) {_MODELS[model]}, {100 * float(lost):g}% lost",
+                    f"({'abcd'[panel]}) {_MODELS[model]}, {100 * float(lost):g}% lost",
                     "voters",
                     "log10 of smoothed delta",
                     tuple(row[0] for row in rows),

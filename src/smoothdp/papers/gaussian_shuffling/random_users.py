@@ -1,4 +1,4 @@
-"""Paper 5's comparisons, with the exact figures beside every bound: tables and curves."""
+"""Random users that a Boolean sum needs: exactly, and by the bounds that paper 5 compares."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Histograms of a sample, released without added noise (Algorithm 2 of paper 1).
+"""What the mechanisms that publish the histogram of a sample share (Algorithm 2 of paper 1).
 
-The shared part: the worst neighbour by the two smallest counts, and the adversary's
-utility.
+The file holds the worst neighbour by the two smallest counts, and the adversary's utility.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class HistogramMechanism(SampledMechanism[tuple[int, ...]]):
     ) -> LogBounds:
         """Return bounds of ln of the adversary's utility (see `adversary_utility`)."""
         known = read_counts(
-            counts_without_target, total=self.n_records - 1, what="counts_without_target"
+            counts_without_target, total=self.n_records - 1, name="counts_without_target"
         )
         limit = Fraction(1, len(known))
         fraction = exact_fraction(threshold, name="threshold")

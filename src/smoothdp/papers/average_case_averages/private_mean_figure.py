@@ -19,14 +19,14 @@ from smoothdp.papers.average_case_averages.cells import (
     data_cells,
     noise_cells,
 )
-from smoothdp.papers.average_case_averages.data import BOUNDS
-from smoothdp.papers.average_case_averages.lines import (
+from smoothdp.papers.average_case_averages.excess_lines import (
     ExcessLine,
     ExcessPoint,
     SampledSensitivities,
 )
-from smoothdp.papers.average_case_averages.noise import CLOSED, PRINTED
-from smoothdp.papers.average_case_averages.trimmed import normal, trimmed_variance
+from smoothdp.papers.average_case_averages.mean_squares import BOUNDS
+from smoothdp.papers.average_case_averages.noise_deviations import CLOSED, PRINTED
+from smoothdp.papers.average_case_averages.trimmed_variance import normal, trimmed_variance
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
 from smoothdp.plots.canvas import save
@@ -93,11 +93,11 @@ class PrivateMeanFigure:
         noise = noise_cells(cls.epsilon, full=full)
         times = tuple(dict.fromkeys([*SMOOTHINGS, *(cell[3] for cell in noise)]))
         data = data_cells(cls.n_records, cls.trims, times, n_samples=n_samples, size=size)
-        found = run_cells(_STORE, [*noise, *data], compute_cell, store=store, progress=progress)
+        computed = run_cells(_STORE, [*noise, *data], compute_cell, store=store, progress=progress)
         counts = np.array([cell[5] for cell in data], dtype=np.float64)
-        moments = np.average(np.array(found[len(noise) :]), axis=0, weights=counts)
+        moments = np.average(np.array(computed[len(noise) :]), axis=0, weights=counts)
         sampled = SampledSensitivities(cls.n_records, n_samples, cls.trims, times, moments)
-        return cls(n_samples, tuple(cls._lines(sampled, zip(noise, found, strict=False))))
+        return cls(n_samples, tuple(cls._lines(sampled, zip(noise, computed, strict=False))))
 
     @classmethod
     def _lines(
@@ -105,8 +105,7 @@ class PrivateMeanFigure:
     ) -> Iterable[ExcessLine]:
         epsilon = Fraction(cls.epsilon)
         trimmed = [
-            ExcessPoint(m, sampled.trimming[place], 0.0, "", "")
-            for place, m in enumerate(cls.trims)
+            ExcessPoint(m, sampled.trimming[row], 0.0, "", "") for row, m in enumerate(cls.trims)
         ]
         width = BOUNDS[1] - BOUNDS[0]
         worst = width * width / (cls.n_records * float(epsilon) ** 2)
@@ -139,7 +138,7 @@ class PrivateMeanFigure:
         return {line.name: line for line in self.lines}[name]
 
     def text(self) -> str:
-        """Return the best trimming level of every line, and what they say."""
+        """Return the best trimming level of every line, and what the lines say."""
         header = ("line", "guarantee", "least excess", "error", "at trim", "smoothing", "noise is")
         rows = []
         for line in self.lines:
@@ -229,6 +228,54 @@ class PrivateMeanFigure:
         return save(axes, path)
 
 
+_TITLE = "excess variance of the private trimmed mean, N(0, 1) data"
+
+
+class PrivateMeanFigure2(PrivateMeanFigure):
+    """Figure 2 of paper 2: n = 201, epsilon = 1."""
+
+    __slots__ = ()
+    title = f"{_TITLE}, n = 201, epsilon = 1"
+    number, n_records, epsilon, quick_samples = 2, 201, "1", 4000
+    trims = (5, 10, 15, 18, 20, *range(25, 100, 5))
+
+
+class PrivateMeanFigure3(PrivateMeanFigure):
+    """Figure 3 of paper 2: n = 501, epsilon = 1."""
+
+    __slots__ = ()
+    title = f"{_TITLE}, n = 501, epsilon = 1"
+    number, n_records, epsilon, quick_samples = 3, 501, "1", 3000
+    trims = (10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 210, 240)
+
+
+class PrivateMeanFigure4(PrivateMeanFigure):
+    """Figure 4 of paper 2: n = 1001, epsilon = 1."""
+
+    __slots__ = ()
+    title = f"{_TITLE}, n = 1001, epsilon = 1"
+    number, n_records, epsilon, quick_samples = 4, 1001, "1", 2000
+    trims = (12, 18, 24, 30, 40, 50, 60, 70, 85, 100, 120, 150, 200, 250, 300, 400)
+
+
+class PrivateMeanFigure5(PrivateMeanFigure):
+    """Figure 5 of paper 2: n = 5001, epsilon = 1."""
+
+    __slots__ = ()
+    title = f"{_TITLE}, n = 5001, epsilon = 1"
+    number, n_records, epsilon, quick_samples = 5, 5001, "1", 800
+    trims = (15, 20, 30, 40, 50, 60, 80, 100, 120, 160, 200, 300, 400, 600)
+
+
+class PrivateMeanFigure6(PrivateMeanFigure):
+    """Figure 6 of paper 2: n = 5001, epsilon = 0.2."""
+
+    __slots__ = ()
+    title = f"{_TITLE}, n = 5001, epsilon = 0.2"
+    number, n_records, epsilon, quick_samples = 6, 5001, "0.2", 400
+    trims = (40, 60, 80, 100, 120, 160, 200, 250, 300, 400, 500, 600, 800, 1000, 1300, 1600)
+
+
 def _drawn(line: ExcessLine) -> TrimmingLine:
     """Return a line as it is drawn; a law has one colour in both panels."""
     return TrimmingLine(
@@ -240,7 +287,7 @@ def _drawn(line: ExcessLine) -> TrimmingLine:
 
 
 def _finite(point: dict[str, object]) -> dict[str, object]:
-    """Return a point with None for what is not a number in JSON."""
+    """Return a point with None for values that are no number in JSON."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in point.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smoothdp.papers.average_case_averages.trimmed import normal, trimmed_variance
+from smoothdp.papers.average_case_averages.trimmed_variance import normal, trimmed_variance
 from smoothdp.types import FloatArray
 
 
@@ -62,7 +62,7 @@ class SampledSensitivities:
         moments: FloatArray,
     ) -> None:
         self._n, self._trims, self._moments = n_records, trims, moments
-        self._place = {t: place for place, t in enumerate(smoothings)}
+        self._column = {t: column for column, t in enumerate(smoothings)}
         self._n_samples = n_samples
         self.trimming = [trimmed_variance(normal(), n_records, m) - 1 for m in trims]
 
@@ -70,7 +70,7 @@ class SampledSensitivities:
         self, name: str, guarantee: str, deviations: Mapping[str, float], *, label: str
     ) -> ExcessLine:
         """Return the line of deviations by smoothing, each point at its best smoothing."""
-        places = [self._place[t] for t in deviations]
+        columns = [self._column[t] for t in deviations]
         with np.errstate(over="ignore"):
             variances = np.square(np.array(list(deviations.values())))
         times = list(deviations)
@@ -78,9 +78,9 @@ class SampledSensitivities:
         for row, trim in enumerate(self._trims):
             # Bounds for a large t overflow; they are never the least.
             with np.errstate(over="ignore"):
-                noise = self._n * variances * self._moments[row, 0, places]
+                noise = self._n * variances * self._moments[row, 0, columns]
             best = int(np.argmin(noise))
-            second, fourth = self._moments[row, :, places[best]]
+            second, fourth = self._moments[row, :, columns[best]]
             spread = math.sqrt(max(0.0, fourth / second**2 - 1) / self._n_samples)
             excess = self.trimming[row] + float(noise[best])
             error = float(noise[best]) * spread

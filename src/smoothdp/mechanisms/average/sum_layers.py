@@ -1,7 +1,7 @@
 """Sums of a sample, counted: the arithmetic behind the sampling-average mechanism.
 
 A layer t holds, for every sum s, the weight of the samples of size t with that sum: the
-number of subsets, or the number of sequences divided by t!. Both are coefficients of a
+number of subsets, or the number of sequences divided by t!. Both numbers are coefficients of a
 product over the records u of series phi(z X^u), phi(y) = 1 + y or e^y, so a record is put in
 by multiplying and taken out by the alternating series of 1 / phi. Weights are sums of
 positive numbers, at least 1 (or 1/t!) in exact units, so none underflows.
@@ -72,9 +72,9 @@ def subset_layers(records: Sequence[int], depth: int, span: int, unit: float) ->
     layers = [np.zeros(t * span + 1) for t in range(depth + 1)]
     layers[0][0] = unit
     ordered = sorted(records)
-    for taken, record in enumerate(ordered):
+    for n_earlier, record in enumerate(ordered):
         low = ordered[0]
-        for t in range(min(taken + 1, depth), 0, -1):
+        for t in range(min(n_earlier + 1, depth), 0, -1):
             # So far no record exceeds this one, nor is one below the first.
             start, stop = (t - 1) * low, (t - 1) * record + 1
             layers[t][start + record : stop + record] += layers[t - 1][start:stop]
@@ -125,12 +125,12 @@ def alternating(
     value, size = np.zeros(layers[top].size), np.zeros(layers[top].size)
     for j in range(first, top + 1):
         term = layers[top - j] if coefficients[j] == 1.0 else coefficients[j] * layers[top - j]
-        place = slice(j * record, j * record + term.size)
-        size[place] += term
+        span = slice(j * record, j * record + term.size)
+        size[span] += term
         if (j - first) % 2:
-            value[place] -= term
+            value[span] -= term
         else:
-            value[place] += term
+            value[span] += term
     size *= 1.01 * (error + (top + 4) * UNIT_ROUNDOFF)
     return Bracket(np.maximum(value - size, 0.0), np.maximum(value + size, 0.0))
 
@@ -141,15 +141,15 @@ def smallest_in_reach(values: FloatArray, reach: int) -> FloatArray:
     >>> smallest_in_reach(np.array([3.0, 2.0, 5.0]), 1).tolist()
     [0.0, 2.0, 2.0, 0.0]
     """
-    result = np.concatenate([values, np.zeros(reach)])
+    minima = np.concatenate([values, np.zeros(reach)])
     covered = 1
     while covered < reach + 1:
         step = min(covered, reach + 1 - covered)
-        moved = np.zeros(result.size)
-        moved[step:] = result[:-step]
-        result = np.minimum(result, moved)
+        moved = np.zeros(minima.size)
+        moved[step:] = minima[:-step]
+        minima = np.minimum(minima, moved)
         covered += step
-    return result
+    return minima
 
 
 def sum_upper(values: FloatArray) -> float:

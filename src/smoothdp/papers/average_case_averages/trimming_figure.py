@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from smoothdp.papers.average_case_averages.trimmed import (
+from smoothdp.papers.average_case_averages.trimmed_variance import (
     SymmetricLaw,
     laplace,
     normal,
@@ -57,30 +57,32 @@ class TrimmingFigure:
         middle = (_N - 1) // 2
         step = 1 if full else _QUICK_STEP
         trims = tuple(sorted({*range(0, middle + 1, step), *range(0, step, 2), middle}))
-        parts = [list(trims[start : start + _PART]) for start in range(0, len(trims), _PART)]
-        found = run_cells(
-            "average-case-averages-trimming", parts, variances_at, store=store, progress=progress
+        cells = [list(trims[start : start + _PART]) for start in range(0, len(trims), _PART)]
+        computed = run_cells(
+            "average-case-averages-trimming", cells, variances_at, store=store, progress=progress
         )
         names = [law.name for law in laws()]
         return cls(
             trims,
             {
-                name: tuple(value for part in found for value in part[place])
-                for place, name in enumerate(names)
+                name: tuple(value for variances in computed for value in variances[row])
+                for row, name in enumerate(names)
             },
         )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table and its findings as text."""
         header = ("trim", "share", *self.variances)
-        shown = [place for place, trim in enumerate(self.trims) if trim < 5 or trim % _SHOWN == 0]
+        shown = [
+            position for position, trim in enumerate(self.trims) if trim < 5 or trim % _SHOWN == 0
+        ]
         rows = [
             (
-                str(self.trims[place]),
-                f"{self.trims[place] / _N:.3f}",
-                *(f"{values[place]:.4f}" for values in self.variances.values()),
+                str(self.trims[position]),
+                f"{self.trims[position] / _N:.3f}",
+                *(f"{values[position]:.4f}" for values in self.variances.values()),
             )
-            for place in shown
+            for position in shown
         ]
         least = ", ".join(
             f"{self.trims[min(range(len(values)), key=values.__getitem__)]} ({name})"

@@ -34,7 +34,7 @@ def tally_data(data: Iterable[object], *, n_users: int, n_bins: int) -> Tally:
             raise InvalidData(
                 expected="a one-dimensional array of whole numbers",
                 got=f"{data.ndim} dimensions of {data.dtype}",
-                remedy="Number the domain from 0",
+                remedy="Give the bin of each user, a whole number from 0",
             )
         bins, counts = np.unique(data, return_counts=True)
         tally = dict(zip(bins.tolist(), counts.tolist(), strict=True))
@@ -46,8 +46,8 @@ def tally_data(data: Iterable[object], *, n_users: int, n_bins: int) -> Tally:
         tally = Counter(values)
     checked: Tally = {}
     for value, count in tally.items():
-        place = require_bin(value, n_bins)
-        checked[place] = checked.get(place, 0) + count
+        bin_index = require_bin(value, n_bins)
+        checked[bin_index] = checked.get(bin_index, 0) + count
     _require_total(sum(checked.values()), n_users)
     return checked
 
@@ -62,7 +62,7 @@ def tally_counts(counts: object, *, n_users: int, n_bins: int) -> Tally:
     if isinstance(counts, np.ndarray) and counts.shape == (n_bins,) and counts.dtype.kind in "iu":
         return _tally_array(counts, n_users)
     if isinstance(counts, Mapping):
-        items = list(counts.items())
+        pairs = list(counts.items())
     elif isinstance(counts, Iterable) and not isinstance(counts, str | bytes):
         listed = counts.tolist() if isinstance(counts, np.ndarray) else list(counts)
         if len(listed) != n_bins:
@@ -71,7 +71,7 @@ def tally_counts(counts: object, *, n_users: int, n_bins: int) -> Tally:
                 got=f"{len(listed)}",
                 remedy="Give empty bins as 0, or a mapping from bin to count",
             )
-        items = list(enumerate(listed))
+        pairs = list(enumerate(listed))
     else:
         raise InvalidData(
             expected="counts as a sequence or a mapping",
@@ -79,25 +79,31 @@ def tally_counts(counts: object, *, n_users: int, n_bins: int) -> Tally:
             remedy="Give one count per bin",
         )
     tally: Tally = {}
-    for value, count in items:
-        place = require_bin(value, n_bins)
-        whole = isinstance(count, Integral) or (isinstance(count, float) and count.is_integer())
-        if not whole or isinstance(count, bool) or count < 0:
+    for value, count in pairs:
+        bin_index = require_bin(value, n_bins)
+        is_whole = isinstance(count, Integral) or (isinstance(count, float) and count.is_integer())
+        if not is_whole or isinstance(count, bool) or count < 0:
             raise InvalidData(
-                expected="counts as whole numbers >= 0", got="another", remedy="Mend it"
+                expected="counts as whole numbers >= 0",
+                got="another",
+                remedy="Give the number of users in each bin",
             )
         if count:
-            tally[place] = int(count)
+            tally[bin_index] = int(count)
     _require_total(sum(tally.values()), n_users, is_sum=True)
     return tally
 
 
 def _tally_array(counts: NDArray[np.integer[Any]], n_users: int) -> Tally:
     if (counts < 0).any():
-        raise InvalidData(expected="counts >= 0", got="a negative one", remedy="Mend the counts")
-    places = np.flatnonzero(counts)
+        raise InvalidData(
+            expected="counts >= 0",
+            got="a negative one",
+            remedy="Give the number of users in each bin",
+        )
+    occupied = np.flatnonzero(counts)
     _require_total(int(counts.sum(dtype=np.int64)), n_users, is_sum=True)
-    return dict(zip(places.tolist(), counts[places].tolist(), strict=True))
+    return dict(zip(occupied.tolist(), counts[occupied].tolist(), strict=True))
 
 
 def _require_total(total: int, n_users: int, *, is_sum: bool = False) -> None:

@@ -1,8 +1,8 @@
 """Mean squared smooth sensitivities of trimmed means of N(0, 1) data, for many t at once.
 
-The local sensitivity at every distance is found by running through all pairs of order
-statistics that Proposition 40 of paper 2 compares, in floats; then S(t) = max e^(-t k) LS_k
-for every t. Data are drawn by a seeded generator.
+The local sensitivity at every distance comes from all pairs of order statistics that
+Proposition 40 of paper 2 compares, in floats; then S(t) = max e^(-t k) LS_k for every t. Data are
+drawn by a seeded generator.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from smoothdp.types import FloatArray
 
 BOUNDS = (-50.0, 1050.0)
-"""The paper truncates records to these."""
+"""The bounds to which the paper truncates records."""
 
 _SEED = 20191012
 # Numbers drawn in one go, and entries of e^(-t k) LS_k.
@@ -40,16 +40,16 @@ def mean_squares(
         For each trim two lists with one number for each smoothing.
     """
     rng = np.random.default_rng((_SEED, n_records, batch))
-    found = np.zeros((len(trims), 2, len(smoothings)))
+    sums = np.zeros((len(trims), 2, len(smoothings)))
     left = n_samples
     while left:
         count = min(left, max(1, _CHUNK // n_records))
         data = np.clip(np.sort(rng.standard_normal((count, n_records)), axis=1), *BOUNDS)
-        for place, trim in enumerate(trims):
+        for row, trim in enumerate(trims):
             squares = smooth_sensitivities(data, trim, smoothings) ** 2
-            found[place] += np.array([squares.sum(axis=0), (squares**2).sum(axis=0)])
+            sums[row] += np.array([squares.sum(axis=0), (squares**2).sum(axis=0)])
         left -= count
-    means: list[list[list[float]]] = (found / n_samples).tolist()
+    means: list[list[list[float]]] = (sums / n_samples).tolist()
     return means
 
 
@@ -64,13 +64,13 @@ def local_sensitivities(data: FloatArray, trim: int) -> FloatArray:
     below = np.concatenate([data[:, trim::-1], low], axis=1)
     above = np.concatenate([data[:, n - trim - 1 :], high], axis=1)
     size = trim + 2
-    found = np.full((rows, 2 * size - 1), -np.inf)
+    gaps = np.full((rows, 2 * size - 1), -np.inf)
     for p in range(size):
-        part = found[:, p : p + size]
-        np.maximum(part, above - below[:, p : p + 1], out=part)
+        reached = gaps[:, p : p + size]
+        np.maximum(reached, above - below[:, p : p + 1], out=reached)
     # p = q = 0 is no change of a record.
-    result: FloatArray = found[:, 1:] / (n - 2 * trim)
-    return result
+    sensitivities: FloatArray = gaps[:, 1:] / (n - 2 * trim)
+    return sensitivities
 
 
 def smooth_sensitivities(data: FloatArray, trim: int, smoothings: Sequence[float]) -> FloatArray:

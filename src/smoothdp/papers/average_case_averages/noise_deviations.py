@@ -33,7 +33,7 @@ DELTA = Fraction(1, 10**6)
 OMEGA = 10
 # Of paper 2, section 7.1: the arsinh-normal shape is 2 / sqrt(3), to 20 digits.
 _ARSINH = Fraction("1.15470053837925152902")
-# sqrt(2), to 20 digits and not below it.
+# sqrt(2), to 20 digits, rounded up.
 _ROOT_TWO = Fraction("1.41421356237309504881")
 _STEPS = 400
 
@@ -150,12 +150,12 @@ def student_t(epsilon: Fraction, t: Fraction) -> float:
 
 
 def pure_lower_bound(epsilon: Fraction, t: Fraction) -> float:
-    """No pure-DP noise has less (`variance_lower_bound`)."""
+    """Return the deviation that no pure-DP noise goes below (`variance_lower_bound`)."""
     return math.sqrt(variance_lower_bound(PureDP(epsilon), shift=1, smoothing=t))
 
 
 def concentrated_lower_bound(epsilon: Fraction, t: Fraction) -> float:
-    """No zCDP noise has less (`variance_lower_bound`)."""
+    """Return the deviation that no zCDP noise goes below (`variance_lower_bound`)."""
     return math.sqrt(variance_lower_bound(zcdp(epsilon), shift=1, smoothing=t))
 
 
@@ -183,4 +183,4 @@ CLOSED = (
     Analysis("lower bound, pure", "pure", pure_lower_bound),
     Analysis("lower bound, zCDP", "zCDP", concentrated_lower_bound),
 )
-"""Lines beside them that need no certificate; N as section 3.5 should read."""
+"""Lines beside the printed ones that need no certificate; N as section 3.5 should read."""

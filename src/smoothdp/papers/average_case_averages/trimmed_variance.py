@@ -59,8 +59,8 @@ def laplace() -> SymmetricLaw:
         return np.where(x <= 0, tail, 2 - tail)
 
     def first(x: FloatArray) -> FloatArray:
-        result: FloatArray = -(1 + np.abs(x)) * np.exp(-np.abs(x)) / 2
-        return result
+        integral: FloatArray = -(1 + np.abs(x)) * np.exp(-np.abs(x)) / 2
+        return integral
 
     return SymmetricLaw("Laplacian", 2.0, lambda p: np.log(2 * p), first, second)
 
@@ -111,7 +111,9 @@ def trimmed_variance(law: SymmetricLaw, n_records: int, trim: int) -> float:
     n, m = n_records, trim
     if m < 0 or n <= 2 * m:
         raise InvalidParameter(
-            expected="0 <= trim < n_records / 2", got=f"trim={m}, n_records={n}", remedy="Trim less"
+            expected="0 <= trim < n_records / 2",
+            got=f"trim={m}, n_records={n}",
+            remedy="Trim fewer records on each side, at least 0",
         )
     if m == 0:
         return law.variance
@@ -124,8 +126,8 @@ def trimmed_variance(law: SymmetricLaw, n_records: int, trim: int) -> float:
     u, v = law.quantile(below, beyond), law.quantile(1 - above, above)
     mean = (law.first(v) - law.first(u)) / mass
     square = (law.second(v) - law.second(u)) / mass
-    given = (square - mean * mean) / inside + mean * mean
-    return float(n * (p_weights @ given @ q_weights))
+    second_moment = (square - mean * mean) / inside + mean * mean
+    return float(n * (p_weights @ second_moment @ q_weights))
 
 
 def _log_odds_grid(a: int, b: int) -> tuple[FloatArray, FloatArray]:
@@ -133,8 +135,8 @@ def _log_odds_grid(a: int, b: int) -> tuple[FloatArray, FloatArray]:
     top = np.log(a / b)
 
     def log_density(z: FloatArray) -> FloatArray:
-        result: FloatArray = -a * np.logaddexp(0, -z) - b * np.logaddexp(0, z)
-        return result
+        log_values: FloatArray = -a * np.logaddexp(0, -z) - b * np.logaddexp(0, z)
+        return log_values
 
     floor = float(log_density(np.array(top))) - _LEFT_OUT
     ends = []
@@ -156,10 +158,10 @@ def _log_odds_grid(a: int, b: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _normal_first(x: FloatArray) -> FloatArray:
-    result: FloatArray = -np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
-    return result
+    integral: FloatArray = -np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+    return integral
 
 
 def _normal_second(x: FloatArray) -> FloatArray:
-    result: FloatArray = ndtr(x) + x * _normal_first(x)
-    return result
+    integral: FloatArray = ndtr(x) + x * _normal_first(x)
+    return integral

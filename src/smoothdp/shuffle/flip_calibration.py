@@ -62,7 +62,7 @@ def calibrated_random_users(
             raise InvalidParameter(
                 expected="PureDP, ApproxDP or GaussianDP",
                 got=type(guarantee).__name__,
-                remedy="Calibrate for one of these",
+                remedy="Give guarantee=ApproxDP(epsilon, delta=), or a PureDP or GaussianDP",
             )
     users = _rounded_up(share * n_users)
     if users >= n_users:
@@ -71,7 +71,7 @@ def calibrated_random_users(
         raise InvalidParameter(
             expected="a guarantee that some expected_random_users below n_users meets",
             got=f"{guarantee!r}",
-            remedy="Raise epsilon, delta or mu: it must not demand that nothing is learnt",
+            remedy="Raise epsilon, delta or mu: this guarantee demands that nothing is learnt",
         )
     return users
 
@@ -113,12 +113,12 @@ def _approximate_share(
     candidate = solved(0) * (1 + slack)
     while certified and candidate < 1.0:
         profile = FlipProfile(Fraction(candidate) / 2, n_bits, n_others)
-        found = profile.violation(epsilon, limit)
-        if found is None:
+        violation = profile.violation(epsilon, limit)
+        if violation is None:
             return Fraction(candidate)
-        if not found[1]:
+        if not violation[1]:
             slack *= 4
-        candidate = max(candidate, solved(found[0])) * (1 + slack)
+        candidate = max(candidate, solved(violation[0])) * (1 + slack)
     return min(Fraction(1), Fraction(candidate))
 
 
