@@ -13,7 +13,6 @@ from mpmath import mp, mpf
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.entropy import SeededRandom
-from smoothdp.exact.lazy.laws import LazyLaplace, LazyLaw, LazyNormal
 from smoothdp.exact.lazy.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.release_statistic import release
 from smoothdp.mechanisms.smooth.budget import bars_budget
@@ -22,7 +21,7 @@ from smoothdp.mechanisms.smooth.error_bars import LOG_STEP, rest_of
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
 from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
-from smoothdp.noise import ArsinhNormal, Gaussian, NoiseDistribution, PolyPlace, StudentT
+from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean
@@ -43,7 +42,7 @@ GUARANTEES: list[Guarantee] = [
 # ---- the draw of ln S ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("law", [LazyLaplace(), LazyNormal()], ids=str)
+@pytest.mark.parametrize("law", [Laplace(), Gaussian()], ids=str)
 @pytest.mark.parametrize(
     ("ratio", "decay"),
     [
@@ -55,11 +54,11 @@ GUARANTEES: list[Guarantee] = [
     ids=str,
 )
 def test_draws_of_a_logarithm_are_literal_roundings(
-    law: LazyLaw, ratio: Fraction, decay: Fraction
+    law: NoiseDistribution, ratio: Fraction, decay: Fraction
 ) -> None:
     slope, factor = Fraction(1 << 20), Fraction(2 << 20, 9)
     draws = LogRoundedDraws(
-        law, ratio=ratio, decay=decay, slope=slope, factor=factor, lowest=-FAR, highest=FAR
+        law.lazy(), ratio=ratio, decay=decay, slope=slope, factor=factor, lowest=-FAR, highest=FAR
     )
     with mp.workdps(DIGITS):
         centre = (mp.log(exact(ratio)) - exact(decay)) * exact(slope)
@@ -72,7 +71,7 @@ def test_draws_of_a_logarithm_are_literal_roundings(
 
 def test_limits_of_a_logarithm() -> None:
     draws = LogRoundedDraws(
-        LazyNormal(),
+        Gaussian().lazy(),
         ratio=Fraction(2),
         decay=Fraction(0),
         slope=Fraction(10**6),
@@ -217,7 +216,7 @@ def test_the_interval_by_hand(query: Query, guarantee: Guarantee) -> None:
     with mp.workdps(DIGITS):
         asked = rng.asked[1:]
         assert rng.asked[0][0] == noise_bits * 96 + 1
-        law = LazyLaplace() if isinstance(guarantee, PureDP) else LazyNormal()
+        law = Laplace() if isinstance(guarantee, PureDP) else Gaussian()
         b = literal_draw(law, asked) * exact(bars.spread)
         log_s = mpf(mechanism.windowed.log_smooth_sensitivity(DATA, smoothing=mechanism.smoothing))
         step = mpf(LOG_STEP.numerator) / LOG_STEP.denominator

@@ -20,7 +20,6 @@ from scipy import stats
 
 from smoothdp.exact.entropy import SeededRandom
 from smoothdp.exact.lazy.rounded import RoundedDraws
-from smoothdp.mechanisms.smooth.laws import lazy_law
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
 from smoothdp.noise import (
     ArsinhNormal,
@@ -65,7 +64,7 @@ def sampled(
     """Return draws of centre + factor Z in units of STEP, less the centre."""
     limit = 1 << 1100
     draws = RoundedDraws(
-        lazy_law(law),
+        law.lazy(),
         centre=centre / STEP,
         factor=factor / STEP,
         decay=Fraction(0),

@@ -19,7 +19,6 @@ from smoothdp.mechanisms.smooth.draws import value_draws
 from smoothdp.mechanisms.smooth.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.smooth.grid import OutputGrid, default_step, read_step
 from smoothdp.mechanisms.smooth.interval_release import IntervalRelease
-from smoothdp.mechanisms.smooth.laws import lazy_law
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.law import NoiseDistribution
@@ -80,7 +79,7 @@ class SmoothNoise:
         if self.n_records is not None:
             exact_int(self.n_records, name="n_records", minimum=1)
         self.calibration.check()
-        lazy_law(self.noise)
+        self.noise.lazy()
         check_statistic(self.query, self.guarantee)
         self.query.check_size(self.n_records)
         if self.smoothing == 0 and self.query.fixed_sensitivity(self.n_records) is None:
@@ -154,7 +153,7 @@ class SmoothNoise:
         # One limit of work for shape and scale together.
         with limited(MOST_WORK, lambda: too_much_work(family, rest, rate)):
             law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
-            lazy_law(law)
+            law.lazy()
             calibration = law.calibrate(rest, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
@@ -276,7 +275,7 @@ class SmoothNoise:
         limits = self.grid if self.bars is None else OutputGrid(self.grid.step)
         return value_draws(
             summary,
-            lazy_law(self.noise),
+            self.noise.lazy(),
             shift=self.calibration.exact_shift,
             step=self.grid.step,
             limits=limits.limits(),

@@ -38,3 +38,12 @@ __all__ = [
     "tail_lower_bound",
     "variance_lower_bound",
 ]
+
+LAWS: tuple[type[NoiseDistribution], ...] = tuple(
+    law
+    for name in __all__
+    if isinstance(law := globals()[name], type)
+    and issubclass(law, NoiseDistribution)
+    and law is not NoiseDistribution
+)
+"""The laws among these names: whoever asks for all laws walks this list."""

@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from smoothdp.exact import special
+from smoothdp.exact.balls import ball
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.exponential_moments import hyperbolic_moment
@@ -47,6 +49,7 @@ class ArsinhNormal(StretchedNormal):
             typical=("0.4", "0.17", "1.26", "3"),
         ),
     )
+    printed_shapes: ClassVar[tuple[float, float] | None] = (0.01, 4.0)
 
     def _stretch(self, y: FloatArray) -> FloatArray:
         return np.sinh(self.sigma * y) / self.sigma
@@ -64,6 +67,17 @@ class ArsinhNormal(StretchedNormal):
 
     def _moment(self, k: int) -> float:
         return special.nearest(lambda: hyperbolic_moment(k, self._shape()))
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(2, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        sigma, inverse = ball(self.exact_sigma), ball(1 / self.exact_sigma)
+
+        def draw(_: bool, u: Ball, v: Ball) -> Ball:
+            return (sigma * standard_normal(u, v)).sinh() * inverse
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         w = self._shape() * v.exp()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from smoothdp.exact import special
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.law import FloatArray, NoiseDistribution
@@ -47,6 +48,15 @@ class Gaussian(NoiseDistribution):
                 / special.sqrt(special.pi())
             )
         )
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(2, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        def draw(_: bool, u: Ball, v: Ball) -> Ball:
+            return standard_normal(u, v)
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         return -(2 * v).exp() / 2 - special.log(2 * special.pi()) / 2

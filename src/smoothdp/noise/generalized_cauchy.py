@@ -11,6 +11,7 @@ import numpy as np
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, Undrawn
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise.beta_series import log_incomplete_beta
@@ -47,6 +48,7 @@ class GeneralizedCauchy(InvertedQuantiles):
             typical=("4", "2", "1.5", "3.5", "12"),
         ),
     )
+    printed_shapes: ClassVar[tuple[float, float] | None] = (3.001, 100.0)
     exact_power: Fraction
 
     def __init__(self, power: Parameter) -> None:
@@ -106,6 +108,33 @@ class GeneralizedCauchy(InvertedQuantiles):
         angle = 1 / self.exact_power
         # sin(pi / c) / sin(pi (k + 1) / c)
         return special.nearest(lambda: ball(angle).sin_pi() / ball((k + 1) * angle).sin_pi())
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(2, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        # By rejection from min(1, |x|^-c): uniform on [0, 1] with probability (c - 1) / c, else
+        # u^(-1/(c-1)); kept with probability 1 / (1 + y^c) or 1 / (1 + y^-c), at least 1/2.
+        c = self.exact_power
+        border, stretch = ball((c - 1) / c), ball(c / (c - 1))
+        shrink, tail, exponent = ball(c), ball(-1 / (c - 1)), ball(c)
+
+        def draw(positive: bool, u: Ball, v: Ball) -> Ball | Undrawn:
+            if u < border:
+                size = u * stretch
+                odds = (exponent * size.log()).exp()
+            elif u > border:
+                log_size = ((u - border) * shrink).log() * tail
+                size = log_size.exp()
+                odds = (-exponent * log_size).exp()
+            else:
+                return Undrawn.UNDECIDED
+            level = v * (1 + odds)
+            if level < 1:
+                return size if positive else -size
+            return Undrawn.REJECTED if level > 1 else Undrawn.UNDECIDED
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         return self._log_constant() - (self._shape() * v).exp().log1p()

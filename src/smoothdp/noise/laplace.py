@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from smoothdp.exact import special
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw
 from smoothdp.exact.special import Ball
 from smoothdp.noise.law import FloatArray, NoiseDistribution
 from smoothdp.sources import Source
@@ -41,6 +42,15 @@ class Laplace(NoiseDistribution):
 
     def _moment(self, k: int) -> float:
         return special.nearest(lambda: special.number(k + 1.0).gamma())
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(1, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        def draw(positive: bool, u: Ball) -> Ball:
+            return -u.log() if positive else u.log()
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         return -v.exp() - special.number(2.0).log()

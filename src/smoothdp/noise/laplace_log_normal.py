@@ -10,6 +10,7 @@ import numpy as np
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.log_normal_balls import log_transform_ball
 from smoothdp.exact.special import Ball
 from smoothdp.noise.convolved import LogNormalFactor
@@ -49,6 +50,7 @@ class LaplaceLogNormal(LogNormalFactor):
             typical=("0.5", "0.25", "1.2", "2.5"),
         ),
     )
+    printed_shapes: ClassVar[tuple[float, float] | None] = (0.01, 4.0)
 
     def _log_density(self, a: FloatArray) -> FloatArray:
         square = self.sigma**2
@@ -64,6 +66,18 @@ class LaplaceLogNormal(LogNormalFactor):
         return special.nearest(
             lambda: ball(self.exact_sigma**2 * k * k / 2).exp() * special.number(k + 1.0).gamma()
         )
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(3, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        sigma = ball(self.exact_sigma)
+
+        def draw(positive: bool, u: Ball, v: Ball, w: Ball) -> Ball:
+            size = w.log() * (sigma * standard_normal(u, v)).exp()
+            return -size if positive else size
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         square = self._shape() ** 2

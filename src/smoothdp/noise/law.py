@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, explain
+from smoothdp.exact.lazy.laws import LazyLaw
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.exact.shown import shown
 from smoothdp.noise.divergences import Divergences
@@ -43,6 +44,8 @@ class NoiseDistribution(Divergences):
 
     source: ClassVar[Source]
     parameters: ClassVar[tuple[ParameterSpec, ...]] = ()
+    printed_shapes: ClassVar[tuple[float, float] | None] = None
+    """The shapes among which the printed theorem about the family is looked at, if one is."""
 
     @abstractmethod
     def _log_density(self, a: FloatArray) -> FloatArray:
@@ -165,6 +168,20 @@ class NoiseDistribution(Divergences):
         from smoothdp.noise.calibration import calibrate
 
         return calibrate(self, guarantee, smoothing=smoothing, method=method)
+
+    def lazy(self) -> LazyLaw:
+        """Return the law as it is drawn: exactly, from uniform numbers whose bits come lazily.
+
+        Raises:
+            InvalidParameter: a law that has no exact sampler.
+        """
+        raise InvalidParameter(
+            explain(
+                "a law that can be drawn exactly",
+                f"{self!r}",
+                "Write its method `lazy`, or take a law that has one, such as those of sd.noise",
+            )
+        )
 
     def finite_moment_above(self, k: int) -> int:
         """Return the parameter above which the k-th moment is finite (0: always)."""

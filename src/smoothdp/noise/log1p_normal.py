@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from smoothdp.exact import special
+from smoothdp.exact.balls import ball
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise.exponential_moments import exponential_moment
@@ -61,6 +63,18 @@ class Log1pNormal(StretchedNormal):
 
     def _moment(self, k: int) -> float:
         return special.nearest(lambda: exponential_moment(k, self._shape()))
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(2, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        sigma, inverse = ball(self.exact_sigma), ball(1 / self.exact_sigma)
+
+        def draw(positive: bool, u: Ball, v: Ball) -> Ball:
+            size = (sigma * abs(standard_normal(u, v))).expm1() * inverse
+            return size if positive else -size
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         sigma = self._shape()

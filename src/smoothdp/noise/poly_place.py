@@ -12,6 +12,7 @@ import numpy as np
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, Undrawn
 from smoothdp.exact.parameters import LogRatio, Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise.law import FloatArray, NoiseDistribution
@@ -48,6 +49,7 @@ class PolyPlace(NoiseDistribution):
             typical=("5", "1.5", "2.5", "10", "100"),
         ),
     )
+    printed_shapes: ClassVar[tuple[float, float] | None] = (2.001, 3000.0)
     exact_alpha: Fraction
 
     def __init__(self, alpha: Parameter) -> None:
@@ -135,6 +137,31 @@ class PolyPlace(NoiseDistribution):
             return 2 * (self._log_inner().exp() * inner + self._log_outer().exp() * outer)
 
         return special.nearest(compute)
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(1, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        # The inverse of the tail P(|Z| > y). With k = (1 - 1/a)^a, D = 2 k + a - 1 and
+        # c = (a + 1) k / D = P(|Z| > 1/a): y = (1 + 1/a) (c / u)^(1/a) - 1 for u <= c, else
+        # 1 - (1 - (1 - u) D / (a - 1))^(1/a).
+        a = self.exact_alpha
+        power = (ball(a) * ball(-1 / a).log1p()).exp()
+        total = 2 * power + ball(a - 1)
+        border = ball(a + 1) * power / total
+        share, inverse = total / ball(a - 1), ball(1 / a)
+        start = ball(1 / a).log1p() + border.log() * inverse
+
+        def draw(positive: bool, u: Ball) -> Ball | Undrawn:
+            if u < border:
+                size = (start - u.log() * inverse).expm1()
+                return size if positive else -size
+            if u > border:
+                size = (((u - 1) * share).log1p() * inverse).expm1()
+                return -size if positive else size
+            return Undrawn.UNDECIDED
+
+        return draw
 
     def _kinks(self) -> tuple[Fraction, ...]:
         return (1 / self.exact_alpha,)

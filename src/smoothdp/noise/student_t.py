@@ -11,6 +11,7 @@ import numpy as np
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw
 from smoothdp.exact.parameters import Parameter
 from smoothdp.exact.special import Ball
 from smoothdp.noise.beta_series import log_incomplete_beta
@@ -52,6 +53,7 @@ class StudentT(InvertedQuantiles):
             typical=("3", "13", "1", "2.5", "0.5", "100"),
         ),
     )
+    printed_shapes: ClassVar[tuple[float, float] | None] = (2.001, 300.0)
     exact_degrees: Fraction
 
     def __init__(self, degrees: Parameter) -> None:
@@ -135,6 +137,19 @@ class StudentT(InvertedQuantiles):
             return (logs + order / 2 * d.log()).exp() / special.sqrt(special.pi())
 
         return special.nearest(compute)
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(2, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        # sqrt(d (U^(-2/d) - 1)) cos(pi V), exact for every d > 0: R. W. Bailey, Polar generation
+        # of random variates with the t-distribution (1994).
+        d, power = ball(self.exact_degrees), ball(-2 / self.exact_degrees)
+
+        def draw(_: bool, u: Ball, v: Ball) -> Ball:
+            return (d * (power * u.log()).expm1()).sqrt() * v.cos_pi()
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         d = self._shape()

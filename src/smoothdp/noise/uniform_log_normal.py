@@ -10,6 +10,7 @@ import numpy as np
 
 from smoothdp.exact import special
 from smoothdp.exact.balls import ball
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise import special_functions as scipy_special
@@ -54,6 +55,8 @@ class UniformLogNormal(LogNormalFactor):
             typical=("0.75", "1.5", "0.3", "3"),
         ),
     )
+    # Theorem 22 begins at sqrt(2).
+    printed_shapes: ClassVar[tuple[float, float] | None] = (1.4142135624, 4.0)
 
     def _log_density(self, a: FloatArray) -> FloatArray:
         sigma = self.sigma
@@ -115,6 +118,18 @@ class UniformLogNormal(LogNormalFactor):
 
     def _moment(self, k: int) -> float:
         return special.nearest(lambda: ball(self.exact_sigma**2 * k * k / 2).exp() / (k + 1))
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(3, self._draw_function)
+
+    def _draw_function(self) -> DrawFunction:
+        sigma = ball(self.exact_sigma)
+
+        def draw(positive: bool, u: Ball, v: Ball, w: Ball) -> Ball:
+            size = w * (sigma * standard_normal(u, v)).exp()
+            return size if positive else -size
+
+        return draw
 
     def _ball_log_density(self, v: Ball) -> Ball:
         sigma = self._shape()

@@ -8,11 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from smoothdp import noise
 from smoothdp.errors import InvalidData, SmoothdpError, explain
 from smoothdp.exact.parameters import exact_fraction, exact_int, exact_text
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.statistic_words import value_words
+from smoothdp.noise import LAWS
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
 from smoothdp.planning.assumption import NOTHING, STAND_IN
@@ -40,13 +40,7 @@ _QUERIES: dict[str, Callable[..., Query]] = {
     kind.__name__: kind
     for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
 }
-_LAWS: dict[str, Callable[..., NoiseDistribution]] = {
-    name: law
-    for name in noise.__all__
-    if isinstance(law := getattr(noise, name), type)
-    and issubclass(law, NoiseDistribution)
-    and law is not NoiseDistribution
-}
+_LAWS: dict[str, Callable[..., NoiseDistribution]] = {law.__name__: law for law in LAWS}
 
 
 def to_json(plan: Plan) -> str:

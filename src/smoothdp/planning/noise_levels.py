@@ -11,8 +11,8 @@ import numpy as np
 
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.work import limited
-from smoothdp.mechanisms.smooth.defaults import Rule, default_family
-from smoothdp.noise import NoiseDistribution, StudentT
+from smoothdp.mechanisms.smooth.defaults import Rule
+from smoothdp.noise import NoiseDistribution
 from smoothdp.noise.calibration import best_shape
 from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
@@ -69,12 +69,6 @@ def estimated(
     except SmoothdpError:
         return None
     return (law, math.log(law.variance) / 2 - math.log(shift)) if shift > 0 else None
-
-
-def families(guarantee: Guarantee, rate: Fraction) -> tuple[type[NoiseDistribution], ...]:
-    """Return the families of laws that a plan compares at a smoothing, the default one first."""
-    default = default_family(guarantee, rate)
-    return (default, StudentT) if isinstance(guarantee, PureDP) and rate else (default,)
 
 
 def log_least_deviation(guarantee: Guarantee, rate: Fraction) -> float:

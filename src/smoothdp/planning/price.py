@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.mechanisms.smooth.budget import bars_budget
-from smoothdp.mechanisms.smooth.defaults import default_family
+from smoothdp.mechanisms.smooth.defaults import compared_families, default_family
 from smoothdp.mechanisms.smooth.error_bars import rest_of, scale_noise
 from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import NoiseDistribution
-from smoothdp.planning.noise_levels import estimated, families, log_least_deviation, over_rates
+from smoothdp.planning.noise_levels import estimated, log_least_deviation, over_rates
 from smoothdp.privacy.guarantee import Guarantee
 
 
@@ -73,7 +73,7 @@ class Price:
         except InvalidParameter:
             return []
         found = []
-        for family in families(rest, rate):
+        for family in compared_families(rest, rate):
             quote = self._quote(family, rest, rate, spread)
             if quote is not None:
                 found.append(quote)

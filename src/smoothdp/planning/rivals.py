@@ -24,8 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.mechanisms.smooth.defaults import Rule
-from smoothdp.noise import Gaussian, Laplace, NoiseDistribution
+from smoothdp.mechanisms.smooth.defaults import Rule, global_law
 from smoothdp.planning.assumption import Assumption, FloatArray
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.clamped_error import Samples, clamped_error
@@ -73,8 +72,8 @@ def rivals(
     """
     low, high = bounds = float(query.bounds[0]), float(query.bounds[1])
     is_concentrated = isinstance(guarantee, ZCDP | TruncatedCDP)
-    law: NoiseDistribution = Gaussian() if is_concentrated else Laplace()
-    kind = "Gaussian" if is_concentrated else "Laplace"
+    law = global_law(guarantee)
+    kind = type(law).__name__
     e, middle, found = Rule.of(guarantee).epsilon, (low + high) / 2, []
 
     def noisy(drops: tuple[int, int], values: FloatArray, targets: FloatArray) -> float:

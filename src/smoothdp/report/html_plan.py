@@ -5,8 +5,9 @@ from __future__ import annotations
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.parameters import exact_text
 from smoothdp.mechanisms import SmoothNoise
+from smoothdp.mechanisms.smooth.defaults import WELL_KNOWN
 from smoothdp.mechanisms.smooth.statistic_words import value_words
-from smoothdp.noise import Laplace, NoiseDistribution, StudentT
+from smoothdp.noise import NoiseDistribution
 from smoothdp.noise.calibration import Calibration
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
@@ -163,7 +164,7 @@ def _add_noise(part: Section, calibration: Calibration) -> None:
     laws: dict[str, tuple[NoiseDistribution, float]] = {
         repr(calibration.law): (calibration.law, calibration.noise_scale(1))
     }
-    for other in (StudentT(3), Laplace()):
+    for other in WELL_KNOWN:
         try:
             found = other.calibrate(calibration.guarantee, smoothing=calibration.smoothing)
         except SmoothdpError:

@@ -28,8 +28,9 @@ class LogRoundedDraws(RoundedDraws):
         lowest, highest: results beyond them are replaced by them.
 
     >>> from smoothdp.exact.entropy import SeededRandom
-    >>> from smoothdp.exact.lazy.laws import LazyNormal
-    >>> draws = LogRoundedDraws(LazyNormal(), ratio=Fraction(1, 10), decay=Fraction(5),
+    >>> from smoothdp.exact.lazy.laws import LazyLaw, standard_normal
+    >>> normal = LazyLaw(2, lambda: lambda positive, u, v: standard_normal(u, v))
+    >>> draws = LogRoundedDraws(normal, ratio=Fraction(1, 10), decay=Fraction(5),
     ...     slope=Fraction(1000), factor=Fraction(1, 100), lowest=-10**9, highest=10**9)
     >>> draws.draw(SeededRandom(1))  # 1000 (ln(1/10) - 5) = -7302.6
     -7303

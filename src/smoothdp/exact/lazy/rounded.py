@@ -9,7 +9,7 @@ from flint import arb, fmpz
 
 from smoothdp.exact.balls import ball, precision
 from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.lazy.laws import Function, LazyLaw, Undrawn
+from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, Undrawn
 
 FIRST_BITS = 96
 """Bits of each uniform number at first; each time that they do not suffice they are doubled."""
@@ -20,7 +20,7 @@ _GUARD_BITS = 32
 class _Level(NamedTuple):
     """Everything that depends on the precision alone."""
 
-    function: Function
+    function: DrawFunction
     scale: arb
     offset: arb
     unit: arb
@@ -43,8 +43,9 @@ class RoundedDraws:
             heavy tails may need numbers of any length.
 
     >>> from smoothdp.exact.entropy import SeededRandom
-    >>> from smoothdp.exact.lazy.laws import LazyLaplace
-    >>> draws = RoundedDraws(LazyLaplace(), centre=Fraction(7), factor=Fraction(1),
+    >>> from smoothdp.exact.lazy.laws import LazyLaw, standard_normal
+    >>> normal = LazyLaw(2, lambda: lambda positive, u, v: standard_normal(u, v))
+    >>> draws = RoundedDraws(normal, centre=Fraction(7), factor=Fraction(1),
     ...     decay=Fraction(10**6), lowest=-100, highest=100)
     >>> draws.draw(SeededRandom(1))
     7

@@ -21,9 +21,9 @@ from typing import ClassVar
 from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.entropy import Entropy
-from smoothdp.exact.lazy.laws import LazyLaplace, LazyNormal
 from smoothdp.exact.parameters import exact_text, float_bounds
 from smoothdp.mechanisms.smooth.coverage import Coverage
+from smoothdp.mechanisms.smooth.defaults import global_law
 from smoothdp.mechanisms.smooth.draws import log_sensitivity_draws
 from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import Calibration
@@ -135,7 +135,7 @@ class ErrorBars:
             return log_bounds(fixed).upper
         draws = log_sensitivity_draws(
             summary,
-            LazyLaplace() if _is_pure(self.guarantee) else LazyNormal(),
+            global_law(self.guarantee).lazy(),
             spread=self.spread,
             step=LOG_STEP,
             limits=(-_FAR, _FAR),

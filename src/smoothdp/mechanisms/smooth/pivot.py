@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.exact.bisection import smallest_true
-from smoothdp.noise import Gaussian
+from smoothdp.mechanisms.smooth.defaults import SAMPLING_ERROR
 from smoothdp.noise.law import NoiseDistribution
 
 FloatArray = NDArray[np.float64]
@@ -116,7 +116,7 @@ def _with_sampling(law: NoiseDistribution, sampling: float) -> Tail:
         nodes, weights = np.concatenate([-points, points]), np.concatenate([weights, weights])
 
         def survival(y: FloatArray) -> FloatArray:
-            return Gaussian().survival(y / sampling)
+            return SAMPLING_ERROR.survival(y / sampling)
 
     tails = np.concatenate(
         [2 * (survival(part[:, None] + nodes) @ weights) for part in np.array_split(x, 30)]
