@@ -23,7 +23,7 @@ from smoothdp.noise.calibration.delta_cover import covered
 from smoothdp.noise.calibration.envelope import log_envelope
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy import ZCDP, ApproxDP, PureDP
-from tests.oracles.smooth_quadrature import hockey_stick, losses
+from smoothdp.testing.smooth_quadrature import hockey_stick, losses
 
 LAWS: list[NoiseDistribution] = [
     ArsinhNormal("0.6"),

@@ -24,7 +24,7 @@ from smoothdp.noise import (
 from smoothdp.noise.calibration import Calibration, calibrate
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy import ZCDP, ApproxDP, TruncatedCDP
-from tests.oracles.smooth_quadrature import hockey_stick, renyi
+from smoothdp.testing.smooth_quadrature import hockey_stick, renyi
 
 Family = Callable[[str], NoiseDistribution]
 # Families with a range of shapes; LaplaceLogNormal is slow to certify.

@@ -32,7 +32,7 @@ from smoothdp.noise.calibration.score import growth
 from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy import ZCDP, PureDP, TruncatedCDP
-from tests.oracles.smooth_quadrature import renyi
+from smoothdp.testing.smooth_quadrature import renyi
 
 HALF = Fraction(1, 2)
 LAWS: list[NoiseDistribution] = [

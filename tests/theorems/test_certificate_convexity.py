@@ -21,7 +21,7 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration.convexity import reverse_is_convex, symmetrised_is_convex
 from smoothdp.noise.law import NoiseDistribution
-from tests.oracles.smooth_quadrature import renyi
+from smoothdp.testing.smooth_quadrature import renyi
 
 LAWS: list[NoiseDistribution] = [
     ArsinhNormal("0.6"),

@@ -39,16 +39,12 @@ def _nodes(law: NoiseDistribution, breaks: list[float], n: int) -> tuple[FloatAr
     return np.concatenate(xs), np.concatenate(logs)
 
 
-def _kinks(law: NoiseDistribution) -> list[float]:
-    return [1 / law.alpha] if type(law).__name__ == "PolyPlace" else []  # type: ignore[attr-defined]
-
-
 def losses(
     law: NoiseDistribution, s: float, t: float, *, reverse: bool = False, n: int = 400
 ) -> tuple[FloatArray, FloatArray]:
     """Return log-weights (of P times the rule) and losses of Z against e^t Z + s, or reverse."""
     breaks = [0.0, s]
-    for kink in _kinks(law):
+    for kink in map(float, law._kinks()):
         breaks += [kink, -kink, s + kink * math.exp(t), s - kink * math.exp(t)]
     x, log_rule = _nodes(law, breaks, n)
     first = law.log_density(x)
@@ -59,10 +55,16 @@ def losses(
 
 
 def renyi(
-    law: NoiseDistribution, order: float, s: float, t: float, *, reverse: bool = False
+    law: NoiseDistribution,
+    order: float,
+    s: float,
+    t: float,
+    *,
+    reverse: bool = False,
+    n: int = 400,
 ) -> float:
     """Return D_order(Z || e^t Z + s), or of the reverse; order > 1."""
-    log_weight, loss = losses(law, s, t, reverse=reverse)
+    log_weight, loss = losses(law, s, t, reverse=reverse, n=n)
     keep = np.isfinite(log_weight) & np.isfinite(loss)
     b = order - 1
     exponent = log_weight[keep] + b * loss[keep]
