@@ -14,9 +14,9 @@ from smoothdp.noise import (
     PolyPlace,
     StudentT,
     UniformLogNormal,
+    variance_lower_bound,
 )
 from smoothdp.noise.calibration import calibrate
-from smoothdp.noise.theorems import variance_lower_bound
 from smoothdp.privacy.guarantee import Guarantee
 
 _SHAPES = {
