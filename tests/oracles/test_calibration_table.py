@@ -26,8 +26,8 @@ from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.certificate import certify
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
 from smoothdp.noise.calibration.delta_cover import covered, ends_keep
-from smoothdp.noise.calibration.make_table import rows
 from smoothdp.noise.calibration.promise import Promise
+from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.calibration.table import (
     Entry,
     entries,
@@ -37,8 +37,8 @@ from smoothdp.noise.calibration.table import (
     shipped_shape,
 )
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.make_table import rows
 from smoothdp.noise.shift_claim import LABELS, ShiftClaim
-from smoothdp.noise.theorems import pure_shift
 from smoothdp.privacy import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source

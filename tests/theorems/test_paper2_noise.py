@@ -17,31 +17,24 @@ from scipy import special, stats
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import precision
+from smoothdp.noise import tail_lower_bound, variance_lower_bound
 from smoothdp.noise.arsinh_normal import ArsinhNormal
+from smoothdp.noise.calibration.lower_bounds import log_tail_lower_bound
+from smoothdp.noise.calibration.paper import closed_form_shift, paper_shift
+from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
+from smoothdp.noise.generalized_cauchy import GeneralizedCauchy, generalized_cauchy_score
 from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.laplace_log_normal import LaplaceLogNormal, laplace_log_normal_score
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.log1p_normal import Log1pNormal
 from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.theorems import (
-    best_degrees,
-    closed_form_shift,
-    log_tail_lower_bound,
-    paper_shift,
-    pure_shift,
-    tail_lower_bound,
-    variance_lower_bound,
-)
-from smoothdp.noise.theorems.scores import (
-    generalized_cauchy_score,
-    laplace_log_normal_score,
+from smoothdp.noise.student_t import StudentT, best_degrees
+from smoothdp.noise.uniform_log_normal import (
+    UniformLogNormal,
     uniform_log_normal_score,
     uniform_log_normal_score_as_printed,
 )
-from smoothdp.noise.uniform_log_normal import UniformLogNormal
 from smoothdp.paper_bounds import bun_steinke as paper
 from smoothdp.paper_bounds import improved
 from smoothdp.paper_bounds.hladik_tetek import hladik_tetek_claim_16_loss

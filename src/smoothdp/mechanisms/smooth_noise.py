@@ -70,7 +70,7 @@ class SmoothNoise:
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "sections 1.1 and 3")
     query: Statistic
-    calibration: Calibration
+    calibration: Calibration[NoiseDistribution]
     n_records: int | None
     grid: OutputGrid
     bars: ErrorBars | None = None

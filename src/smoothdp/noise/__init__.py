@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration import Calibration
+from smoothdp.noise.calibration.lower_bounds import tail_lower_bound, variance_lower_bound
 from smoothdp.noise.gaussian import Gaussian
 from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
 from smoothdp.noise.laplace import Laplace
@@ -19,7 +20,6 @@ from smoothdp.noise.log1p_normal import Log1pNormal
 from smoothdp.noise.poly_place import PolyPlace
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.theorems import tail_lower_bound, variance_lower_bound
 from smoothdp.noise.uniform_log_normal import UniformLogNormal
 
 __all__ = [

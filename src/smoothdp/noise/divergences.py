@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 from typing import Literal
 
 from smoothdp.errors import InvalidParameter, explain
@@ -12,17 +14,20 @@ from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision, real_bounds, round_down, round_up
 from smoothdp.exact.logspace import LogBounds, exp_lower, exp_upper
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction, exact_real, float_bounds
+from smoothdp.exact.special import Ball
 from smoothdp.exact.work import scope
 from smoothdp.noise.ball_law import BallLaw
 from smoothdp.noise.hockey_stick import MOST_BITS, log_hockey_stick
+from smoothdp.noise.loss_cells import CellFactory, LossCell
 from smoothdp.noise.loss_integral import LossIntegral
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.panels import BITS
-from smoothdp.noise.supremum import loss_supremum
 
 Direction = Literal["forward", "reverse"]
 # The caches have the limit of work as their first key: what is counted while a divergence is
 # computed must not depend on what was asked before.
+_TOLERANCE = 1e-14
+_MOST_CUTS = 4000
 # Beyond this order the divergence of order inf, where finite, is as good.
 _LARGEST_ORDER = 10**5
 
@@ -172,7 +177,7 @@ def _renyi(
         offset = _offset(law, shift, dilation, reverse)
         closed = law._renyi_closed(ball(order), offset.shift, offset.dilation)
         if closed is not None:
-            return max(0.0, round_down(closed)), round_up(closed)
+            return max(0.0, round_down(closed)), _above(closed)
     place = (shift, dilation, reverse)
     if order > _LARGEST_ORDER:
         most = _supremum(within, law, *place)[1]
@@ -200,6 +205,8 @@ def _divergence(log_excess: float, b: float, side: int) -> float:
         value = (log_term + math.log1p(math.exp(-log_term)) + slack) / b
     else:
         value = math.log1p(b * exp(log_excess)) / b
+    if math.isnan(value):
+        return math.inf if side > 0 else 0.0
     return max(0.0, value * (1 + side * 3e-15))
 
 
@@ -212,7 +219,7 @@ def _supremum(
         offset = _offset(law, shift, dilation, reverse)
         closed = law._supremum_closed(offset.shift, offset.dilation)
         if closed is not None:
-            return max(0.0, round_down(closed)), round_up(closed)
+            return max(0.0, round_down(closed)), _above(closed)
         return loss_supremum(offset)
 
 
@@ -240,6 +247,51 @@ def _log_delta(
             if closed == 0:
                 return LogBounds(-math.inf, -math.inf)
             if (closed > 0 and special.is_sharp(closed)) or bits >= MOST_BITS:
-                top = round_up(closed.upper().log())
+                top = _above(closed.upper().log())
                 return LogBounds(round_down(closed.log()) if closed > 0 else -math.inf, top)
         bits *= 2
+
+
+def _above(value: Ball) -> float:
+    """Return a float not below a ball; inf where the ball says nothing."""
+    top = round_up(value)
+    return math.inf if math.isnan(top) else top
+
+
+def loss_supremum(offset: Offset) -> tuple[float, float]:
+    """Bound the supremum over x of ln p(x) / q(x), by cutting the most promising cell.
+
+    Where the elasticity has no limit and q is narrower than p, the loss is unbounded.
+    """
+    if offset.law._elasticity_limit() is None and offset.dilation < 0:
+        return math.inf, math.inf
+    factory = CellFactory(offset, BITS)
+    order = count()
+    best = special.number(0.0)
+    heap: list[tuple[float, int, LossCell]] = []
+    done = special.number(0.0)
+    for cell in factory.first():
+        best = special.maximum(best, _witness(cell))
+        heapq.heappush(heap, (-float(cell.upper), next(order), cell))
+    for _ in range(_MOST_CUTS):
+        if not heap or not heap[0][2].upper > best + _TOLERANCE * best:
+            break
+        cell = heapq.heappop(heap)[2]
+        halves = factory.cut(cell)
+        if halves is None:
+            done = special.maximum(done, cell.upper)
+            continue
+        for half in halves:
+            best = special.maximum(best, _witness(half))
+            if not half.upper <= best:
+                heapq.heappush(heap, (-float(half.upper), next(order), half))
+    for _, _, cell in heap:
+        done = special.maximum(done, cell.upper)
+    return max(0.0, round_down(best)), max(0.0, _above(special.maximum(done, best)))
+
+
+def _witness(cell: LossCell) -> Ball:
+    """Return a number that the supremum is not below: the least loss of the cell."""
+    if cell.middle is None or cell.middle.is_nan():
+        return cell.lower
+    return special.lower(special.maximum(cell.middle, cell.lower))

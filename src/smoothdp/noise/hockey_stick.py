@@ -68,7 +68,10 @@ def _sum(make: OffsetMaker, inside: list[LossCell], epsilon: Real, doubt: Ball) 
 def _log_bounds(low: Ball, high: Ball) -> LogBounds:
     lower = round_down(special.lower(low).log()) if low > 0 else -math.inf
     top = special.upper(high)
-    return LogBounds(lower, min(0.0, round_up(top.log())) if top > 0 else -math.inf)
+    if top <= 0:
+        return LogBounds(lower, -math.inf)
+    # Neither is true of nan, of which nothing is known.
+    return LogBounds(lower, min(0.0, round_up(top.log())) if top > 0 else 0.0)
 
 
 def _sort_cells(factory: CellFactory, epsilon: Ball) -> tuple[list[LossCell], list[LossCell]]:

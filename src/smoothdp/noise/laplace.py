@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
+from smoothdp.errors import OutOfReach, explain
 from smoothdp.exact import special
+from smoothdp.exact.ball_fractions import positive_ends
+from smoothdp.exact.balls import ball
 from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw
+from smoothdp.exact.parameters import LogRatio, Real
 from smoothdp.exact.special import Ball
+from smoothdp.noise.abstract_law import Growth
+from smoothdp.noise.calibration.paper import (
+    BUN_STEINKE,
+    Amount,
+    Statement,
+    pure_amount,
+    required,
+)
 from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.shift_claim import ShiftClaim, no_room, not_in_the_papers, unbounded_loss
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP
 from smoothdp.sources import Source
+
+_MECHANISM = "Theorem 3.6"
+_STATEMENTS = "approximate DP with delta < e^-2: Theorem 34; at smoothing 0 pure DP: section 1.1"
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +70,65 @@ class Laplace(NoiseDistribution):
             return -u.log() if positive else u.log()
 
         return draw
+
+    def _growth(self) -> Growth:
+        return Growth(Fraction(1), exponent=1)
+
+    def _pure_claim(self, epsilon: Real, smoothing: Fraction) -> ShiftClaim:
+        """Return epsilon itself where nothing is dilated: |x + s| - |x| <= s."""
+        if smoothing:
+            raise unbounded_loss(self, "exponential")
+        ends = positive_ends(lambda: ball(epsilon))
+        if ends is None:
+            raise no_room("epsilon > 0", self, smoothing, "Raise epsilon")
+        exact = (epsilon, epsilon) if isinstance(epsilon, Fraction) else ends
+        return ShiftClaim(*exact, "proved", Source("dwork-roth", _MECHANISM), "closed form")
+
+    def _undilated_claim(self, guarantee: Guarantee) -> ShiftClaim | None:
+        """delta = 1 - e^((epsilon - s) / 2): the shift is epsilon - 2 ln(1 - delta)."""
+        if not isinstance(guarantee, ApproxDP):
+            return None
+        epsilon, rest = guarantee.exact_epsilon, LogRatio(1 - guarantee.exact_delta)
+        ends = positive_ends(lambda: ball(epsilon) - 2 * ball(rest))
+        if ends is None:
+            raise OutOfReach(
+                explain(
+                    "epsilon or delta that can be told from 0",
+                    f"{guarantee!r}",
+                    "Raise one of them",
+                )
+            )
+        source = Source("dwork-roth", f"{_MECHANISM}, its delta(epsilon) in closed form")
+        return ShiftClaim(*ends, "proved", source, "closed form")
+
+    def _printed_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
+        """Return that of Theorem 34 of paper 2; without a dilation, of ordinary Laplace noise."""
+        t = smoothing
+        if t == 0:
+            statement = Statement(
+                required(pure_amount(guarantee), self, guarantee, _STATEMENTS),
+                lambda: ball(0),
+                lambda: ball(1),
+                "epsilon > 0",
+                Source(BUN_STEINKE, "section 1.1"),
+            )
+            return statement.shift(self, t)
+        # ln(1/delta) > 2, decided with room: 0.13533 < e^-2.
+        if (
+            not isinstance(guarantee, ApproxDP)
+            or not guarantee.exact_delta
+            or guarantee.exact_delta > Fraction("0.13533")
+        ):
+            raise not_in_the_papers(self, guarantee, _STATEMENTS)
+        epsilon, delta = guarantee.exact_epsilon, guarantee.exact_delta
+        statement = Statement(
+            Amount(lambda: ball(epsilon), ""),
+            lambda: theorem_34_cost(delta, t),
+            lambda: ball(1),
+            "(e^t - 1) ln(1/delta) - t < epsilon with t the smoothing",
+            Source(BUN_STEINKE, "Theorem 34"),
+        )
+        return statement.shift(self, t)
 
     def _ball_log_density(self, v: Ball) -> Ball:
         return -v.exp() - special.number(2.0).log()
@@ -116,3 +194,11 @@ def _survival(x: Ball) -> Ball:
     if x < 0:
         return 1 - x.exp() / 2
     return special.interval((-special.upper(x)).exp() / 2, 1 - special.lower(x).exp() / 2)
+
+
+def theorem_34_cost(delta: Fraction, t: Fraction) -> Ball:
+    """Return (e^t - 1) ln(1/delta) - t, of the Laplace law.
+
+    The cost rises with |t| for delta < e^-2, so that it covers every |t'| <= t.
+    """
+    return ball(t).expm1() * -ball(LogRatio(delta)) - ball(t)

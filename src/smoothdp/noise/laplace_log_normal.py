@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -13,11 +16,21 @@ from smoothdp.exact.balls import ball
 from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.log_normal_balls import log_transform_ball
 from smoothdp.exact.special import Ball
+from smoothdp.exact.work import spend_once
+from smoothdp.noise.abstract_law import Growth, rational_above
+from smoothdp.noise.calibration.paper import is_pure, log_normal_statement
 from smoothdp.noise.convolved import LogNormalFactor
 from smoothdp.noise.law import FloatArray
 from smoothdp.noise.log_normal_transform import log_transform, transform_deficit
+from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.noise.specification import ParameterSpec
+from smoothdp.privacy.concentrated import ZCDP
+from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
+
+_TABLE_STEP = 0.04
+# In the units of `smoothdp.exact.work`.
+_PER_TABLE = 50_000
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -95,3 +108,51 @@ class LaplaceLogNormal(LogNormalFactor):
 
     def _ball_survival(self, x: Ball) -> Ball:
         return log_transform_ball(x.log(), self.exact_sigma).exp() / 2
+
+    def _growth(self) -> Growth:
+        sigma = self.exact_sigma
+        return Growth(rational_above(laplace_log_normal_score(sigma)), sigma=sigma)
+
+    def _fast_log_density(self, x: FloatArray) -> FloatArray:
+        spend_once((self, "table"), _PER_TABLE)
+        return _tabulated(self)(x)
+
+    @classmethod
+    def _shipped_targets(cls) -> Iterable[tuple[Guarantee, Fraction]]:
+        return ((ZCDP(Fraction(1, 2)), Fraction(1, 10)),)
+
+    def _printed_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
+        sigma = self.exact_sigma
+        statement = log_normal_statement(
+            self,
+            sigma,
+            guarantee,
+            smoothing,
+            lambda: laplace_log_normal_score(sigma),
+            "Lemma 20" if is_pure(guarantee) else "Theorem 18",
+        )
+        return statement.shift(self, smoothing)
+
+
+def laplace_log_normal_score(sigma: Fraction) -> Ball:
+    """Return e^(3 sigma^2 / 2), approached at 0 (paper 2, Lemma 20).
+
+    The law is a mixture of Laplace laws, so that -f'/f falls from there.
+    """
+    return ball(3 * sigma**2 / 2).exp()
+
+
+@lru_cache(maxsize=64)
+def _tabulated(law: LaplaceLogNormal) -> Callable[[FloatArray], FloatArray]:
+    """Return ln f from a table, because it is slow to compute."""
+    from scipy.interpolate import CubicSpline
+
+    end = 12.0 + 14 * law.sigma + law.sigma**2
+    # Beyond it ln f is nearly quadratic in v = ln x.
+    v = np.concatenate([np.arange(-40.0, end, _TABLE_STEP), np.arange(end, 709.0, 1.0)])
+    spline = CubicSpline(v, law.log_density(np.exp(v)))
+
+    def log_density(x: FloatArray) -> FloatArray:
+        return np.asarray(spline(np.clip(np.log(x), v[0], v[-1])), dtype=np.float64)
+
+    return log_density

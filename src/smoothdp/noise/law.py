@@ -1,12 +1,11 @@
-"""What every noise law can do: density, distribution, quantiles, moments, divergences."""
+"""What every noise law can do: density, distribution, quantiles, moments, calibration."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +14,16 @@ from smoothdp.errors import InvalidParameter, explain
 from smoothdp.exact.lazy.laws import LazyLaw
 from smoothdp.exact.parameters import Parameter, exact_int
 from smoothdp.exact.shown import shown
-from smoothdp.noise.divergences import Divergences
-from smoothdp.noise.specification import ParameterSpec
+from smoothdp.noise.abstract_law import AbstractLaw, Values
+from smoothdp.noise.calibration import Calibration, calibrate
 from smoothdp.privacy.guarantee import Guarantee
-from smoothdp.sources import Source
-
-if TYPE_CHECKING:
-    from smoothdp.noise.calibration import Calibration
 
 FloatArray = NDArray[np.float64]
-Values = TypeVar("Values", float, NDArray[np.float64])
 
 _HALF_LOG = math.log(0.25)
 
 
-class NoiseDistribution(Divergences):
+class NoiseDistribution(AbstractLaw):
     """A symmetric unimodal law on the real line, at unit scale; a mechanism adds
     scale * Z to its answer.
 
@@ -38,12 +32,11 @@ class NoiseDistribution(Divergences):
     further. Certified figures (`renyi`, `delta`, `max_divergence`) are computed in balls
     and never below the truth.
 
-    A law names its parameters once (``parameters``), its ``source``, and eight functions of
-    the magnitude |x|: four in floats here, four in balls for the divergences.
+    A law names its parameters once (``parameters``), its ``source``, and nine functions of
+    the magnitude |x|: five in floats here, four in balls for the divergences. What else it may
+    answer, with the defaults, is in `smoothdp.noise.abstract_law`.
     """
 
-    source: ClassVar[Source]
-    parameters: ClassVar[tuple[ParameterSpec, ...]] = ()
     printed_shapes: ClassVar[tuple[float, float] | None] = None
     """The shapes among which the printed theorem about the family is looked at, if one is."""
 
@@ -66,17 +59,6 @@ class NoiseDistribution(Divergences):
     @abstractmethod
     def _moment(self, k: int) -> float:
         """Return E|Z|^k, k >= 1, or inf."""
-
-    def values(self) -> dict[str, Fraction]:
-        """Return the exact parameters by name."""
-        return {spec.name: getattr(self, f"exact_{spec.name}") for spec in self.parameters}
-
-    def __reduce__(self) -> tuple[type[NoiseDistribution], tuple[Fraction, ...]]:
-        return type(self), tuple(self.values().values())
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={shown(value)}" for name, value in self.values().items())
-        return f"{type(self).__name__}({given})"
 
     def log_density(self, x: Values) -> Values:
         """Return ln of the density."""
@@ -153,7 +135,7 @@ class NoiseDistribution(Divergences):
         *,
         smoothing: Parameter,
         method: Literal["exact", "paper", "closed_form"] = "exact",
-    ) -> Calibration:
+    ) -> Calibration[Self]:
         """Return the largest shift s, and with it the least noise, that meets a guarantee.
 
         Args:
@@ -165,8 +147,6 @@ class NoiseDistribution(Divergences):
         Raises:
             InvalidParameter: no scale meets the guarantee, or a parameter outside its domain.
         """
-        from smoothdp.noise.calibration import calibrate
-
         return calibrate(self, guarantee, smoothing=smoothing, method=method)
 
     def lazy(self) -> LazyLaw:
@@ -182,11 +162,6 @@ class NoiseDistribution(Divergences):
                 "Write its method `lazy`, or take a law that has one, such as those of sd.noise",
             )
         )
-
-    def finite_moment_above(self, k: int) -> int:
-        """Return the parameter above which the k-th moment is finite (0: always)."""
-        del k
-        return 0
 
     def _survival_of(self, x: FloatArray) -> FloatArray:
         tail = np.where(x == 0, 0.5, np.exp(self._log_survival(np.abs(x))))

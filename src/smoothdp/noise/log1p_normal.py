@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -13,10 +15,13 @@ from smoothdp.exact.balls import ball
 from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
+from smoothdp.noise.abstract_law import SHIPPED_EPSILONS, Growth, rational_above
 from smoothdp.noise.exponential_moments import exponential_moment
 from smoothdp.noise.law import FloatArray
-from smoothdp.noise.specification import ParameterSpec
+from smoothdp.noise.specification import ParameterSpec, short_decimal
 from smoothdp.noise.stretched_normal import StretchedNormal
+from smoothdp.privacy.concentrated import ZCDP
+from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 
@@ -102,3 +107,35 @@ class Log1pNormal(StretchedNormal):
         w = sigma * v.exp()
         falling = w.log1p() / (1 + w) if w > 2 else special.number(0.5)
         return (1 + falling) / (sigma * sigma) + 1 / (1 + w)
+
+    def _growth(self) -> Growth:
+        # phi' = (y + sigma) e^(-sigma y), largest at y = max(0, 1/sigma - sigma).
+        sigma = self.exact_sigma
+        if sigma >= 1:
+            return Growth(sigma, sigma=sigma, folded=True)
+        top = (ball(sigma) ** 2 - 1).exp() / ball(sigma)
+        return Growth(rational_above(top), sigma=sigma, folded=True)
+
+    @classmethod
+    def _shape_rule(cls, guarantee: Guarantee, smoothing: Fraction) -> Fraction | None:
+        """A fit for zCDP up to rho = 1/2, with e = sqrt(2 rho) and r = t / e.
+
+        max(0.06 e, r + 0.226 sqrt(r) e^(-3.193 r) + 0.034 r^4): within 1.3% of the best standard
+        deviation for r <= 1.25.
+        """
+        if not isinstance(guarantee, ZCDP) or guarantee.exact_rho > Fraction(1, 2):
+            return None
+        e = math.sqrt(2 * float(guarantee.exact_rho))
+        r = float(smoothing) / e if e > 0 else math.inf
+        if r > 1.5:
+            return None
+        bend = 0.226 * math.sqrt(r) * math.exp(-3.193 * r)
+        return short_decimal(max(0.06 * e, r + bend + 0.034 * r**4))
+
+    @classmethod
+    def _shipped_targets(cls) -> Iterable[tuple[Guarantee, Fraction]]:
+        for e in SHIPPED_EPSILONS:
+            # Releases of small data come out at 11/20 and 3/5.
+            for ratio in ("11/20", "3/5", "7/10", "1"):
+                yield ZCDP(e * e / 2), e * Fraction(ratio)
+        yield ZCDP(Fraction(1, 2)), Fraction(1, 10)

@@ -63,15 +63,15 @@ class CellFactory:
     def cell(self, piece: Piece, low: float | None, high: float | None) -> LossCell:
         spend(_PER_CELL + 6 * self.offset.law._ball_work)
         if low is not None and high is not None:
-            bounds = self.offset.loss_range(piece, low, high)
-            return LossCell(piece, low, high, *bounds)
+            least, most, *rest = self.offset.loss_range(piece, low, high)
+            return LossCell(piece, low, high, *_known(least, most), *rest)
         if high is None and piece.has_tail:
             assert low is not None
-            return LossCell(piece, low, None, *self.offset.tail_loss(piece, low))
+            return LossCell(piece, low, None, *_known(*self.offset.tail_loss(piece, low)))
         edge = low if high is None else high
         assert edge is not None
         bounds = self.offset.end_loss(piece, edge, upper=high is None)
-        return LossCell(piece, low, high, *bounds)
+        return LossCell(piece, low, high, *_known(*bounds))
 
     def cut(self, cell: LossCell) -> list[LossCell] | None:
         """Return two cells in place of one; None if it is as small as it gets."""
@@ -123,3 +123,9 @@ class CellFactory:
 
     def _tail(self, v: Ball | None) -> Ball:
         return special.number(0.5) if v is None else self.offset.law._ball_survival(v.exp())
+
+
+def _known(lower: Ball, upper: Ball) -> tuple[Ball, Ball]:
+    """Return bounds of a loss, infinite where the law does not tell: nan would look like none."""
+    unknown = special.infinity()
+    return -unknown if lower.is_nan() else lower, unknown if upper.is_nan() else upper

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -11,13 +11,35 @@ from typing import ClassVar
 import numpy as np
 
 from smoothdp.exact import special
-from smoothdp.exact.balls import ball
+from smoothdp.exact.ball_fractions import positive_ends
+from smoothdp.exact.balls import ball, precision
+from smoothdp.exact.curves import at_most
 from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, Undrawn
-from smoothdp.exact.parameters import LogRatio, Parameter
+from smoothdp.exact.parameters import LogRatio, Parameter, Real
 from smoothdp.exact.special import Ball
+from smoothdp.noise.abstract_law import SHIPPED_EPSILONS, Growth, epsilon_over
+from smoothdp.noise.calibration.paper import (
+    HLADIK_TETEK,
+    claim,
+    pure_amount,
+    pure_amount_reaches,
+    required,
+)
+from smoothdp.noise.calibration.pure import (
+    Supremum,
+    check_epsilon,
+    largest_shift,
+    no_pure_room,
+)
 from smoothdp.noise.law import FloatArray, NoiseDistribution
+from smoothdp.noise.shift_claim import ShiftClaim, no_room
 from smoothdp.noise.specification import ParameterSpec
+from smoothdp.privacy.concentrated import ZCDP
+from smoothdp.privacy.guarantee import Guarantee
+from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.sources import Source
+
+_BITS = 256
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -60,7 +82,8 @@ class PolyPlace(NoiseDistribution):
         """The shape as a float."""
         return float(self.exact_alpha)
 
-    def finite_moment_above(self, k: int) -> int:
+    @classmethod
+    def finite_moment_above(cls, k: int) -> int:
         return k
 
     @special.per_precision
@@ -163,6 +186,59 @@ class PolyPlace(NoiseDistribution):
 
         return draw
 
+    def _growth(self) -> Growth:
+        # phi' = (a - 1) / (1 - x) up to x = 1/a, (a + 1) / (1 + x) from there: both are a at 1/a.
+        return Growth(self.exact_alpha, power=self.exact_alpha)
+
+    @classmethod
+    def _shape_rule(cls, guarantee: Guarantee, smoothing: Fraction) -> Fraction | None:
+        if not isinstance(guarantee, PureDP | ApproxDP):
+            return None
+        ratio = epsilon_over(guarantee, smoothing)
+        return ratio if ratio > 2 else None
+
+    @classmethod
+    def _shipped_targets(cls) -> Iterable[tuple[Guarantee, Fraction]]:
+        for epsilon in SHIPPED_EPSILONS:
+            for ratio in ("1/20", "1/10", "1/5"):
+                yield ApproxDP(epsilon, delta="1e-6"), epsilon * Fraction(ratio)
+        yield ZCDP(Fraction(1, 2)), Fraction(1, 10)
+
+    def _pure_claim(self, epsilon: Real, smoothing: Fraction) -> ShiftClaim:
+        check_epsilon(epsilon)
+        alpha, t = self.exact_alpha, smoothing
+        source = Source(HLADIK_TETEK, "Theorem 8, calibrated exactly")
+        ends = positive_ends(lambda: poly_place_closed_shift(alpha, epsilon))
+        if ends is None or not at_most(alpha * t, epsilon):
+            raise no_pure_room("alpha * smoothing <= epsilon", self, t)
+        if (alpha - 1) * ends[1] <= 2:
+            return ShiftClaim(*ends, "proved", source, "closed form")
+        with precision(_BITS):
+            supremum = poly_place_supremum(alpha)
+        ends = largest_shift(supremum, epsilon, t, start=ends[0], bits=_BITS)
+        return ShiftClaim(*ends, "proved", source, "critical points")
+
+    def _printed_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
+        """Return s = epsilon / alpha, of Theorem 8 of paper 4, for any alpha <= epsilon / t.
+
+        Its proof uses of S only |q(D) - q(D')| <= min(S, S') and |ln(S / S')| <= gamma, which a
+        smoother S has as well.
+        """
+        t, alpha = smoothing, self.exact_alpha
+        amount = required(pure_amount(guarantee), self, guarantee, "pure DP: Theorem 8")
+        source = Source(HLADIK_TETEK, "Theorem 8, at smoothing epsilon / alpha")
+        # Equality is the usual case, which no precision would decide in balls.
+        ends = positive_ends(lambda: amount.epsilon() / ball(alpha))
+        if ends is None or not pure_amount_reaches(guarantee, alpha * t):
+            raise no_room(
+                "alpha * smoothing <= epsilon",
+                self,
+                t,
+                "Lower alpha or the smoothing, or raise epsilon",
+            )
+        # Where alpha = epsilon / smoothing, that is the shift and not a number below it.
+        return claim(max(ends[0], t) if ends[1] >= t else ends[0], source, amount.route)
+
     def _kinks(self) -> tuple[Fraction, ...]:
         return (1 / self.exact_alpha,)
 
@@ -232,3 +308,66 @@ class PolyPlace(NoiseDistribution):
             loss = dilation + self._log_at(abs(x)) - self._log_at(abs(x - shift) * r)
             best = special.maximum(best, loss)
         return best
+
+
+def poly_place_closed_shift(alpha: Fraction, epsilon: Real) -> Ball:
+    """Return 2 (e^(epsilon / (2 alpha)) - 1), the shift in pure DP for every alpha <= epsilon / t.
+
+    The loss at the stationary point of `poly_place_supremum` is
+    2 alpha ln((1 + s + r) / 2) - alpha t', r = e^t', in both directions (the constants cancel).
+    At t' = 0 it is in its region if (alpha - 1) s <= 2, so then s <= s0 = 2 (e^(epsilon / (2
+    alpha)) - 1) is necessary. And s0 is good for every alpha <= epsilon / t: by concavity that
+    loss bounds the whole piece and its ends; it is at most epsilon for s <= s1 = 2 e^(epsilon /
+    (2 alpha) + t / 2) - 1 - e^t, and s1 - s0 = (e^(t/2) - 1) (2 e^(epsilon / (2 alpha)) -
+    e^(t/2) - 1) >= 0. The other pieces end in it, at infinity (alpha t at most), where X = 1 /
+    alpha < w (t at most), or at w = 0 with B - 1 + A < 0, where the loss is -(alpha - 1) ln(1 -
+    A) + t < alpha t. With alpha = epsilon / t the shift is 2 (e^(t/2) - 1), where Theorem 8 has
+    t.
+    """
+    return 2 * (ball(epsilon) / (2 * ball(alpha))).expm1()
+
+
+def poly_place_supremum(alpha: Fraction) -> Supremum:
+    """Return phi*(A, ln B) over finite w >= 0; the caller knows about infinity.
+
+    phi is -(alpha - 1) ln(1 - x) up to x = 1 / alpha and (alpha + 1) ln(1 + x) - kappa beyond, with
+    kappa = ln((alpha + 1) / (alpha - 1)) + alpha ln(1 - 1 / alpha^2); it has one derivative. With
+    X = A + B w, phi(X) - phi(w) is, over w >= 0:
+
+    * both inside: monotone (its derivative has the sign of B - 1 + A);
+    * both outside: monotone (the sign of B - 1 - A), with the limit (alpha + 1) ln B at infinity;
+    * w outside, X inside: convex;
+    * w inside, X outside: concave, stationary at
+      w = ((alpha + 1) B - (alpha - 1) (1 + A)) / (2 alpha B).
+
+    So the supremum is at 0, at 1 / alpha, where X = 1 / alpha, at that stationary point if it is in
+    its region, or at infinity. The limits at infinity cost alpha t in reverse and less forward: at
+    most epsilon, decided exactly.
+    """
+    shape, kink = ball(alpha), ball(1 / alpha)
+    kappa = ball(LogRatio((alpha + 1) / (alpha - 1)))
+    kappa += shape * ball(LogRatio(1 - 1 / alpha**2))
+
+    def inner(x: Ball) -> Ball:
+        return -(shape - 1) * (-x).log1p()
+
+    def outer(x: Ball) -> Ball:
+        return (shape + 1) * x.log1p() - kappa
+
+    def phi(x: Ball) -> Ball:
+        if x < kink:
+            return inner(x)
+        return outer(x) if x > kink else special.interval(inner(x), outer(x))
+
+    def supremum(a: Ball, log_b: Ball) -> Ball:
+        b = log_b.exp()
+        stationary = ((shape + 1) * b - (shape - 1) * (1 + a)) / (2 * shape * b)
+        # Every candidate is a loss that occurs, so one too many does no harm.
+        best = phi(a)
+        for w in (kink, (kink - a) / b, stationary):
+            if not w <= 0:
+                point = special.maximum(w, special.number(0.0))
+                best = special.maximum(best, phi(a + b * point) - phi(point))
+        return best
+
+    return supremum

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.exact.shown import shown
+
+_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +56,13 @@ class ParameterSpec:
                 )
             )
         return number
+
+
+def short_decimal(value: float) -> Fraction:
+    """Return a shape as a decimal of four digits after the first nonzero one.
+
+    >>> short_decimal(0.0123456)
+    Fraction(6173, 500000)
+    """
+    places = _DIGITS - min(0, math.floor(math.log10(value)) + 1)
+    return Fraction(round(value * 10**places), 10**places)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -14,14 +16,21 @@ from smoothdp.exact.lazy.laws import DrawFunction, LazyLaw, standard_normal
 from smoothdp.exact.special import Ball
 from smoothdp.noise import normal
 from smoothdp.noise import special_functions as scipy_special
+from smoothdp.noise.abstract_law import Growth, rational_above
+from smoothdp.noise.calibration.paper import is_pure, log_normal_statement
 from smoothdp.noise.convolved import LogNormalFactor
 from smoothdp.noise.law import FloatArray
+from smoothdp.noise.shift_claim import ShiftClaim, outside_the_theorem
 from smoothdp.noise.specification import ParameterSpec
+from smoothdp.privacy.concentrated import ZCDP
+from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.sources import Source
 
 # Below this shape the closed form of the tail cancels, and an integral replaces it.
 _SMALL = 0.5
 _FAR_LEFT = -9.0
+# The bracket of the root is this wide; the score errs by its square.
+_BISECTIONS = 60
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _UNIT_NODES, _UNIT_WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
 
@@ -149,3 +158,80 @@ class UniformLogNormal(LogNormalFactor):
         w = x.log() / sigma
         inner = x * (sigma * sigma / 2).exp() * special.normal_tail(w + sigma)
         return (special.normal_tail(w) - inner) / 2
+
+    def _growth(self) -> Growth:
+        sigma = self.exact_sigma
+        return Growth(rational_above(uniform_log_normal_score(sigma)), sigma=sigma)
+
+    @classmethod
+    def _shipped_targets(cls) -> Iterable[tuple[Guarantee, Fraction]]:
+        return ((ZCDP(Fraction(1, 2)), Fraction(1, 10)),)
+
+    def _printed_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
+        sigma = self.exact_sigma
+        if sigma**2 < 2:
+            raise outside_the_theorem("sigma >= sqrt(2), for Theorem 22 as printed", self)
+        statement = log_normal_statement(
+            self,
+            sigma,
+            guarantee,
+            smoothing,
+            lambda: uniform_log_normal_score_as_printed(sigma),
+            "Lemma 24" if is_pure(guarantee) else "Theorem 22",
+        )
+        return statement.shift(self, smoothing)
+
+    def _closed_form_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
+        """The exact score replaces e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma of Theorem 22.
+
+        So every sigma > 0 is allowed, and not only sigma >= sqrt 2. The proof of Lemma 24 fails
+        (its display needs 1 - e^-2 and e^(1 + 3 sigma^2 / 2)); the lemma is true.
+        """
+        sigma = self.exact_sigma
+        statement = log_normal_statement(
+            self,
+            sigma,
+            guarantee,
+            smoothing,
+            lambda: uniform_log_normal_score(sigma),
+            "Theorem 22, with the exact score",
+        )
+        return statement.shift(self, smoothing)
+
+
+def uniform_log_normal_score_as_printed(sigma: Fraction) -> Ball:
+    """Return e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma (paper 2, Lemma 24: sigma^2 >= 2)."""
+    root = special.sqrt(2 / special.pi())
+    return ball(3 * sigma**2 / 2).exp() * root / ball(sigma)
+
+
+def uniform_log_normal_score(sigma: Fraction) -> Ball:
+    """Return the exact score of the uniform log-normal law, for every sigma > 0.
+
+    With u = sigma + ln(z) / sigma and lambda = phi / Q, the score at z is
+    c(u) = e^(sigma^2 - sigma u) lambda(u) / sigma. (ln c)' = lambda - u - sigma, because
+    lambda' = lambda (lambda - u); and lambda(u) - u falls from infinity to 0, because
+    0 < lambda' < 1. So c has one maximum, where lambda(u) - u = sigma. On a bracket [a, b] of
+    that root ln c exceeds ln c(a) by at most (b - a) (lambda(a) - a - sigma).
+    """
+    shape = ball(sigma)
+    # 1 / (u + 1/u) < lambda(u) - u < 1 / u for u > 0, and lambda > 0.
+    low, high = -sigma - 2, 1 / sigma + 1
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        gap = _hazard(ball(middle)) - ball(middle) - shape
+        if gap > 0:
+            low = middle
+        elif gap < 0:
+            high = middle
+        else:
+            break
+    u = ball(low)
+    hazard = _hazard(u)
+    least = (shape * (shape - u)).exp() * hazard / shape
+    slack = ball(high - low) * (hazard - u - shape)
+    return special.interval(least, least * slack.exp())
+
+
+def _hazard(u: Ball) -> Ball:
+    return special.normal_log_density(u).exp() / special.normal_tail(u)

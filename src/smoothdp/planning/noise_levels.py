@@ -12,12 +12,11 @@ import numpy as np
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.work import limited
 from smoothdp.mechanisms.smooth.defaults import Rule
-from smoothdp.noise import NoiseDistribution
+from smoothdp.noise import NoiseDistribution, variance_lower_bound
 from smoothdp.noise.calibration import best_shape
 from smoothdp.noise.calibration.approximate import approximate_estimate
 from smoothdp.noise.calibration.concentrated import concentrated_estimate
 from smoothdp.noise.calibration.limits import too_much_work
-from smoothdp.noise.theorems import variance_lower_bound
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP

@@ -7,8 +7,7 @@ from smoothdp.exact.parameters import exact_text
 from smoothdp.mechanisms import SmoothNoise
 from smoothdp.mechanisms.smooth.defaults import WELL_KNOWN
 from smoothdp.mechanisms.smooth.statistic_words import value_words
-from smoothdp.noise import NoiseDistribution
-from smoothdp.noise.calibration import Calibration
+from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.words import plan_covers, target_words
@@ -146,7 +145,7 @@ def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
     )
 
 
-def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
+def _profile(calibration: Calibration[NoiseDistribution]) -> tuple[ChordProfile, float]:
     """Return the exact profile of the noise at a few epsilons, and where the picture ends."""
     claim, reach = calibration.guarantee, reach_of(calibration.guarantee)
     last = claim.epsilon if isinstance(claim, PureDP | ApproxDP) else reach
@@ -160,7 +159,7 @@ def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
     return ChordProfile.of(log_delta, list(places)), reach
 
 
-def _add_noise(part: Section, calibration: Calibration) -> None:
+def _add_noise(part: Section, calibration: Calibration[NoiseDistribution]) -> None:
     laws: dict[str, tuple[NoiseDistribution, float]] = {
         repr(calibration.law): (calibration.law, calibration.noise_scale(1))
     }

@@ -36,7 +36,7 @@ class NoiseRow:
 
     family: str
     paper_deviation: float | None
-    calibration: Calibration | None
+    calibration: Calibration[NoiseDistribution] | None
     why_not: str = ""
 
 

@@ -6,9 +6,8 @@ import math
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, SmoothdpError
-from smoothdp.noise import NoiseDistribution
+from smoothdp.noise import NoiseDistribution, variance_lower_bound
 from smoothdp.noise.calibration import calibrate
-from smoothdp.noise.theorems import variance_lower_bound
 from smoothdp.privacy.guarantee import Guarantee
 
 _GRID = 60

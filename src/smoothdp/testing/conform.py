@@ -31,6 +31,7 @@ LAW_CHECKS: tuple[Callable[[NoiseDistribution], None], ...] = (
     law_floats.is_a_value,
     law_balls.floats_are_near_the_balls,
     law_balls.elasticity_is_the_slope,
+    law_balls.growth_is_true,
     law_balls.wide_balls_contain_narrow_ones,
     law_balls.mass_is_one,
     law_draws.draws_are_enclosed,

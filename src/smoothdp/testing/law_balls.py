@@ -7,14 +7,17 @@ between chords and tangents: that is how the mass is certified here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from smoothdp.exact import special
-from smoothdp.exact.balls import precision, round_down, round_up
+from smoothdp.exact.balls import ball, precision, round_down, round_up
 from smoothdp.exact.special import Ball
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.normal import tail_quantile
 from smoothdp.testing.law_floats import require
 
 _BITS = 96
@@ -135,6 +138,50 @@ def wide_balls_contain_narrow_ones(law: NoiseDistribution) -> None:
                 around,
                 "Use functions that take complex balls: special.log and special.sqrt",
             )
+
+
+def growth_is_true(law: NoiseDistribution) -> None:
+    """What `_growth` says of score and tail holds at the points that are looked at."""
+    growth = law.growth()
+    given = [growth.power, growth.sigma, growth.exponent]
+    require(given.count(None) >= 2, "at most one of power, sigma and exponent", given, "Choose one")
+    with precision(_BITS):
+        points = [special.number(k / 8 + 1 / 64) for k in range(-80, 81)]
+        elasticities = [law._ball_elasticity(v) for v in points]
+        limit = law._elasticity_limit()
+        for v, value in zip(points, elasticities, strict=True):
+            score = value * (-v).exp()
+            require(
+                growth.score is None or score <= ball(growth.score) * (1 + special.number(_SLACK)),
+                f"a score of {law!r} of at most {growth.score} at |x| = e^{float(v):.4g}",
+                score,
+                "See _growth: the score bounds the slope of -ln f",
+            )
+        if growth.power is not None:
+            require(
+                limit is not None and limit.overlaps(ball(growth.power) + 1),
+                f"an elasticity of {law!r} that rises to power + 1 = {growth.power + 1}",
+                limit,
+                "See _growth and _elasticity_limit",
+            )
+        if growth.sigma is not None and not growth.folded:
+            for low, high in pairwise(elasticities):
+                slope = (high - low) * 8 * ball(growth.sigma) ** 2
+                require(
+                    slope <= 1 + special.number(1e-9), "dA/dv <= sigma^-2", slope, "See _growth"
+                )
+        if growth.exponent is not None:
+            ratio = (law._ball_elasticity(special.number(9.0)) / elasticities[-1]).log()
+            rise = float(ratio) / (9.0 - float(points[-1]))
+            wanted = growth.exponent
+            require(abs(rise - wanted) < 0.01, f"a tail exp(-c |x|^{wanted})", rise, "See _growth")
+    if growth.sigma is not None and growth.folded:
+        x = np.exp(np.linspace(-8, 12, 81))
+        moved = np.diff(tail_quantile(law.log_survival(x))) * float(growth.sigma)
+        most = math.log(x[1] / x[0])
+        require(
+            np.all(moved <= most * (1 + 1e-9)), f"Y moved by at most {most}", moved, "See _growth"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import global_law
 from smoothdp.mechanisms.smooth.draws import log_sensitivity_draws
 from smoothdp.mechanisms.smooth.pivot import ScaleNoise, pivot_quantile
-from smoothdp.noise import Calibration
+from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.standard import ApproxDP, PureDP
 from smoothdp.queries.private_summary import PrivateSummary
@@ -67,7 +67,7 @@ class ErrorBars:
     def make(
         cls,
         coverage: Coverage,
-        calibration: Calibration,
+        calibration: Calibration[NoiseDistribution],
         query: Statistic,
         *,
         guarantee: Guarantee,
@@ -85,7 +85,9 @@ class ErrorBars:
         )
         return cls(guarantee, coverage, cost, spread, factor)
 
-    def check(self, calibration: Calibration, query: Statistic, n_records: int | None) -> None:
+    def check(
+        self, calibration: Calibration[NoiseDistribution], query: Statistic, n_records: int | None
+    ) -> None:
         """Refuse bars that cost more than they say, or more than the guarantee leaves."""
         t, pure = calibration.smoothing, _is_pure(self.guarantee)
         if self.spread == 0:
@@ -147,7 +149,7 @@ class ErrorBars:
         value: Fraction,
         log_sensitivity: float,
         *,
-        calibration: Calibration,
+        calibration: Calibration[NoiseDistribution],
         query: Statistic,
         step: Fraction,
         n_records: int | None,

@@ -6,31 +6,25 @@ import math
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, OutOfReach, SmoothdpError, explain
-from smoothdp.exact.ball_fractions import positive_ends
-from smoothdp.exact.balls import ball, log_bounds
-from smoothdp.exact.parameters import LogRatio, float_of
+from smoothdp.exact.balls import log_bounds
+from smoothdp.exact.parameters import float_of
 from smoothdp.exact.shown import shown
 from smoothdp.exact.work import WorkLimitReached, limited
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.delta_cover import covered, ends_keep
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
-from smoothdp.noise.calibration.rounding import below
-from smoothdp.noise.calibration.score import growth
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.shift_claim import ShiftClaim
+from smoothdp.noise.calibration.pure import pure_shift
+from smoothdp.noise.shift_claim import ShiftClaim, below
 from smoothdp.privacy.standard import ApproxDP
 from smoothdp.sources import Source
 
 _SOURCE = Source("hladik-tetek", "section 5, calibrated exactly")
-_LAPLACE = Source("dwork-roth", "Theorem 3.6, its delta(epsilon) in closed form")
 _STEP = 1e-4
 _MOST_STEPS = 12
 _PRECISION = 1e-5
 
 
-def approximate_shift(
-    law: NoiseDistribution, guarantee: ApproxDP, smoothing: Fraction
-) -> ShiftClaim:
+def approximate_shift(law: AbstractLaw, guarantee: ApproxDP, smoothing: Fraction) -> ShiftClaim:
     """Return a certified shift, and one at which (epsilon, delta) is refuted.
 
     Raises:
@@ -38,23 +32,20 @@ def approximate_shift(
         OutOfReach: none was certified.
     """
     _refuse(guarantee)
-    if isinstance(law, Laplace) and smoothing == 0:
-        return _laplace_mechanism(guarantee)
-    if growth(law).power is not None:
+    claim = None if smoothing else law._undilated_claim(guarantee)
+    if claim is not None:
+        return claim
+    if law.growth().power is not None:
         try:
             # A power law has a claim of pure DP as well, which costs next to nothing.
             with limited(MOST_WORK // 2, lambda: too_much_work(law, guarantee, smoothing)):
                 return _by_hockey_stick(law, guarantee, smoothing)
         except WorkLimitReached:
-            from smoothdp.noise.theorems import pure_shift
-
             return pure_shift(law, guarantee.exact_epsilon, smoothing)
     return _by_hockey_stick(law, guarantee, smoothing)
 
 
-def _by_hockey_stick(
-    law: NoiseDistribution, guarantee: ApproxDP, smoothing: Fraction
-) -> ShiftClaim:
+def _by_hockey_stick(law: AbstractLaw, guarantee: ApproxDP, smoothing: Fraction) -> ShiftClaim:
     search = _Search(law, guarantee, smoothing)
     start = search.largest_shift()
     for k in range(_MOST_STEPS):
@@ -80,27 +71,12 @@ def _refuse(guarantee: ApproxDP) -> None:
         )
 
 
-def _laplace_mechanism(guarantee: ApproxDP) -> ShiftClaim:
-    """delta = 1 - e^((epsilon - s) / 2): the shift is epsilon - 2 ln(1 - delta)."""
-    rest = LogRatio(1 - guarantee.exact_delta)
-    ends = positive_ends(lambda: ball(guarantee.exact_epsilon) - 2 * ball(rest))
-    if ends is None:
-        raise OutOfReach(
-            explain(
-                "epsilon or delta that can be told from 0", f"{guarantee!r}", "Raise one of them"
-            )
-        )
-    return ShiftClaim(*ends, "proved", _LAPLACE, "closed form")
-
-
 def _larger(
-    claim: ShiftClaim, law: NoiseDistribution, guarantee: ApproxDP, smoothing: Fraction
+    claim: ShiftClaim, law: AbstractLaw, guarantee: ApproxDP, smoothing: Fraction
 ) -> ShiftClaim:
     """Return the claim of pure DP with the same epsilon, if its shift is larger."""
-    if growth(law).power is None or smoothing == 0:
+    if law.growth().power is None or smoothing == 0:
         return claim
-    from smoothdp.noise.theorems import pure_shift
-
     try:
         pure = pure_shift(law, guarantee.exact_epsilon, smoothing)
     except SmoothdpError:
@@ -110,22 +86,23 @@ def _larger(
     return ShiftClaim(pure.exact_shift, claim.upper, pure.label, pure.source, pure.reason)
 
 
-def approximate_estimate(law: NoiseDistribution, guarantee: ApproxDP, smoothing: Fraction) -> float:
+def approximate_estimate(law: AbstractLaw, guarantee: ApproxDP, smoothing: Fraction) -> float:
     """Return the largest shift that the ends of [0, t] allow, which proves nothing.
 
     Raises:
         InvalidParameter: no scale of the law meets the guarantee.
     """
     _refuse(guarantee)
-    if isinstance(law, Laplace) and smoothing == 0:
-        return float(_laplace_mechanism(guarantee).exact_shift)
+    claim = None if smoothing else law._undilated_claim(guarantee)
+    if claim is not None:
+        return float(claim.exact_shift)
     return _Search(law, guarantee, smoothing).largest_shift()
 
 
 class _Search:
     """The shift at which the hockey stick at the ends of [0, t] is delta."""
 
-    def __init__(self, law: NoiseDistribution, guarantee: ApproxDP, smoothing: Fraction) -> None:
+    def __init__(self, law: AbstractLaw, guarantee: ApproxDP, smoothing: Fraction) -> None:
         self.law, self.guarantee, self.smoothing = law, guarantee, smoothing
         self.target = log_bounds(guarantee.exact_delta)
         self.refuted: Fraction | None = None

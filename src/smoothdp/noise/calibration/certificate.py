@@ -8,9 +8,27 @@ t-smooth (one of the two neighbours has the smaller S). What must be checked is 
 * forward dilations: F(t', s) = (a - 1) D_a(P || Q) is convex in t' on the whole line, its
   integrand being exp((a - 1)(phi(|x - s| e^-t') + t' - phi(x))) with phi(e^v) convex (Fact 1):
   only t' = 0 and t' = t;
-* reverse dilations: convex under Theorems B and B' (`convexity.py`), else the cover of
-  Theorem A (`cover.py`);
+* reverse dilations: convex under Theorem B, which a law says of itself (`_reverse_convexity`;
+  Theorem B' is the arsinh-normal law's), else the cover of Theorem A (`cover.py`);
 * orders: `orders.py` up to a cutoff, `tails.py` beyond.
+
+Theorem B: when the reverse divergence is convex in the dilation.
+R_a(t') = (a - 1) D_a(e^t' Z + s || Z). Averaging the integrand over +-Z, R is convex in t'
+for every a if, for every y > 0, H(v) = ln(e^(b phi(e^v + s)) + e^(b phi(e^v - s))) is convex
+in v = ln y + t', b = a - 1. With p_+- = phi(e^v +- s) and weights pi_+-,
+H'' = b (pi_+ p_+'' + pi_- p_-'') + b^2 pi_+ pi_- (p_+' - p_-')^2, pi_+ in [1/2, 1). The first
+bracket is linear in pi_+. At pi_+ = 1, with y = e^v + s, p_+'' = (y - s) (phi' + (y - s) phi'')
+>= 0: both terms are if phi'' >= 0, else it is at least (y - s) (phi' + y phi'') >= 0, phi(e^v)
+being convex. So N(v) = p_+'' + p_-'' >= 0 for all v suffices.
+
+For phi = ln(1 + x^2 / lambda), e^(p_+ + p_-) is a polynomial in q = e^(2v) with
+coefficients 1, 2 (lambda - s^2), (lambda + s^2)^2 over lambda^2: log-convex in v if
+s^2 <= lambda. N is linear in phi, so mixtures with lambda >= s^2, and x^2, inherit it:
+
+* Student's T: lambda = degrees;
+* arsinh-normal: asinh^2(x) = 1/2 int_0^1 (1-u)^(-1/2) u^-1 ln(1 + u x^2) du, so
+  lambda = 1 / (u sigma^2) >= 1 / sigma^2;
+* the normal law: any s.
 """
 
 from __future__ import annotations
@@ -19,12 +37,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.exact.work import share
-from smoothdp.noise.calibration.convexity import reverse_is_convex
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.cover import cover
 from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE
 from smoothdp.noise.calibration.orders import unproved
 from smoothdp.noise.calibration.promise import Promise, divergence_curve, last_excess
-from smoothdp.noise.law import NoiseDistribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +59,10 @@ class Certificate:
     pieces: int = 0
 
 
-def certify(law: NoiseDistribution, promise: Promise, shift: Fraction) -> Certificate:
+def certify(law: AbstractLaw, promise: Promise, shift: Fraction) -> Certificate:
     """Prove that Z with a shift keeps a promise, or say which check failed.
 
-    >>> from smoothdp.noise.student_t import StudentT
+    >>> from smoothdp.noise import StudentT
     >>> promise = Promise(Fraction(1, 2), None, Fraction(1, 10))
     >>> certify(StudentT(13), promise, Fraction("1.08")).holds
     True
@@ -70,7 +87,7 @@ def certify(law: NoiseDistribution, promise: Promise, shift: Fraction) -> Certif
             return Certificate(False, f"{name} at dilation {float(dilation):.6g}")
     if t == 0:
         return Certificate(True, "no dilation")
-    theorem = reverse_is_convex(law, shift)
+    theorem = law._reverse_convexity(shift)
     if theorem:
         return Certificate(True, f"{theorem}: reverse convex in the dilation")
     pieces = cover(law, promise, shift)

@@ -9,16 +9,12 @@ from functools import lru_cache
 from smoothdp.errors import InvalidParameter, OutOfReach, explain
 from smoothdp.exact.parameters import float_bounds
 from smoothdp.exact.shown import shown
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.certificate import certify
-from smoothdp.noise.calibration.convexity import reverse_is_convex
 from smoothdp.noise.calibration.estimate import Binding, Problem
 from smoothdp.noise.calibration.promise import Promise, last_excess
-from smoothdp.noise.calibration.rounding import below
-from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
-from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.shift_claim import ShiftClaim
+from smoothdp.noise.calibration.tails import forward_tail, reverse_tail
+from smoothdp.noise.shift_claim import ShiftClaim, below
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.sources import Source
 
@@ -34,7 +30,7 @@ _NOTHING = Fraction(1, 10**9)
 
 
 def concentrated_shift(
-    law: NoiseDistribution, guarantee: ZCDP | TruncatedCDP, smoothing: Fraction
+    law: AbstractLaw, guarantee: ZCDP | TruncatedCDP, smoothing: Fraction
 ) -> ShiftClaim:
     """Return a certified shift, and one at which the guarantee is refuted.
 
@@ -44,9 +40,9 @@ def concentrated_shift(
     """
     omega = guarantee.exact_omega if isinstance(guarantee, TruncatedCDP) else None
     promise = Promise(guarantee.exact_rho, omega, smoothing)
-    _refuse(law, promise)
-    if isinstance(law, Gaussian) and smoothing == 0:
-        return _gaussian_mechanism(promise.rho)
+    claim = _closed(law, guarantee, promise)
+    if claim is not None:
+        return claim
     start, binding = _estimated(law, promise)
     certified, reason = _certified(law, promise, start)
     upper = None
@@ -59,7 +55,7 @@ def concentrated_shift(
 
 
 def concentrated_estimate(
-    law: NoiseDistribution, guarantee: ZCDP | TruncatedCDP, smoothing: Fraction
+    law: AbstractLaw, guarantee: ZCDP | TruncatedCDP, smoothing: Fraction
 ) -> float:
     """Return the largest shift in plain floats, which proves nothing.
 
@@ -68,13 +64,22 @@ def concentrated_estimate(
     """
     omega = guarantee.exact_omega if isinstance(guarantee, TruncatedCDP) else None
     promise = Promise(guarantee.exact_rho, omega, smoothing)
+    claim = _closed(law, guarantee, promise)
+    return _estimated(law, promise)[0] if claim is None else float(claim.exact_shift)
+
+
+def _closed(
+    law: AbstractLaw, guarantee: ZCDP | TruncatedCDP, promise: Promise
+) -> ShiftClaim | None:
+    """Return the claim of a law that has one in closed form; raise where no scale will do."""
     _refuse(law, promise)
-    if isinstance(law, Gaussian) and smoothing == 0:
-        return float(_gaussian_mechanism(promise.rho).exact_shift)
-    return _estimated(law, promise)[0]
+    claim = None if promise.smoothing else law._undilated_claim(guarantee)
+    if claim is None and promise.omega is None:
+        _refuse_unknown(law, promise)
+    return claim
 
 
-def _estimated(law: NoiseDistribution, promise: Promise) -> tuple[float, Binding]:
+def _estimated(law: AbstractLaw, promise: Promise) -> tuple[float, Binding]:
     """Return about the largest shift and its binding point."""
     problem = _problem(law, promise)
     try:
@@ -93,9 +98,9 @@ def _estimated(law: NoiseDistribution, promise: Promise) -> tuple[float, Binding
     return found
 
 
-def _certified(law: NoiseDistribution, promise: Promise, start: float) -> tuple[Fraction, str]:
+def _certified(law: AbstractLaw, promise: Promise, start: float) -> tuple[Fraction, str]:
     """Return a shift just below ``start`` that is certified, and how."""
-    covers = promise.smoothing > 0 and not reverse_is_convex(law, below(start))
+    covers = promise.smoothing > 0 and not law._reverse_convexity(below(start))
     step = _COVER_STEP if covers else _STEP
     certificate = None
     for k in range(0, _MOST_STEPS, 2 if covers else 1):
@@ -112,16 +117,7 @@ def _certified(law: NoiseDistribution, promise: Promise, start: float) -> tuple[
     )
 
 
-def _gaussian_mechanism(rho: Fraction) -> ShiftClaim:
-    """D_a = a s^2 / 2: the shift is sqrt(2 rho)."""
-    shift = below(math.sqrt(2 * float(rho)))
-    while shift * shift > 2 * rho:
-        shift *= 1 - Fraction(1, 10**12)
-    source = Source("bun-steinke-zcdp", "Proposition 1.6")
-    return ShiftClaim(shift, shift * (1 + Fraction(1, 10**10)), "proved", source, "D = a s^2 / 2")
-
-
-def refutes(law: NoiseDistribution, promise: Promise, shift: Fraction, binding: Binding) -> bool:
+def refutes(law: AbstractLaw, promise: Promise, shift: Fraction, binding: Binding) -> bool:
     """Whether D_a > a rho is certain at one order, dilation and direction.
 
     At order 1, D_1 > rho does: D_a >= D_1 is above a rho for a close to 1.
@@ -141,7 +137,7 @@ def refutes(law: NoiseDistribution, promise: Promise, shift: Fraction, binding: 
     return False
 
 
-def _problem(law: NoiseDistribution, promise: Promise) -> Problem:
+def _problem(law: AbstractLaw, promise: Promise) -> Problem:
     @lru_cache(maxsize=4096)
     def last(shift: float, reverse: bool) -> float | None:
         return last_excess(law, promise, Fraction(shift), promise.smoothing, reverse=reverse)
@@ -149,7 +145,7 @@ def _problem(law: NoiseDistribution, promise: Promise) -> Problem:
     return Problem(law, float(promise.rho), float(promise.smoothing), last)
 
 
-def _refuse(law: NoiseDistribution, promise: Promise) -> None:
+def _refuse(law: AbstractLaw, promise: Promise) -> None:
     """Raise where analysis says that no scale will do."""
     if promise.rho <= 0:
         raise InvalidParameter(
@@ -158,8 +154,9 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
     t = promise.smoothing
     if t == 0:
         return
-    limit = largest_order_of_dilation(law, t)
-    if isinstance(law, Gaussian | Laplace) and promise.omega is None:
+    growth = law.growth()
+    limit = growth.highest_order(t)
+    if growth.exponent is not None and promise.omega is None:
         raise InvalidParameter(
             explain(
                 f"a law whose dilations have finite divergences of every order, for zCDP with "
@@ -176,7 +173,7 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
                 "Lower omega or smoothing, or use ArsinhNormal",
             )
         )
-    sigma = growth(law).sigma
+    sigma = growth.sigma
     if promise.omega is None and sigma is not None and t * t >= 2 * promise.rho * sigma**2:
         # D_a of the dilation grows like a t^2 / (2 sigma^2).
         edge = float(sigma) * math.sqrt(2 * float(promise.rho))
@@ -189,8 +186,21 @@ def _refuse(law: NoiseDistribution, promise: Promise) -> None:
         )
 
 
+def _refuse_unknown(law: AbstractLaw, promise: Promise) -> None:
+    """Raise where nothing is known of the orders that no computation reaches."""
+    tails = [tail(law, Fraction(1), promise.smoothing) for tail in (forward_tail, reverse_tail)]
+    if None in tails:
+        raise OutOfReach(
+            explain(
+                "a law whose growth is proved, for zCDP (its hook `_growth`)",
+                f"{law!r}, of which nothing is known at orders that no computation reaches",
+                "Use TruncatedCDP, or a law such as ArsinhNormal",
+            )
+        )
+
+
 def _hopeless(
-    law: NoiseDistribution, promise: Promise, problem: Problem
+    law: AbstractLaw, promise: Promise, problem: Problem
 ) -> InvalidParameter | OutOfReach:
     scale = float_bounds(_NOTHING)[1]
     worst = problem.worst(scale)

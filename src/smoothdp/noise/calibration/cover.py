@@ -19,11 +19,11 @@ from fractions import Fraction
 
 from smoothdp.exact.balls import exp_bounds
 from smoothdp.exact.work import share
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.estimate import stretch
 from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE
 from smoothdp.noise.calibration.orders import unproved
 from smoothdp.noise.calibration.promise import Promise, divergence_curve, last_excess
-from smoothdp.noise.law import NoiseDistribution
 
 _MOST_PIECES = 300
 _KEPT = 0.98
@@ -32,7 +32,7 @@ _HALVINGS = 4
 _GRID = 2**70
 
 
-def cover(law: NoiseDistribution, promise: Promise, shift: Fraction) -> int | None:
+def cover(law: AbstractLaw, promise: Promise, shift: Fraction) -> int | None:
     """Return the number of pieces that prove the reverse side on [0, t]; None if none do.
 
     The forward curve at dilation 0 must have been proved.

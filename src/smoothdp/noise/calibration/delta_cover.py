@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 from smoothdp.exact.log_sums import largest
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.envelope import log_envelope
-from smoothdp.noise.law import NoiseDistribution
 
 _SHORTEST = 10**5
 _GROWTH = 4
@@ -40,7 +40,7 @@ def ends(smoothing: Fraction) -> tuple[Place, ...]:
 
 
 def log_delta_at_ends(
-    law: NoiseDistribution, shift: Fraction, smoothing: Fraction, epsilon: Real
+    law: AbstractLaw, shift: Fraction, smoothing: Fraction, epsilon: Real
 ) -> LogBounds:
     """Bound ln of the largest hockey stick at the ends: from below that of all dilations."""
     bounds = [
@@ -51,7 +51,7 @@ def log_delta_at_ends(
 
 
 def ends_keep(
-    law: NoiseDistribution, shift: Fraction, smoothing: Fraction, epsilon: Real, target: LogBounds
+    law: AbstractLaw, shift: Fraction, smoothing: Fraction, epsilon: Real, target: LogBounds
 ) -> bool | None:
     """Whether the hockey sticks at the ends are surely at most a target; None if in doubt."""
     sure = True
@@ -66,7 +66,7 @@ def ends_keep(
 
 
 def covered(
-    law: NoiseDistribution, shift: Fraction, smoothing: Fraction, epsilon: Real, target: float
+    law: AbstractLaw, shift: Fraction, smoothing: Fraction, epsilon: Real, target: float
 ) -> int | None:
     """Return the number of pieces that prove ln delta <= target for all dilations, or None."""
     if smoothing == 0:
@@ -101,7 +101,7 @@ def _pieces(holds: Callable[[Fraction, Fraction], bool], t: Fraction) -> int | N
 
 
 def log_delta_bounds(
-    law: NoiseDistribution, shift: Fraction, smoothing: Fraction, epsilon: Real, tolerance: float
+    law: AbstractLaw, shift: Fraction, smoothing: Fraction, epsilon: Real, tolerance: float
 ) -> LogBounds:
     """Bound ln delta(epsilon): the upper side is within about ``tolerance`` if a cover allows."""
     at_ends = log_delta_at_ends(law, shift, smoothing, epsilon)

@@ -22,7 +22,7 @@ from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Real
 from smoothdp.exact.special import Ball
 from smoothdp.exact.work import spend
-from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.loss_cells import CellFactory, LossCell
 from smoothdp.noise.offset import Offset
 from smoothdp.noise.pieces import Piece
@@ -128,7 +128,7 @@ def _crossing(first: Offset, second: Offset) -> tuple[float, float]:
 
 
 def log_envelope(
-    law: NoiseDistribution,
+    law: AbstractLaw,
     shift: Fraction,
     dilations: tuple[Fraction, Fraction],
     epsilon: Real,

@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smoothdp.exact.work import spend, spend_once
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
-from smoothdp.noise.law import NoiseDistribution
+from smoothdp.exact.work import spend
+from smoothdp.noise.abstract_law import AbstractLaw
 
 FloatArray = NDArray[np.float64]
 
 _STEP = 0.15
 _FAR = 700.0
-_TABLE_STEP = 0.04
 # In the units of `smoothdp.exact.work`.
 _PER_RULE = 200
-_PER_TABLE = 50_000
 
 
 class Binding(NamedTuple):
@@ -41,7 +37,7 @@ class Loss:
     s + e^u, in which every law is smooth.
     """
 
-    def __init__(self, law: NoiseDistribution, shift: float, dilation: float, b: float) -> None:
+    def __init__(self, law: AbstractLaw, shift: float, dilation: float, b: float) -> None:
         scale = 0.5 * math.exp(-law.log_density(0.0))
         low = math.log(min(scale, shift)) - 40.0
         high = math.log(max(scale, shift)) + 3.0
@@ -55,9 +51,7 @@ class Loss:
         near = np.concatenate([tail, shift * share, shift + tail])
         far = np.concatenate([tail + shift, shift * rest, tail])
         width = np.concatenate([outer, np.log(shift * share * rest), outer])
-        if isinstance(law, LaplaceLogNormal):
-            spend_once((law, "table"), _PER_TABLE)
-        log_density = _fast_density(law)
+        log_density = law._fast_log_density
         log_p = log_density(near)
         log_q = log_density(far * math.exp(-dilation)) - dilation
         spend(_PER_RULE + near.size // 2)
@@ -77,27 +71,9 @@ class Loss:
         return chosen
 
 
-@lru_cache(maxsize=64)
-def _fast_density(law: NoiseDistribution) -> Callable[[FloatArray], FloatArray]:
-    """Return ln f, from a table where a law is slow to compute."""
-    if not isinstance(law, LaplaceLogNormal):
-        return law.log_density
-    from scipy.interpolate import CubicSpline
-
-    end = 12.0 + 14 * law.sigma + law.sigma**2
-    # Beyond it ln f is nearly quadratic in v = ln x.
-    v = np.concatenate([np.arange(-40.0, end, _TABLE_STEP), np.arange(end, 709.0, 1.0)])
-    spline = CubicSpline(v, law.log_density(np.exp(v)))
-
-    def log_density(x: FloatArray) -> FloatArray:
-        return np.asarray(spline(np.clip(np.log(x), v[0], v[-1])), dtype=np.float64)
-
-    return log_density
-
-
-def _negligible(law: NoiseDistribution, s: float, t: float, x: float, b: float) -> bool:
+def _negligible(law: AbstractLaw, s: float, t: float, x: float, b: float) -> bool:
     near = np.array([x, x + s])
-    log_density = _fast_density(law)
+    log_density = law._fast_log_density
     log_p = log_density(near)
     loss = log_p - log_density(near[::-1] * math.exp(-t)) + t
     return bool(np.max(log_p + math.log(x) + np.maximum(0.0, b * loss)) < -45.0)
@@ -107,7 +83,7 @@ def _negligible(law: NoiseDistribution, s: float, t: float, x: float, b: float) 
 class Problem:
     """D_{1+b} <= rho (1 + b), b up to ``last(shift, reverse)``, dilations up to ``smoothing``."""
 
-    law: NoiseDistribution
+    law: AbstractLaw
     rho: float
     smoothing: float
     last: Callable[[float, bool], float | None]
@@ -160,7 +136,7 @@ class Problem:
 
 
 def worst_order(
-    law: NoiseDistribution, rho: float, shift: float, t: float, reverse: bool, last: float
+    law: AbstractLaw, rho: float, shift: float, t: float, reverse: bool, last: float
 ) -> Binding:
     """Return the order at which one curve is nearest to its limit, or farthest beyond it."""
     s, signed = (shift * math.exp(-t), -t) if reverse else (shift, t)
@@ -174,9 +150,7 @@ def worst_order(
     return best
 
 
-def stretch(
-    law: NoiseDistribution, rho: float, shift: float, dilation: float, last: float
-) -> float:
+def stretch(law: AbstractLaw, rho: float, shift: float, dilation: float, last: float) -> float:
     """Return about the largest ln(s'/shift) at which the reverse curve at s' keeps its limit."""
     if dilation == 0:
         return 0.0

@@ -9,9 +9,9 @@ from fractions import Fraction
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.parameters import float_bounds
 from smoothdp.exact.work import WorkLimitReached
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.orders import Curve
 from smoothdp.noise.calibration.tails import forward_tail, reverse_tail
-from smoothdp.noise.law import NoiseDistribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Promise:
 
 
 def last_excess(
-    law: NoiseDistribution, promise: Promise, shift: Fraction, dilation: Fraction, *, reverse: bool
+    law: AbstractLaw, promise: Promise, shift: Fraction, dilation: Fraction, *, reverse: bool
 ) -> float | None:
     """Return a b beyond which every promised order is settled by analysis; None if none.
 
@@ -39,7 +39,7 @@ def last_excess(
 
 
 def divergence_curve(
-    law: NoiseDistribution, shift: Fraction, dilation: Fraction, *, reverse: bool
+    law: AbstractLaw, shift: Fraction, dilation: Fraction, *, reverse: bool
 ) -> Curve:
     """Return the bounds of D_{1+b} of one pair; the upper one is inf where they fail."""
 

@@ -11,8 +11,8 @@ from smoothdp.exact.balls import log_bounds
 from smoothdp.exact.bisection import narrowed
 from smoothdp.exact.logspace import LogBounds
 from smoothdp.exact.parameters import Parameter, Real
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.delta_cover import covered, log_delta_at_ends, log_delta_bounds
-from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy.neighbours import Neighbours
 from smoothdp.privacy.profile import PrivacyProfile, read_delta
 
@@ -36,7 +36,7 @@ class SmoothProfile(PrivacyProfile):
     True
     """
 
-    law: NoiseDistribution
+    law: AbstractLaw
     shift: Fraction
     smoothing: Fraction
     about: Neighbours
@@ -54,15 +54,13 @@ class SmoothProfile(PrivacyProfile):
 
 
 @lru_cache(maxsize=4096)
-def _bounds(
-    law: NoiseDistribution, shift: Fraction, smoothing: Fraction, epsilon: Real
-) -> LogBounds:
+def _bounds(law: AbstractLaw, shift: Fraction, smoothing: Fraction, epsilon: Real) -> LogBounds:
     return log_delta_bounds(law, shift, smoothing, epsilon, _TOLERANCE)
 
 
 @lru_cache(maxsize=256)
 def _epsilon_bounds(
-    law: NoiseDistribution, shift: Fraction, smoothing: Fraction, delta: Fraction
+    law: AbstractLaw, shift: Fraction, smoothing: Fraction, delta: Fraction
 ) -> tuple[float, float]:
     goal = log_bounds(delta) if delta else LogBounds(-math.inf, -math.inf)
 

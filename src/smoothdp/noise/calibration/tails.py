@@ -28,8 +28,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.noise.calibration.score import growth
-from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.abstract_law import AbstractLaw
 
 _LOG_TWO = Fraction("0.6931471805599454")
 """Not below ln 2."""
@@ -66,17 +65,17 @@ class OrderTail:
         return self.constant + self.spread / b <= gap * (1 + b)
 
 
-def forward_tail(law: NoiseDistribution, shift: Fraction, dilation: Fraction) -> OrderTail | None:
+def forward_tail(law: AbstractLaw, shift: Fraction, dilation: Fraction) -> OrderTail | None:
     """Return the bound of D_a(Z || e^t' Z + s'), t' in [0, dilation]; None if there is none."""
-    score = growth(law).score
+    score = law.growth().score
     if score is None:
         return None
     return OrderTail(Fraction(0), dilation + score * shift, Fraction(0))
 
 
-def reverse_tail(law: NoiseDistribution, shift: Fraction, dilation: Fraction) -> OrderTail | None:
+def reverse_tail(law: AbstractLaw, shift: Fraction, dilation: Fraction) -> OrderTail | None:
     """Return the bound of D_a(e^t' Z + s' || Z), t' in [0, dilation]; None if there is none."""
-    bounds = growth(law)
+    bounds = law.growth()
     if bounds.score is None:
         return None
     constant = bounds.score * shift

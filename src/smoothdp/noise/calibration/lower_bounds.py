@@ -15,8 +15,8 @@ from smoothdp.exact.curves import at_most
 from smoothdp.exact.parameters import Parameter, Real, exact_fraction
 from smoothdp.exact.shown import shown
 from smoothdp.exact.special import Ball
-from smoothdp.noise.theorems.staircase import staircase_variance
-from smoothdp.noise.theorems.statement import read_smoothing
+from smoothdp.noise.calibration.staircase import staircase_variance
+from smoothdp.noise.shift_claim import read_smoothing
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.gaussian import GaussianDP
 from smoothdp.privacy.guarantee import Guarantee
@@ -57,7 +57,7 @@ def variance_lower_bound(guarantee: Guarantee, *, shift: Parameter, smoothing: P
     >>> variance_lower_bound(PureDP(1), shift=1, smoothing="0.5")
     inf
     """
-    s, t = _positive(shift, "shift"), read_smoothing(exact_fraction(smoothing, name="smoothing"))
+    s, t = _positive(shift, "shift"), read_smoothing(smoothing)
     if isinstance(guarantee, PureDP):
         epsilon = guarantee.exact_epsilon
         if at_most(epsilon, 2 * t):
@@ -108,7 +108,7 @@ def log_tail_lower_bound(
 ) -> float:
     """Return ln of `tail_lower_bound`, rounded down."""
     s, x = _positive(shift, "shift"), _positive(beyond, "beyond")
-    t = read_smoothing(exact_fraction(smoothing, name="smoothing"))
+    t = read_smoothing(smoothing)
     k = steps_to(x / s, t)
     with precision(_BITS):
         if isinstance(guarantee, PureDP):
