@@ -49,7 +49,7 @@ def draw(rng: np.random.Generator, low: float, high: float) -> str:
 
 
 def points(
-    rng: np.random.Generator, result: Calibration, count: int
+    rng: np.random.Generator, result: Calibration[NoiseDistribution], count: int
 ) -> list[tuple[float, float, bool]]:
     """Shifts up to s and dilations up to t: the ends, and random ones."""
     s, t = result.shift, float(result.smoothing)

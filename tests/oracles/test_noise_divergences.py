@@ -21,7 +21,7 @@ from smoothdp.noise import (
     PolyPlace,
     StudentT,
 )
-from smoothdp.noise.divergences import Direction
+from smoothdp.noise.divergences.divergences import Direction
 from tests.oracles.noise_law_formulas import Formulas, formulas, law_cases
 
 FloatArray = NDArray[np.float64]

@@ -26,7 +26,7 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.divergences import Direction
+from smoothdp.noise.divergences.divergences import Direction
 
 FloatArray = NDArray[np.float64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.balls import ball, precision
-from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration.pure import pure_shift
-from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.generalized_cauchy import GeneralizedCauchy, generalized_cauchy_supremum
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.log1p_normal import Log1pNormal
-from smoothdp.noise.poly_place import PolyPlace, poly_place_supremum
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.uniform_log_normal import UniformLogNormal
+from smoothdp.noise.laws.arsinh_normal import ArsinhNormal
+from smoothdp.noise.laws.gaussian import Gaussian
+from smoothdp.noise.laws.generalized_cauchy import GeneralizedCauchy, generalized_cauchy_supremum
+from smoothdp.noise.laws.laplace import Laplace
+from smoothdp.noise.laws.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.laws.log1p_normal import Log1pNormal
+from smoothdp.noise.laws.poly_place import PolyPlace, poly_place_supremum
+from smoothdp.noise.laws.student_t import StudentT
+from smoothdp.noise.laws.uniform_log_normal import UniformLogNormal
 
 Array = NDArray[np.float64]
 LogDensity = Callable[[Array], Array]

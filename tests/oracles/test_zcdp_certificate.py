@@ -24,11 +24,23 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.calibration import calibrate, certificate, concentrated, cover
-from smoothdp.noise.calibration.certificate import certify
-from smoothdp.noise.calibration.orders import Curve, chord_proves, interpolated, unproved
-from smoothdp.noise.calibration.promise import Promise, divergence_curve
-from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
+from smoothdp.noise.calibration import calibrate
+from smoothdp.noise.calibration.concentrated import certificate
+from smoothdp.noise.calibration.concentrated import shift as concentrated
+from smoothdp.noise.calibration.concentrated.certificate import certify
+from smoothdp.noise.calibration.concentrated.orders import (
+    Curve,
+    chord_proves,
+    interpolated,
+    unproved,
+)
+from smoothdp.noise.calibration.concentrated.promise import (
+    OrderTail,
+    Promise,
+    divergence_curve,
+    forward_tail,
+    reverse_tail,
+)
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.privacy import ZCDP, PureDP, TruncatedCDP
 from smoothdp.testing.smooth_quadrature import renyi
@@ -292,8 +304,8 @@ def test_mutated_certificates_accept_what_is_false(
 def test_cover_is_refused_above_the_largest_shift() -> None:
     promise = Promise(Fraction("0.02"), None, Fraction("0.06"))
     law = Log1pNormal("0.36")
-    assert cover.cover(law, promise, Fraction("0.22")) is not None
-    assert cover.cover(law, promise, Fraction("0.23")) is None
+    assert certificate.cover(law, promise, Fraction("0.22")) is not None
+    assert certificate.cover(law, promise, Fraction("0.23")) is None
 
 
 def test_cover_and_theorem_agree(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from smoothdp.exact.balls import ball
 from smoothdp.noise import Gaussian
-from smoothdp.noise.uniform_log_normal import uniform_log_normal_score_as_printed
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score_as_printed
 from smoothdp.papers import average_figures_private
 from smoothdp.papers.average_figures import (
     PrivateMeanFigure2,

@@ -17,12 +17,12 @@ from smoothdp.noise import variance_lower_bound
 from smoothdp.noise.calibration.lower_bounds import proposition_36
 from smoothdp.noise.calibration.paper import closed_form_shift, paper_shift
 from smoothdp.noise.calibration.pure import curves, pure_shift
-from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.generalized_cauchy import generalized_cauchy_score
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.uniform_log_normal import uniform_log_normal_score
+from smoothdp.noise.laws.gaussian import Gaussian
+from smoothdp.noise.laws.generalized_cauchy import generalized_cauchy_score
+from smoothdp.noise.laws.laplace import Laplace
+from smoothdp.noise.laws.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.laws.student_t import StudentT
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score
 from smoothdp.paper_bounds import bun_steinke, hladik_tetek
 
 CASES: list[dict[str, Any]] = json.loads(

@@ -26,10 +26,21 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.calibration import certificate, cover, delta_cover, smooth_profile
-from smoothdp.noise.calibration.orders import Curve, chord_proves, interpolated, unproved
-from smoothdp.noise.calibration.promise import Promise, divergence_curve
-from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
+from smoothdp.noise.calibration.approximate import delta_cover, smooth_profile
+from smoothdp.noise.calibration.concentrated import certificate
+from smoothdp.noise.calibration.concentrated.orders import (
+    Curve,
+    chord_proves,
+    interpolated,
+    unproved,
+)
+from smoothdp.noise.calibration.concentrated.promise import (
+    OrderTail,
+    Promise,
+    divergence_curve,
+    forward_tail,
+    reverse_tail,
+)
 from smoothdp.noise.shift_claim import below
 from tests.rounding.certain import between, exact
 
@@ -251,12 +262,12 @@ def test_only_what_is_checked_makes_a_cover(monkeypatch: pytest.MonkeyPatch) -> 
     At s = 1.08 the reverse divergence holds at t by a percent, and not at 1.08 e^t.
     """
     promise, law = Promise(F(1, 2), None, F(1, 10)), StudentT(13)
-    monkeypatch.setattr(cover, "stretch", lambda *_: 10.0)
-    assert cover.cover(law, promise, F("1.08")) is None
-    assert cover.cover(law, promise, F("0.9")) == 1
+    monkeypatch.setattr(certificate, "stretch", lambda *_: 10.0)
+    assert certificate.cover(law, promise, F("1.08")) is None
+    assert certificate.cover(law, promise, F("0.9")) == 1
     # A piece of a tenth of the way is short enough at s = 1.06.
-    monkeypatch.setattr(cover, "stretch", lambda *_: 0.0103)
-    assert cover.cover(law, promise, F("1.06")) == 10
+    monkeypatch.setattr(certificate, "stretch", lambda *_: 0.0103)
+    assert certificate.cover(law, promise, F("1.06")) == 10
 
 
 @pytest.mark.parametrize("reverse", [False, True])

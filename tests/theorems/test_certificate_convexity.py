@@ -19,8 +19,8 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.arsinh_normal import symmetrised_is_convex
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.laws.arsinh_normal import symmetrised_is_convex
 from smoothdp.testing.smooth_quadrature import renyi
 
 LAWS: list[NoiseDistribution] = [

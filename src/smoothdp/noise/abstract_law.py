@@ -45,7 +45,7 @@ from smoothdp.exact.balls import ball, precision, round_up
 from smoothdp.exact.parameters import LogRatio, Real
 from smoothdp.exact.shown import shown
 from smoothdp.exact.special import Ball
-from smoothdp.noise.divergences import Divergences
+from smoothdp.noise.divergences.divergences import Divergences
 from smoothdp.noise.shift_claim import ShiftClaim, not_in_the_papers
 from smoothdp.noise.specification import ParameterSpec
 from smoothdp.privacy.guarantee import Guarantee
@@ -70,7 +70,7 @@ class Growth:
 
     * shift: c = sup phi', so phi(|x| + s) - phi(|x|) <= c s;
     * scale: phi(e^t |x|) - phi(|x|) is at most t sup A where A is bounded (power laws). For the
-      laws made from a normal Y it is quadratic: see `smoothdp.noise.calibration.tails`.
+      laws made from a normal Y it is quadratic: see `calibration.concentrated.promise`.
 
     At most one of ``power``, ``sigma`` and ``exponent`` is given.
 
@@ -178,7 +178,7 @@ class AbstractLaw(Divergences):
     def _reverse_convexity(self, shift: Fraction) -> str | None:
         """Return the theorem by which D(e^t Z + s || Z) is convex in t at every order, or None.
 
-        `smoothdp.noise.calibration.certificate` has Theorem B, and what it saves.
+        `smoothdp.noise.calibration.concentrated.certificate` has Theorem B, and what it saves.
         """
         del shift
         return None

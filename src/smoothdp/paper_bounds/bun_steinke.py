@@ -15,13 +15,16 @@ from smoothdp.exact.balls import ball, precision, round_down
 from smoothdp.exact.bisection import smallest_true
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int
 from smoothdp.exact.special import Ball
-from smoothdp.noise.arsinh_normal import arsinh_normal_score_as_printed, theorem_25_dilation_cost
 from smoothdp.noise.calibration.lower_bounds import proposition_35_log, steps_to
-from smoothdp.noise.gaussian import section_3_5_gap
-from smoothdp.noise.laplace import theorem_34_cost
-from smoothdp.noise.laplace_log_normal import laplace_log_normal_score
-from smoothdp.noise.student_t import smoothing_over_epsilon, student_t_score
-from smoothdp.noise.uniform_log_normal import uniform_log_normal_score_as_printed
+from smoothdp.noise.laws.arsinh_normal import (
+    arsinh_normal_score_as_printed,
+    theorem_25_dilation_cost,
+)
+from smoothdp.noise.laws.gaussian import section_3_5_gap
+from smoothdp.noise.laws.laplace import theorem_34_cost
+from smoothdp.noise.laws.laplace_log_normal import laplace_log_normal_score
+from smoothdp.noise.laws.student_t import smoothing_over_epsilon, student_t_score
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score_as_printed
 from smoothdp.paper_bounds.noise_setting import linear_loss, read_above, read_magnitude, upper_float
 
 

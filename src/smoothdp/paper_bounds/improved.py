@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from smoothdp.exact.balls import ball
 from smoothdp.exact.parameters import Parameter
-from smoothdp.noise.generalized_cauchy import generalized_cauchy_score
-from smoothdp.noise.student_t import student_t_score
-from smoothdp.noise.uniform_log_normal import uniform_log_normal_score
+from smoothdp.noise.laws.generalized_cauchy import generalized_cauchy_score
+from smoothdp.noise.laws.student_t import student_t_score
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score
 from smoothdp.paper_bounds.noise_setting import (
     linear_loss,
     read_above,

@@ -18,7 +18,7 @@ from smoothdp.noise import (
     UniformLogNormal,
 )
 from smoothdp.noise.calibration import best_shape, calibrate
-from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.papers.average_figures_data import mean_squares
 from smoothdp.papers.average_figures_noise import approximate, truncated, zcdp
 from smoothdp.privacy.guarantee import Guarantee

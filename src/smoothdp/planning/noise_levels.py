@@ -14,8 +14,8 @@ from smoothdp.exact.work import limited
 from smoothdp.mechanisms.smooth.defaults import Rule
 from smoothdp.noise import NoiseDistribution, variance_lower_bound
 from smoothdp.noise.calibration import best_shape
-from smoothdp.noise.calibration.approximate import approximate_estimate
-from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.calibration.approximate.shift import approximate_estimate
+from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.noise.calibration.limits import too_much_work
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
 from smoothdp.privacy.guarantee import Guarantee

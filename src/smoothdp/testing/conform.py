@@ -10,6 +10,7 @@ from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.testing import law_balls, law_draws, law_floats, law_privacy
 from smoothdp.testing.law_floats import require
+from smoothdp.testing.law_privacy import Found
 from smoothdp.text import table
 
 FAMILY_CHECKS: tuple[Callable[[type[NoiseDistribution]], None], ...] = (
@@ -61,7 +62,7 @@ class Conformance:
 
     family: type[NoiseDistribution]
     laws: tuple[NoiseDistribution, ...]
-    calibrations: tuple[tuple[str, str, Calibration | str], ...]
+    calibrations: tuple[tuple[str, str, Found | str], ...]
 
     def text(self) -> str:
         """Return the calibrations as a table, and why others are refused."""
@@ -80,7 +81,7 @@ class Conformance:
         return "\n".join([*lines, "", *refusals] if refusals else lines)
 
 
-def _cells(found: Calibration | str) -> tuple[str, str]:
+def _cells(found: Found | str) -> tuple[str, str]:
     return ("refused", "") if isinstance(found, str) else (f"{found.shift:.6g}", found.label)
 
 
@@ -140,7 +141,7 @@ def typical_laws(family: type[NoiseDistribution]) -> tuple[NoiseDistribution, ..
 
 def keeps_its_claims(
     family: type[NoiseDistribution],
-) -> tuple[tuple[str, str, Calibration | str], ...]:
+) -> tuple[tuple[str, str, Found | str], ...]:
     """Return the calibrations of the first typical shape to the four guarantees.
 
     Raises:

@@ -17,7 +17,7 @@ from smoothdp.exact import special
 from smoothdp.exact.balls import ball, precision, round_down, round_up
 from smoothdp.exact.special import Ball
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.normal import tail_quantile
+from smoothdp.noise.laws.floats import normal_tail_quantile
 from smoothdp.testing.law_floats import require
 
 _BITS = 96
@@ -177,7 +177,7 @@ def growth_is_true(law: NoiseDistribution) -> None:
             require(abs(rise - wanted) < 0.01, f"a tail exp(-c |x|^{wanted})", rise, "See _growth")
     if growth.sigma is not None and growth.folded:
         x = np.exp(np.linspace(-8, 12, 81))
-        moved = np.diff(tail_quantile(law.log_survival(x))) * float(growth.sigma)
+        moved = np.diff(normal_tail_quantile(law.log_survival(x))) * float(growth.sigma)
         most = math.log(x[1] / x[0])
         require(
             np.all(moved <= most * (1 + 1e-9)), f"Y moved by at most {most}", moved, "See _growth"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -39,7 +40,8 @@ _NODES = 2000
 _SHARES = (0.0, 0.5, 1.0)
 _SEED, _RELEASES = 20261122, 600
 
-Worst = Callable[[NoiseDistribution, float, float], float]
+Found: TypeAlias = Calibration[NoiseDistribution]
+Worst: TypeAlias = Callable[[NoiseDistribution, float, float], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ TARGETS = (
 """The four guarantees that noise is calibrated to."""
 
 
-def calibrated(law: NoiseDistribution, target: Target, smoothing: Fraction) -> Calibration | str:
+def calibrated(law: NoiseDistribution, target: Target, smoothing: Fraction) -> Found | str:
     """Return the calibration to a target once quadrature agrees with it, or why there is none.
 
     Raises:
@@ -142,14 +144,14 @@ def within(law: NoiseDistribution, target: Target, shift: float, smoothing: floa
             )
 
 
-def _agrees_with_other_methods(law: NoiseDistribution, target: Target, found: Calibration) -> None:
+def _agrees_with_other_methods(law: NoiseDistribution, target: Target, found: Found) -> None:
     """A printed theorem or a closed form may allow no more than is exact."""
     most = (
         found.exact_shift * (1 + Fraction(min(found.relative_gap, 1e6))) * (1 + Fraction(1, 10**9))
     )
     for method in ("paper", "closed_form"):
         try:
-            other = law.calibrate(target.guarantee, smoothing=found.smoothing, method=method)  # type: ignore[arg-type]
+            other = law.calibrate(target.guarantee, smoothing=found.smoothing, method=method)
         except (InvalidParameter, OutOfReach):
             continue
         require(

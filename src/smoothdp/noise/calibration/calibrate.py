@@ -12,9 +12,9 @@ from smoothdp.exact.parameters import Parameter, exact_fraction, float_bounds
 from smoothdp.exact.shown import shown
 from smoothdp.exact.work import apart
 from smoothdp.noise.abstract_law import AbstractLaw
+from smoothdp.noise.calibration.approximate.smooth_profile import SmoothProfile
 from smoothdp.noise.calibration.lower_bounds import variance_lower_bound
 from smoothdp.noise.calibration.proved import check_target, proved_claim
-from smoothdp.noise.calibration.smooth_profile import SmoothProfile
 from smoothdp.noise.shift_claim import LABELS
 from smoothdp.privacy.guarantee import Guarantee
 from smoothdp.privacy.profile import PrivacyProfile

@@ -16,8 +16,8 @@ from smoothdp.exact.parameters import Parameter, exact_fraction
 from smoothdp.exact.shown import shown
 from smoothdp.exact.work import remembered
 from smoothdp.noise.abstract_law import AbstractLaw
-from smoothdp.noise.calibration.approximate import approximate_estimate
-from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.calibration.approximate.shift import approximate_estimate
+from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.calibration.table import shipped_shape
