@@ -36,6 +36,7 @@ LAW_CHECKS: tuple[Callable[[NoiseDistribution], None], ...] = (
     law_balls.wide_balls_contain_narrow_ones,
     law_balls.mass_is_one,
     law_draws.draws_are_enclosed,
+    law_draws.tails_are_enclosed,
     law_draws.draws_follow_the_law,
 )
 """What is asked of a law of each shape."""
@@ -94,8 +95,8 @@ def conform(family: type[NoiseDistribution]) -> Conformance:
       against integrals of the density; floats against balls; the mass certified to be one.
     * **What divergences rest on**: the elasticity -d ln f / d ln|x| is the slope of the density
       and does not fall; balls contain what they should.
-    * **Drawn exactly**: `lazy` against the cdf, seeded; a correct law is rejected with
-      probability 1e-8 a test at most, and two wrong ones must be rejected.
+    * **Drawn exactly**: `lazy` against the cdf, in balls and by 20,000 seeded draws; a correct
+      law is rejected with probability 1e-8 a test at most, and two wrong ones must be rejected.
     * **Private**: PureDP, ApproxDP, ZCDP and TruncatedCDP, with smoothing 1/20 and without,
       calibrated or plainly refused; each calibration against plain quadrature of the density
       alone, other methods no stronger than the exact one, releases that have the law.

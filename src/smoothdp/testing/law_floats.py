@@ -165,7 +165,7 @@ def quantile_inverts_the_cdf(law: NoiseDistribution) -> None:
         # A unit of x moves ln of the tail by its elasticity.
         steep = math.exp(law.log_density(far) - back) * far
         require(
-            abs(back - target) <= 1e-13 * abs(target) + 4e-16 * steep,
+            math.isfinite(back) and abs(back - target) <= 1e-13 * abs(target) + 4e-16 * steep,
             f"ln P(Z > tail_quantile({target})) = {target}",
             f"{back!r} for {law!r}",
             "Work in logarithms: see _tail_quantile and _log_survival",
