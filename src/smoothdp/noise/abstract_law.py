@@ -17,7 +17,8 @@ words, never privacy.
 
 * `_growth`: nothing is proved. Zero-concentrated DP is refused; the others do without.
 * `_elasticity_limit`, `_elasticity_slope` (`BallLaw`): no power tail, so that pure DP is refused
-  under a smoothing above 0; a tail without a limit needs the slope.
+  under a smoothing above 0; a tail without a limit needs the slope, and one like exp(-c |x|^k),
+  which has none, closed forms of its divergences.
 * `_pure_claim`, `_undilated_claim`: no closed form; the shift is certified in balls.
 * `_printed_claim`, `_closed_form_claim`: no paper is about the law, so that only
   ``method="exact"`` calibrates it.

@@ -62,7 +62,7 @@ def short_decimal(value: float) -> Fraction:
     """Return a shape as a decimal of four digits after the first nonzero one.
 
     >>> short_decimal(0.0123456)
-    Fraction(6173, 500000)
+    Fraction(247, 20000)
     """
     places = _DIGITS - min(0, math.floor(math.log10(value)) + 1)
     return Fraction(round(value * 10**places), 10**places)

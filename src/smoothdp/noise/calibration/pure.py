@@ -54,8 +54,9 @@ from smoothdp.sources import Source
 # Relative width at which the search for the shift stops.
 _NARROW = Fraction(1, 2**48)
 _MOST_DOUBLINGS = 4096
-# Of the search with certified divergences, which are within a relative 1e-14.
-_CLOSE = 1e-11
+# Of the search with certified divergences: noise that is larger by so much.
+_CLOSE = Fraction(1, 10**9)
+_ROUGH = Fraction(1, 10**4)
 _MOST_STEPS = 60
 _LARGEST_EPSILON = Fraction(300)
 _REMEDY = "Lower the smoothing, or raise epsilon (no law has finite variance from epsilon / 2 on)"
@@ -67,7 +68,7 @@ def pure_shift(law: AbstractLaw, epsilon: Parameter, smoothing: Fraction) -> Shi
     Proved for Student's T and PolyPlace (closed forms) and the generalised Cauchy law (its one
     critical point); the worst dilation is an end of [0, t]. The certified and the refuted shift
     differ by a relative 1e-14 at most. For a law without a claim of its own both ends are
-    certified in balls, to a relative 1e-11.
+    certified in balls, to a relative 1e-9.
 
     Args:
         law: the noise; epsilon: > 0, may be "ln(3)"; smoothing: t >= 0.
@@ -85,10 +86,20 @@ def pure_shift(law: AbstractLaw, epsilon: Parameter, smoothing: Fraction) -> Shi
     t = read_smoothing(smoothing)
     amount = read_epsilon(epsilon)
     claim = law._pure_claim(amount, t)
-    return certified_pure_shift(law, amount, t) if claim is None else claim
+    return _certified(law, amount, t, _CLOSE) if claim is None else claim
 
 
-def certified_pure_shift(law: AbstractLaw, epsilon: Real, t: Fraction) -> ShiftClaim:
+def pure_estimate(law: AbstractLaw, epsilon: Real, t: Fraction) -> float:
+    """Return about the shift of `pure_shift`, to choose a shape by.
+
+    Raises:
+        InvalidParameter: no scale of the law meets the guarantee.
+    """
+    claim = law._pure_claim(epsilon, t)
+    return float((_certified(law, epsilon, t, _ROUGH) if claim is None else claim).exact_shift)
+
+
+def _certified(law: AbstractLaw, epsilon: Real, t: Fraction, close: Fraction) -> ShiftClaim:
     """Return a shift that keeps epsilon at both ends of [0, t] in balls, and one that does not.
 
     Raises:
@@ -98,27 +109,44 @@ def certified_pure_shift(law: AbstractLaw, epsilon: Real, t: Fraction) -> ShiftC
     check_epsilon(epsilon)
     if t and law._elasticity_limit() is None:
         raise unbounded_loss(law, "light")
-    lower, upper = real_bounds(epsilon)
     dilations = (Fraction(0), t) if t else (Fraction(0),)
 
-    def compare(s: Fraction) -> int:
-        """Return -1 if the loss is at most epsilon for certain, 1 if it is above, else 0."""
-        losses = [law.max_divergence_bounds(shift=s, dilation=d) for d in dilations]
-        if any(loss[0] > upper for loss in losses):
-            return 1
-        return -1 if all(loss[1] <= lower for loss in losses) else 0
+    def keeps(s: Fraction) -> bool | None:
+        """Whether the worst loss at the ends is surely at most epsilon, or above it."""
+        verdicts = [law._keeps_loss(epsilon, shift=s, dilation=d) for d in dilations]
+        return False if False in verdicts else (True if all(verdicts) else None)
 
-    kept, refuted = _bracket(compare, _sure_shift(law.growth(), epsilon, t), upper)
+    kept, refuted = _bracket(keeps, _sure_shift(law.growth(), epsilon, t), real_bounds(epsilon)[1])
     if kept is None:
         raise no_room(f"a scale that keeps epsilon={shown(epsilon)}", law, t, _REMEDY)
-    while refuted is not None and refuted > kept * Fraction(1 + _CLOSE):
+    while refuted is not None and refuted > kept * (1 + close):
         middle = below(math.sqrt(float(kept) * float(refuted)))
-        verdict = compare(middle) if kept < middle < refuted else 0
-        if verdict == 0:
+        verdict = keeps(middle) if kept < middle < refuted else None
+        if verdict is None:
             break
-        kept, refuted = (middle, refuted) if verdict < 0 else (kept, middle)
+        kept, refuted = (middle, refuted) if verdict else (kept, middle)
     source = Source(law.source.key, f"{law.source.where}, calibrated in balls")
     return ShiftClaim(kept, refuted, "certified", source, "both ends of the dilations")
+
+
+def _bracket(
+    keeps: Callable[[Fraction], bool | None], sure: Fraction | None, likely: float
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return a shift that is kept and a larger one that is refuted; None where none is known."""
+    kept, refuted = sure, None
+    if likely <= 0:
+        return None, None
+    shift = below(likely if sure is None else 2 * float(sure))
+    for _ in range(_MOST_STEPS):
+        verdict = keeps(shift)
+        if verdict:
+            kept = shift
+        elif verdict is False:
+            refuted = shift
+        if kept is not None and (not verdict or refuted is not None):
+            break
+        shift = shift * 2 if verdict else shift / 2
+    return kept, refuted
 
 
 def _sure_shift(growth: Growth, epsilon: Real, t: Fraction) -> Fraction | None:
@@ -128,24 +156,6 @@ def _sure_shift(growth: Growth, epsilon: Real, t: Fraction) -> Fraction | None:
     score, slope = growth.score, max(Fraction(1), growth.power or Fraction(0))
     ends = positive_ends(lambda: (ball(epsilon) - ball(slope * t)) / ball(score))
     return None if ends is None else ends[0]
-
-
-def _bracket(
-    compare: Callable[[Fraction], int], sure: Fraction | None, likely: float
-) -> tuple[Fraction | None, Fraction | None]:
-    """Return a shift that is kept and a larger one that is refuted; None where none is known."""
-    kept, refuted = sure, None
-    shift = below(likely if sure is None else 2 * float(sure))
-    for _ in range(_MOST_STEPS):
-        verdict = compare(shift)
-        if verdict < 0:
-            kept = shift
-        elif verdict > 0:
-            refuted = shift
-        if kept is not None and (verdict >= 0 or refuted is not None):
-            break
-        shift = shift * 2 if verdict < 0 else shift / 2
-    return kept, refuted
 
 
 def check_epsilon(epsilon: Real) -> None:

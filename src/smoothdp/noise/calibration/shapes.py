@@ -19,7 +19,7 @@ from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.approximate.shift import approximate_estimate
 from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
-from smoothdp.noise.calibration.pure import pure_shift
+from smoothdp.noise.calibration.pure import pure_estimate
 from smoothdp.noise.calibration.table import shipped_shape
 from smoothdp.noise.specification import short_decimal
 from smoothdp.privacy.concentrated import ZCDP, TruncatedCDP
@@ -106,7 +106,7 @@ def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
     if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
         return approximate_estimate(law, guarantee, t)
     if isinstance(guarantee, PureDP | ApproxDP):
-        return float(pure_shift(law, guarantee.exact_epsilon, t).exact_shift)
+        return pure_estimate(law, guarantee.exact_epsilon, t)
     raise InvalidParameter(
         explain("PureDP, ApproxDP, ZCDP or TruncatedCDP", f"{guarantee!r}", "Choose one of these")
     )

@@ -92,6 +92,22 @@ class Divergences(BallLaw):
         both = [_supremum(scope(), self, *place) for place in places]
         return max(b[0] for b in both), max(b[1] for b in both)
 
+    def _keeps_loss(self, epsilon: Real, *, shift: Parameter, dilation: Parameter) -> bool | None:
+        """Whether the largest privacy loss of both directions is surely at most epsilon, or above.
+
+        None if neither is certain. Quicker than `max_divergence_bounds`, except near epsilon.
+        """
+        limits = real_bounds(epsilon)
+        verdicts = []
+        for way in ("forward", "reverse"):
+            place = _place(shift, dilation, way)
+            if place != _NOWHERE:
+                lower, upper = _supremum_near(self, limits, *place)
+                if lower > limits.upper:
+                    return False
+                verdicts.append(upper <= limits.lower)
+        return True if all(verdicts) else None
+
     def delta(
         self,
         epsilon: Parameter,
@@ -215,12 +231,18 @@ def _supremum(
     within: object, law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool
 ) -> tuple[float, float]:
     del within
+    return _supremum_near(law, None, shift, dilation, reverse)
+
+
+def _supremum_near(
+    law: Divergences, limits: LogBounds | None, shift: Fraction, dilation: Fraction, reverse: bool
+) -> tuple[float, float]:
     with precision(BITS):
         offset = _offset(law, shift, dilation, reverse)
         closed = law._supremum_closed(offset.shift, offset.dilation)
         if closed is not None:
             return max(0.0, round_down(closed)), _above(closed)
-        return loss_supremum(offset)
+        return loss_supremum(offset, limits)
 
 
 @lru_cache(maxsize=4096)
@@ -258,9 +280,10 @@ def _above(value: Ball) -> float:
     return math.inf if math.isnan(top) else top
 
 
-def loss_supremum(offset: Offset) -> tuple[float, float]:
+def loss_supremum(offset: Offset, limits: LogBounds | None = None) -> tuple[float, float]:
     """Bound the supremum over x of ln p(x) / q(x), by cutting the most promising cell.
 
+    With limits it is cut only until it is surely at most the lower or above the upper one.
     Where the elasticity has no limit and q is narrower than p, the loss is unbounded.
     """
     if offset.law._elasticity_limit() is None and offset.dilation < 0:
@@ -275,6 +298,8 @@ def loss_supremum(offset: Offset) -> tuple[float, float]:
         heapq.heappush(heap, (-float(cell.upper), next(order), cell))
     for _ in range(_MOST_CUTS):
         if not heap or not heap[0][2].upper > best + _TOLERANCE * best:
+            break
+        if limits and (best > limits.upper or heap[0][2].upper <= limits.lower):
             break
         cell = heapq.heappop(heap)[2]
         halves = factory.cut(cell)
