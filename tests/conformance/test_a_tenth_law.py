@@ -24,7 +24,7 @@ from smoothdp.noise import LAWS, NoiseDistribution
 from smoothdp.noise.calibration import Calibration
 from smoothdp.privacy import Guarantee
 from smoothdp.testing import conform
-from tests.house.copied import copy_of_the_library, run_in
+from tests.house.copied import copy_of_the_library, join, run_in
 from tests.oracles.literal_noise import DIGITS, Recorded, attempts, exact
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/add-a-noise-law.md"
@@ -78,10 +78,11 @@ def test_it_is_the_law_that_it_says(family: Callable[..., NoiseDistribution], al
         for x in (0.0, 1e-6, 0.3, 2.0, 1e5):
             density = a / 2 * (1 + mp.mpf(x)) ** (-a - 1)
             assert abs(law.log_density(x) - mp.log(density)) < 1e-13 * (1 + abs(mp.log(density)))
-            # In w = ln(1 + y), where the density is a / 2 e^(-a w).
-            w = mp.log1p(x)
-            tail = mp.quad(lambda v: a / 2 * mp.exp(-a * v), [w + k / a for k in (0, 9, 40, 99)])
+            tail = (1 + mp.mpf(x)) ** -a / 2
             assert abs(law.survival(x) - tail) < 1e-12 * tail
+        with mp.workdps(60):
+            slope = mp.diff(lambda y: (1 + y) ** -a / 2, mp.mpf(2))
+            assert abs(slope + a / 2 * mp.mpf(3) ** (-a - 1)) < mp.mpf(10) ** -20
 
 
 @pytest.mark.parametrize("t", ["0", "1/20", "1/10"])
@@ -94,7 +95,7 @@ def test_its_pure_shift_is_the_closed_one(family: Callable[..., NoiseDistributio
             undilated = mp.expm1(mp.mpf(1) / (alpha + 1))
             forward = mp.exp(rate) * mp.expm1((1 - rate) / (alpha + 1))
             truth = min(undilated, forward)
-            assert truth * (1 - mp.mpf(10) ** -10) <= exact(found.exact_shift) <= truth
+            assert truth * (1 - mp.mpf(10) ** -8) <= exact(found.exact_shift) <= truth
     with pytest.raises(sd.InvalidParameter, match="smoothing"):
         family(21).calibrate(sd.PureDP(1), smoothing="1/20")
 
@@ -154,20 +155,7 @@ print("ok")
 def test_it_joins_the_library_by_its_name_alone(tmp_path: Path) -> None:
     """One file where the page says, and the name in one other file: the tables have it."""
     source = copy_of_the_library(tmp_path)
-    (line,) = re.findall(r"^from smoothdp\.noise\S* import TwoSidedPareto$", TEXT, re.MULTILINE)
-    (folder,) = set(re.findall(r"`src/(smoothdp/noise/[\w/]*)<name>\.py`", TEXT))
-    home = source / folder / "two_sided_pareto.py"
-    assert home.parent.is_dir()
-    assert line.split()[1] == ".".join(home.relative_to(source).with_suffix("").parts)
-    home.write_text(law_on_the_page())
-    listed = source / "smoothdp/noise/__init__.py"
-    text = listed.read_text()
-    last = list(re.finditer(r"^from smoothdp\.noise\.\S+ import \w+$", text, re.MULTILINE))[-1]
-    text = f"{text[: last.end()]}\n{line}{text[last.end() :]}"
-    text = text.replace(
-        '    "UniformLogNormal",\n', '    "TwoSidedPareto",\n    "UniformLogNormal",\n'
-    )
-    listed.write_text(text)
+    join(source, TEXT, law_on_the_page(), room="noise")
     result = run_in(source, IN_THE_LIBRARY.replace("NUMBER", str(len(LAWS) + 1)))
     assert result.returncode == 0, result.stderr
     assert result.stdout == "ok\n"

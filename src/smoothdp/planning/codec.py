@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -19,27 +20,16 @@ from smoothdp.planning.assumption import NOTHING, STAND_IN
 from smoothdp.planning.result import Plan
 from smoothdp.planning.rivals import Rival
 from smoothdp.privacy.codec import guarantee_from_json, once
-from smoothdp.queries import (
-    Maximum,
-    Mean,
-    Median,
-    Minimum,
-    Quantile,
-    Query,
-    TrimmedMean,
-    WindowMean,
-)
+from smoothdp.queries import STATISTICS, Median, Quantile, Query, TrimmedMean
 
 _VERSION = 1
+_COMMON = ("bounds", "truncate")
 _KNOWN = {
     *("type", "version", "guarantee", "n_records", "statistic", "caution", "query", "noise"),
     *("smoothing", *ERRORS, "assumption", "runners_up", "confidence", "half_width", "replaced"),
     *("noise_deviation", "rivals"),
 }
-_QUERIES: dict[str, Callable[..., Query]] = {
-    kind.__name__: kind
-    for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
-}
+_QUERIES: dict[str, Callable[..., Query]] = {kind.__name__: kind for kind in STATISTICS}
 _LAWS: dict[str, Callable[..., NoiseDistribution]] = {law.__name__: law for law in LAWS}
 
 
@@ -144,13 +134,15 @@ def _query(query: Query) -> dict[str, Any]:
         "type": type(query).__name__,
         "bounds": [exact_text(bound) for bound in query.bounds],
     }
-    for name in ("q", "trim", "drop_low", "drop_high"):
-        if hasattr(query, name):
-            value = getattr(query, name)
-            fields[name] = value if isinstance(value, int) else exact_text(value)
-    if hasattr(query, "window"):
-        fields["window"] = query.window
+    for name in _fields_of(query):
+        value = getattr(query, name)
+        fields[name] = exact_text(value) if isinstance(value, Fraction) else value
     return fields
+
+
+def _fields_of(query: Query) -> list[str]:
+    """Return what a statistic is made from, beside bounds; plans clamp the inputs alone."""
+    return [field.name for field in dataclass_fields(query) if field.name not in _COMMON]
 
 
 def _choice(choice: Plan | Alternative) -> dict[str, Any]:
@@ -176,9 +168,7 @@ def _read_alternative(fields: dict[str, Any]) -> Alternative:
 
 def _read_query(fields: dict[str, Any]) -> Query:
     query = dict(fields)
-    make, bounds = _QUERIES[query.pop("type")], query.pop("bounds")
-    first = [query.pop(name) for name in ("q", "trim", "drop_low") if name in query]
-    return make(*first, bounds=bounds, **query)
+    return _QUERIES[query.pop("type")](**query)
 
 
 def _read_replaced(fields: dict[str, Any] | None) -> Replaced | None:

@@ -18,7 +18,7 @@ from smoothdp.queries.clamped_output import ClampedOutput
 from smoothdp.queries.column_summary import ColumnSummary
 from smoothdp.queries.curve import SensitivityCurve, hull
 from smoothdp.queries.private_summary import PrivateSummary
-from smoothdp.queries.reading import Bounds, Values, read_smoothing, read_values
+from smoothdp.queries.reading import Bounds, Values, read_bounds, read_smoothing, read_values
 from smoothdp.queries.selected import first_true
 from smoothdp.queries.statistic import Statistic
 from smoothdp.queries.summary import SensitivitySummary
@@ -45,6 +45,10 @@ class Query(Statistic):
 
     source: ClassVar[Source]
     bounds: Bounds
+
+    def __post_init__(self) -> None:
+        # Of a statistic without a constructor of its own; the others read them there.
+        object.__setattr__(self, "bounds", read_bounds(self.bounds))
 
     @property
     def truncate(self) -> Truncate:
