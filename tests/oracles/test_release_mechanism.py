@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mpmath import mp, mpf
 
+from smoothdp.errors import InvalidParameter
 from smoothdp.mechanisms.smooth.defaults import default_smoothing, resolve_window
 from smoothdp.mechanisms.smooth.grid import OutputGrid, default_step
 from smoothdp.mechanisms.smooth_noise import SmoothNoise
@@ -230,3 +231,40 @@ def test_trimmed_mean_smoothing() -> None:
     assert default_smoothing(query, ZCDP(HALF), 100) == Fraction(6, 10)
     # m = 100, w = 800: ln(6.25e4) / 100 = .11.
     assert default_smoothing(query, PureDP(1), 1000) == Fraction("0.11")
+
+
+# ---- laws that are not drawn ----------------------------------------------------------------
+
+
+class Undrawn(Laplace):
+    """A law that is studied and never drawn."""
+
+    lazy = NoiseDistribution.lazy
+
+
+class Steeper(Laplace):
+    """A law with a density of its own, whose draws would still be those of Laplace."""
+
+    def _log_density(self, a: Any) -> Any:
+        return super()._log_density(2 * a) + math.log(2)
+
+
+class Named(Laplace):
+    """Laplace by another name."""
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [(Undrawn(), "can be drawn exactly"), (Steeper(), "says how it is drawn")],
+    ids=repr,
+)
+def test_a_law_without_draws_of_its_own_is_refused(law: NoiseDistribution, words: str) -> None:
+    for noise in (law, type(law)):
+        with pytest.raises(InvalidParameter, match=words):
+            SmoothNoise.calibrate(Mean(BOUNDS), guarantee=PureDP(1), n_records=11, noise=noise)
+    good = SmoothNoise.calibrate(Mean(BOUNDS), guarantee=PureDP(1), n_records=11, noise=Named())
+    with pytest.raises(InvalidParameter, match=words):
+        SmoothNoise(good.query, law.calibrate(PureDP(1), smoothing=0), 11, good.grid)
+    plain = SmoothNoise.calibrate(Mean(BOUNDS), guarantee=PureDP(1), n_records=11)
+    values = [mechanism.release(DATA, rng=Recorded(3)).value for mechanism in (good, plain)]
+    assert values[0] == values[1]

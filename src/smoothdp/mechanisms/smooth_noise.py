@@ -11,7 +11,12 @@ from smoothdp.exact.entropy import Entropy, read_rng
 from smoothdp.exact.lazy.rounded import RoundedDraws
 from smoothdp.exact.parameters import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.exact.work import limited
-from smoothdp.mechanisms.smooth.arguments import check_kinds, check_statistic, resolve_smoothing
+from smoothdp.mechanisms.smooth.arguments import (
+    check_kinds,
+    check_sampler,
+    check_statistic,
+    resolve_smoothing,
+)
 from smoothdp.mechanisms.smooth.budget import bars_budget
 from smoothdp.mechanisms.smooth.coverage import Coverage
 from smoothdp.mechanisms.smooth.defaults import default_family, resolve_window
@@ -79,7 +84,7 @@ class SmoothNoise:
         if self.n_records is not None:
             exact_int(self.n_records, name="n_records", minimum=1)
         self.calibration.check()
-        self.noise.lazy()
+        check_sampler(self.noise)
         check_statistic(self.query, self.guarantee)
         self.query.check_size(self.n_records)
         if self.smoothing == 0 and self.query.fixed_sensitivity(self.n_records) is None:
@@ -153,7 +158,7 @@ class SmoothNoise:
         # One limit of work for shape and scale together.
         with limited(MOST_WORK, lambda: too_much_work(family, rest, rate)):
             law = best_shape(family, rest, smoothing=rate) if isinstance(family, type) else family
-            law.lazy()
+            check_sampler(law)
             calibration = law.calibrate(rest, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
