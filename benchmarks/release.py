@@ -11,7 +11,6 @@ from benchmarks.timing import Row, best_time, measured_seconds, show, sorting
 from smoothdp.claims import ZCDP, PureDP
 from smoothdp.exact.random.entropy import SystemRandom
 from smoothdp.exact.random.lazy import RoundedDraws
-from smoothdp.mechanisms.release.laws import lazy_law
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import (
@@ -46,7 +45,7 @@ LAWS: list[NoiseDistribution] = [
 def drawing(law: NoiseDistribution, bits: int) -> Callable[[], int]:
     """Return a call that draws 1/3 + e^(-3/7) Z on a grid of 2^-bits, from the system's bits."""
     draws = RoundedDraws(
-        lazy_law(law),
+        law.lazy(),
         centre=Fraction(1 << bits, 3),
         factor=Fraction(1 << bits),
         decay=Fraction(3, 7),

@@ -6,6 +6,7 @@ SmoothdpError
 ├── IncompatibleClaims two claims that may not be combined     (also a ValueError)
 ├── OutOfReach         correct but too large to compute        (also a RuntimeError)
 ├── BudgetExceeded     a charge that would pass a budget       (also a RuntimeError)
+├── DoesNotConform     a class that is not what it claims      (also an AssertionError)
 ├── LedgerError        a ledger that cannot be read or written (also a RuntimeError)
 └── MissingExtra       an optional dependency is not installed (also an ImportError)
 
@@ -90,6 +91,10 @@ class BudgetExceeded(SmoothdpError, RuntimeError):
 
 class LedgerError(SmoothdpError, RuntimeError):
     """A ledger cannot be read or written as it should: nothing may be released."""
+
+
+class DoesNotConform(SmoothdpError, AssertionError):
+    """A check of `smoothdp.testing` found that a class is not what it claims to be."""
 
 
 class MissingExtra(SmoothdpError, ImportError):

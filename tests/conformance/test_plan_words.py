@@ -13,7 +13,7 @@ from scipy import stats
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.noise.theorems import variance_lower_bound
+from smoothdp.noise import variance_lower_bound
 from smoothdp.planning import Alternative
 from smoothdp.planning.plan_words import error_rows, target_words
 from tests.checkers.known import known

@@ -73,7 +73,9 @@ def takers() -> dict[str, Callable[..., Any]]:
 
 GOAL = sd.ApproxDP(1, delta="1e-6")
 MEDIAN = sd.queries.Median((0, 100), window=3)
-STUDENT = sd.noise.StudentT(3).calibrate(sd.PureDP(1), smoothing="0.1")
+STUDENT: sd.noise.Calibration[sd.noise.NoiseDistribution] = sd.noise.StudentT(3).calibrate(
+    sd.PureDP(1), smoothing="0.1"
+)
 
 
 def smooth_noise() -> sd.SmoothNoise:

@@ -9,25 +9,36 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from smoothdp.exact.random import lazy_laws as laws
 from smoothdp.exact.random.lazy import FIRST_BITS
+from smoothdp.noise import (
+    ArsinhNormal,
+    Gaussian,
+    GeneralizedCauchy,
+    Laplace,
+    LaplaceLogNormal,
+    Log1pNormal,
+    NoiseDistribution,
+    PolyPlace,
+    StudentT,
+    UniformLogNormal,
+)
 
 DIGITS = 400
 
-LAWS: list[laws.LazyLaw] = [
-    laws.LazyLaplace(),
-    laws.LazyNormal(),
-    laws.LazyLaplaceLogNormal(Fraction(1, 2)),
-    laws.LazyUniformLogNormal(Fraction(3, 4)),
-    laws.LazyArsinhNormal(Fraction(2, 5)),
-    laws.LazyLog1pNormal(Fraction(1, 2)),
-    laws.LazyStudentT(Fraction(3)),
-    laws.LazyStudentT(Fraction(1, 2)),
-    laws.LazyPolyPlace(Fraction(5)),
-    laws.LazyPolyPlace(Fraction(1001, 1000)),
-    laws.LazyPolyPlace(Fraction(10**6)),
-    laws.LazyGeneralizedCauchy(Fraction(4)),
-    laws.LazyGeneralizedCauchy(Fraction(3, 2)),
+LAWS: list[NoiseDistribution] = [
+    Laplace(),
+    Gaussian(),
+    LaplaceLogNormal("1/2"),
+    UniformLogNormal("3/4"),
+    ArsinhNormal("2/5"),
+    Log1pNormal("1/2"),
+    StudentT(3),
+    StudentT("1/2"),
+    PolyPlace(5),
+    PolyPlace("1001/1000"),
+    PolyPlace(10**6),
+    GeneralizedCauchy(4),
+    GeneralizedCauchy("3/2"),
 ]
 
 
@@ -78,39 +89,39 @@ def attempts(asked: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[boo
         yield bool(first & 1), [(3 * number + 1) / (mpf(3) * 2**bits) for number in numbers]
 
 
-def literal_draw(law: laws.LazyLaw, asked: Sequence[tuple[int, int]]) -> Any:
+def literal_draw(law: NoiseDistribution, asked: Sequence[tuple[int, int]]) -> Any:
     """Return Z of the recorded bits, at mpmath's precision."""
     found = [
         z
-        for positive, u in attempts(asked, law.n_uniforms)
+        for positive, u in attempts(asked, law.lazy().n_uniforms)
         if (z := literal(law, positive, *u)) is not None
     ]
     assert len(found) == 1
     return found[0]
 
 
-def literal(law: laws.LazyLaw, positive: bool, *u: Any) -> Any:
+def literal(law: NoiseDistribution, positive: bool, *u: Any) -> Any:
     """Return Z as a function of uniform numbers, None if they are rejected."""
     sign = 1 if positive else -1
     match law:
-        case laws.LazyLaplace():
+        case Laplace():
             return -sign * mp.log(u[0])
-        case laws.LazyNormal():
+        case Gaussian():
             return normal(*u)
-        case laws.LazyLaplaceLogNormal(sigma):
+        case LaplaceLogNormal(exact_sigma=sigma):
             return -sign * mp.log(u[2]) * mp.exp(exact(sigma) * normal(u[0], u[1]))
-        case laws.LazyUniformLogNormal(sigma):
+        case UniformLogNormal(exact_sigma=sigma):
             return sign * u[2] * mp.exp(exact(sigma) * normal(u[0], u[1]))
-        case laws.LazyArsinhNormal(sigma):
+        case ArsinhNormal(exact_sigma=sigma):
             return mp.sinh(exact(sigma) * normal(*u)) / exact(sigma)
-        case laws.LazyLog1pNormal(sigma):
+        case Log1pNormal(exact_sigma=sigma):
             return sign * (mp.exp(exact(sigma) * abs(normal(*u))) - 1) / exact(sigma)
-        case laws.LazyStudentT(degrees):
+        case StudentT(exact_degrees=degrees):
             d = exact(degrees)
             return mp.sqrt(d * (u[0] ** (-2 / d) - 1)) * mp.cos(mp.pi * u[1])
-        case laws.LazyPolyPlace(alpha):
+        case PolyPlace(exact_alpha=alpha):
             return sign * poly_place(exact(alpha), u[0] / 2)
-        case laws.LazyGeneralizedCauchy(power):
+        case GeneralizedCauchy(exact_power=power):
             return generalized_cauchy(exact(power), sign, *u)
     raise AssertionError(f"no literal form of {law}")
 

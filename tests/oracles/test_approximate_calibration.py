@@ -19,11 +19,12 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.calibration import calibrate, delta_cover
-from smoothdp.noise.calibration.delta_cover import covered
-from smoothdp.noise.calibration.envelope import log_envelope
+from smoothdp.noise.calibration import calibrate
+from smoothdp.noise.calibration.approximate import delta_cover
+from smoothdp.noise.calibration.approximate.delta_cover import covered
+from smoothdp.noise.calibration.approximate.envelope import log_envelope
 from smoothdp.noise.law import NoiseDistribution
-from tests.oracles.smooth_quadrature import hockey_stick, losses
+from smoothdp.testing.smooth_quadrature import hockey_stick, losses
 
 LAWS: list[NoiseDistribution] = [
     ArsinhNormal("0.6"),

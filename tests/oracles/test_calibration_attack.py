@@ -24,7 +24,7 @@ from smoothdp.noise import (
 )
 from smoothdp.noise.calibration import Calibration, calibrate
 from smoothdp.noise.law import NoiseDistribution
-from tests.oracles.smooth_quadrature import hockey_stick, renyi
+from smoothdp.testing.smooth_quadrature import hockey_stick, renyi
 
 Family = Callable[[str], NoiseDistribution]
 # Families with a range of shapes; LaplaceLogNormal is slow to certify.
@@ -49,7 +49,7 @@ def draw(rng: np.random.Generator, low: float, high: float) -> str:
 
 
 def points(
-    rng: np.random.Generator, result: Calibration, count: int
+    rng: np.random.Generator, result: Calibration[NoiseDistribution], count: int
 ) -> list[tuple[float, float, bool]]:
     """Shifts up to s and dilations up to t: the ends, and random ones."""
     s, t = result.shift, float(result.smoothing)

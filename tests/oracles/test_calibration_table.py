@@ -24,12 +24,12 @@ from smoothdp.noise import (
     UniformLogNormal,
 )
 from smoothdp.noise.calibration import Calibration, best_shape, calibrate, optimise_shape
-from smoothdp.noise.calibration.approximate import approximate_estimate
-from smoothdp.noise.calibration.certificate import certify
-from smoothdp.noise.calibration.concentrated import concentrated_estimate
-from smoothdp.noise.calibration.delta_cover import covered, ends_keep
-from smoothdp.noise.calibration.make_table import rows
-from smoothdp.noise.calibration.promise import Promise
+from smoothdp.noise.calibration.approximate.delta_cover import covered, ends_keep
+from smoothdp.noise.calibration.approximate.shift import approximate_estimate
+from smoothdp.noise.calibration.concentrated.certificate import certify
+from smoothdp.noise.calibration.concentrated.promise import Promise
+from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
+from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.calibration.table import (
     Entry,
     entries,
@@ -39,8 +39,8 @@ from smoothdp.noise.calibration.table import (
     shipped_shape,
 )
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.make_table import rows
 from smoothdp.noise.shift_claim import LABELS, ShiftClaim
-from smoothdp.noise.theorems import pure_shift
 from smoothdp.sources import Source
 
 HALF = Fraction(1, 2)
@@ -196,7 +196,7 @@ def test_shapes_that_do_not_exist() -> None:
 
 
 @pytest.fixture(scope="module")
-def results() -> list[Calibration]:
+def results() -> list[Calibration[NoiseDistribution]]:
     return [
         calibrate(StudentT(3), ZCDP(HALF), smoothing="0.1"),
         calibrate(StudentT(3), PureDP(1), smoothing="0.1"),
@@ -206,7 +206,9 @@ def results() -> list[Calibration]:
     ]
 
 
-def test_every_result_is_labelled_and_described(results: list[Calibration]) -> None:
+def test_every_result_is_labelled_and_described(
+    results: list[Calibration[NoiseDistribution]],
+) -> None:
     for result in results:
         assert result.label in LABELS[:2]
         assert result.relative_gap > 0 or result.label == "proved"
@@ -218,7 +220,7 @@ def test_every_result_is_labelled_and_described(results: list[Calibration]) -> N
         assert f"shift={result.shift!r}" in repr(result)
 
 
-def test_floats_are_rounded_to_the_safe_side(results: list[Calibration]) -> None:
+def test_floats_are_rounded_to_the_safe_side(results: list[Calibration[NoiseDistribution]]) -> None:
     for result in results:
         assert Fraction(result.shift) <= result.exact_shift
         for sensitivity in ("1", "0.1", "3"):
@@ -232,7 +234,7 @@ def test_floats_are_rounded_to_the_safe_side(results: list[Calibration]) -> None
         results[0].noise_scale(math.inf)
 
 
-def test_distance_from_the_lower_bound(results: list[Calibration]) -> None:
+def test_distance_from_the_lower_bound(results: list[Calibration[NoiseDistribution]]) -> None:
     assert 1 < results[0].bound_ratio < 2
     assert 1 < results[1].bound_ratio < 3
     # None is proved for approximate DP.
@@ -243,7 +245,9 @@ def test_distance_from_the_lower_bound(results: list[Calibration]) -> None:
     assert near.bound_ratio == pytest.approx(1.093, abs=0.01)
 
 
-def test_exact_never_needs_more_noise_than_the_paper(results: list[Calibration]) -> None:
+def test_exact_never_needs_more_noise_than_the_paper(
+    results: list[Calibration[NoiseDistribution]],
+) -> None:
     assert results[1].exact_shift >= results[4].exact_shift
 
 

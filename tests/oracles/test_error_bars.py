@@ -15,7 +15,6 @@ from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.exact.random.lazy_laws import LazyLaplace, LazyLaw, LazyNormal
 from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.release.budget import bars_budget
 from smoothdp.mechanisms.release.coverage import Coverage
@@ -24,7 +23,7 @@ from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
-from smoothdp.noise import ArsinhNormal, Gaussian, NoiseDistribution, PolyPlace, StudentT
+from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean
 from tests.oracles.literal_noise import DIGITS, Recorded, exact, literal_draw
 
@@ -43,7 +42,7 @@ GUARANTEES: list[Guarantee] = [
 # ---- the draw of ln S ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("law", [LazyLaplace(), LazyNormal()], ids=str)
+@pytest.mark.parametrize("law", [Laplace(), Gaussian()], ids=str)
 @pytest.mark.parametrize(
     ("ratio", "decay"),
     [
@@ -55,11 +54,11 @@ GUARANTEES: list[Guarantee] = [
     ids=str,
 )
 def test_draws_of_a_logarithm_are_literal_roundings(
-    law: LazyLaw, ratio: Fraction, decay: Fraction
+    law: NoiseDistribution, ratio: Fraction, decay: Fraction
 ) -> None:
     slope, factor = Fraction(1 << 20), Fraction(2 << 20, 9)
     draws = LogRoundedDraws(
-        law, ratio=ratio, decay=decay, slope=slope, factor=factor, lowest=-FAR, highest=FAR
+        law.lazy(), ratio=ratio, decay=decay, slope=slope, factor=factor, lowest=-FAR, highest=FAR
     )
     with mp.workdps(DIGITS):
         centre = (mp.log(exact(ratio)) - exact(decay)) * exact(slope)
@@ -72,7 +71,7 @@ def test_draws_of_a_logarithm_are_literal_roundings(
 
 def test_limits_of_a_logarithm() -> None:
     draws = LogRoundedDraws(
-        LazyNormal(),
+        Gaussian().lazy(),
         ratio=Fraction(2),
         decay=Fraction(0),
         slope=Fraction(10**6),
@@ -217,7 +216,7 @@ def test_the_interval_by_hand(query: Query, guarantee: Guarantee) -> None:
     with mp.workdps(DIGITS):
         asked = rng.asked[1:]
         assert rng.asked[0][0] == noise_bits * 96 + 1
-        law = LazyLaplace() if isinstance(guarantee, PureDP) else LazyNormal()
+        law = Laplace() if isinstance(guarantee, PureDP) else Gaussian()
         b = literal_draw(law, asked) * exact(bars.spread)
         log_s = mpf(mechanism.windowed.log_smooth_sensitivity(DATA, smoothing=mechanism.smoothing))
         step = mpf(LOG_STEP.numerator) / LOG_STEP.denominator

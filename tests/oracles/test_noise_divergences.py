@@ -20,7 +20,7 @@ from smoothdp.noise import (
     PolyPlace,
     StudentT,
 )
-from smoothdp.noise.divergences import Direction
+from smoothdp.noise.divergences.divergences import Direction
 from smoothdp.types import FloatArray
 from tests.oracles.noise_law_formulas import Formulas, formulas, law_cases
 

@@ -25,7 +25,7 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.divergences import Direction
+from smoothdp.noise.divergences.divergences import Direction
 from smoothdp.types import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)

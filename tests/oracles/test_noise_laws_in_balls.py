@@ -26,12 +26,12 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.excess import RELATIVE_ERROR, log_psi, log_range, slope_bound
-from smoothdp.noise.loss_cells import CellFactory
-from smoothdp.noise.offset import Offset
-from smoothdp.noise.panels import Panel
-from smoothdp.noise.pieces import Left, Middle, Right
-from smoothdp.noise.supremum import loss_supremum
+from smoothdp.noise.divergences.divergences import loss_supremum
+from smoothdp.noise.divergences.excess import RELATIVE_ERROR, log_psi, log_range, slope_bound
+from smoothdp.noise.divergences.loss_cells import CellFactory
+from smoothdp.noise.divergences.offset import Offset
+from smoothdp.noise.divergences.panels import Panel
+from smoothdp.noise.divergences.pieces import Left, Middle, Right
 from tests.oracles.noise_law_formulas import formulas
 
 LAWS: list[NoiseDistribution] = [

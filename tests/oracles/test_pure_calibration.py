@@ -16,19 +16,17 @@ import pytest
 
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.balls.balls import ball, precision
-from smoothdp.noise.arsinh_normal import ArsinhNormal
-from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.log1p_normal import Log1pNormal
-from smoothdp.noise.poly_place import PolyPlace
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.theorems import pure_shift
-from smoothdp.noise.theorems.pure_generalized_cauchy import generalized_cauchy_supremum
-from smoothdp.noise.theorems.pure_poly_place import poly_place_supremum
-from smoothdp.noise.uniform_log_normal import UniformLogNormal
+from smoothdp.noise.laws.arsinh_normal import ArsinhNormal
+from smoothdp.noise.laws.gaussian import Gaussian
+from smoothdp.noise.laws.generalized_cauchy import GeneralizedCauchy, generalized_cauchy_supremum
+from smoothdp.noise.laws.laplace import Laplace
+from smoothdp.noise.laws.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.laws.log1p_normal import Log1pNormal
+from smoothdp.noise.laws.poly_place import PolyPlace, poly_place_supremum
+from smoothdp.noise.laws.student_t import StudentT
+from smoothdp.noise.laws.uniform_log_normal import UniformLogNormal
 from smoothdp.types import FloatArray
 
 Array = FloatArray

@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.exact.random.lazy import FIRST_BITS, RoundedDraws
-from smoothdp.exact.random.lazy_laws import LazyGeneralizedCauchy, LazyLaplace, LazyLaw, LazyNormal
+from smoothdp.noise import Gaussian, GeneralizedCauchy, Laplace, NoiseDistribution
 from tests.oracles.literal_noise import DIGITS, LAWS, Recorded, exact, literal_draw
 
 FAR = 1 << 3000
@@ -23,9 +23,9 @@ CASES = [
 ]
 
 
-def make(law: LazyLaw, centre: Fraction) -> RoundedDraws:
+def make(law: NoiseDistribution, centre: Fraction) -> RoundedDraws:
     return RoundedDraws(
-        law, centre=centre, factor=Fraction(1), decay=Fraction(0), lowest=-FAR, highest=FAR
+        law.lazy(), centre=centre, factor=Fraction(1), decay=Fraction(0), lowest=-FAR, highest=FAR
     )
 
 
@@ -34,11 +34,11 @@ def nearest(y: Any) -> int:
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_draws_are_literal_roundings(law: LazyLaw) -> None:
+def test_draws_are_literal_roundings(law: NoiseDistribution) -> None:
     with mp.workdps(DIGITS):
         for case, (centre, factor, decay) in enumerate(CASES):
             draws = RoundedDraws(
-                law, centre=centre, factor=factor, decay=decay, lowest=-FAR, highest=FAR
+                law.lazy(), centre=centre, factor=factor, decay=decay, lowest=-FAR, highest=FAR
             )
             scale = exact(factor) * mp.exp(-exact(decay))
             for seed in range(60):
@@ -50,9 +50,9 @@ def test_draws_are_literal_roundings(law: LazyLaw) -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("depth", [1, 2])
-def test_hard_to_round_draws_take_more_bits(law: LazyLaw, depth: int) -> None:
+def test_hard_to_round_draws_take_more_bits(law: NoiseDistribution, depth: int) -> None:
     """A border between two results lies among the points that the bits so far allow."""
-    count = law.n_uniforms
+    count = law.lazy().n_uniforms
     hard_ones = 0
     for seed in range(12):
         known = Recorded(seed)
@@ -77,14 +77,14 @@ def test_hard_to_round_draws_take_more_bits(law: LazyLaw, depth: int) -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("pattern", ["zeros", "ones"])
-def test_uniform_numbers_next_to_the_ends(law: LazyLaw, pattern: str) -> None:
+def test_uniform_numbers_next_to_the_ends(law: NoiseDistribution, pattern: str) -> None:
     """The first bits are all 0 or all 1: the draw is extreme, or not yet bounded."""
-    size = law.n_uniforms * FIRST_BITS + 1
+    size = law.lazy().n_uniforms * FIRST_BITS + 1
     for sign in (0, 1):
         script = [sign if pattern == "zeros" else (1 << size) - 2 + sign]
         rng = Recorded(5, script)
         draws = RoundedDraws(
-            law,
+            law.lazy(),
             centre=Fraction(1, 7),
             factor=Fraction(3),
             decay=Fraction(1),
@@ -98,11 +98,11 @@ def test_uniform_numbers_next_to_the_ends(law: LazyLaw, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_tiny_noise_on_a_border_shows_its_sign(law: LazyLaw) -> None:
+def test_tiny_noise_on_a_border_shows_its_sign(law: NoiseDistribution) -> None:
     """Noise of e^-1000000 at 3.5, 0.5 and -0.5: only its sign counts, and it does."""
     for border in (3, 0, -1):
         draws = RoundedDraws(
-            law,
+            law.lazy(),
             centre=border + Fraction(1, 2),
             factor=Fraction(1),
             decay=Fraction(10**6),
@@ -122,7 +122,7 @@ def test_tiny_noise_on_a_border_shows_its_sign(law: LazyLaw) -> None:
 @pytest.mark.parametrize("offset", [Fraction(1, 10**200), -Fraction(1, 10**200)])
 def test_tiny_noise_beside_a_border_does_not_cross_it(offset: Fraction) -> None:
     draws = RoundedDraws(
-        LazyNormal(),
+        Gaussian().lazy(),
         centre=Fraction(7, 2) + offset,
         factor=Fraction(1),
         decay=Fraction(10**6),
@@ -134,9 +134,14 @@ def test_tiny_noise_beside_a_border_does_not_cross_it(offset: Fraction) -> None:
 
 
 def test_limits_replace_what_is_beyond() -> None:
-    law = LazyGeneralizedCauchy(Fraction(1001, 1000))
+    law = GeneralizedCauchy("1.01")
     draws = RoundedDraws(
-        law, centre=Fraction(1), factor=Fraction(1), decay=Fraction(0), lowest=-50, highest=60
+        law.lazy(),
+        centre=Fraction(1),
+        factor=Fraction(1),
+        decay=Fraction(0),
+        lowest=-50,
+        highest=60,
     )
     seen = set()
     for seed in range(150):
@@ -158,7 +163,7 @@ def test_the_comparison_can_fail() -> None:
         for seed in range(50):
             rng = Recorded(seed)
             exact_result = RoundedDraws(
-                LazyLaplace(),
+                Laplace().lazy(),
                 centre=Fraction(0),
                 factor=Fraction(2**56),
                 decay=Fraction(0),

@@ -12,9 +12,9 @@ from mpmath import mp, mpf
 
 from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.errors import InvalidParameter
 from smoothdp.mechanisms.release.defaults import default_smoothing, resolve_window
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
-from smoothdp.mechanisms.release.laws import lazy_law
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import (
     ArsinhNormal,
@@ -105,7 +105,7 @@ def test_release_is_the_definition_rounded(
         for seed in range(25):
             rng = Recorded(seed)
             value = mechanism.release(data, rng=rng).value
-            y = f + scale * literal_draw(lazy_law(mechanism.noise), rng.asked)
+            y = f + scale * literal_draw(mechanism.noise, rng.asked)
             index = int(mp.floor(y / exact(step) + mpf(1) / 2))
             assert value == float(index * step)
 
@@ -129,7 +129,7 @@ def test_round_to_and_clamp_are_functions_of_the_ideal_value() -> None:
             for seed in range(60):
                 rng = Recorded(seed)
                 value = mechanism.release(DATA, rng=rng).value
-                y = f + scale * literal_draw(lazy_law(mechanism.noise), rng.asked)
+                y = f + scale * literal_draw(mechanism.noise, rng.asked)
                 nearest = int(mp.floor(y / exact(step) + mpf(1) / 2)) * step
                 if clamp:
                     nearest = min(max(nearest, Fraction(0)), Fraction(10))
@@ -231,3 +231,40 @@ def test_trimmed_mean_smoothing() -> None:
     assert default_smoothing(query, ZCDP(HALF), 100) == Fraction(6, 10)
     # m = 100, w = 800: ln(6.25e4) / 100 = .11.
     assert default_smoothing(query, PureDP(1), 1000) == Fraction("0.11")
+
+
+# ---- laws that are not drawn ----------------------------------------------------------------
+
+
+class Undrawn(Laplace):
+    """A law that is studied and never drawn."""
+
+    lazy = NoiseDistribution.lazy
+
+
+class Steeper(Laplace):
+    """A law with a density of its own, whose draws would still be those of Laplace."""
+
+    def _log_density(self, a: Any) -> Any:
+        return super()._log_density(2 * a) + math.log(2)
+
+
+class Named(Laplace):
+    """Laplace by another name."""
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [(Undrawn(), "can be drawn exactly"), (Steeper(), "says how it is drawn")],
+    ids=repr,
+)
+def test_a_law_without_draws_of_its_own_is_refused(law: NoiseDistribution, words: str) -> None:
+    for noise in (law, type(law)):
+        with pytest.raises(InvalidParameter, match=words):
+            SmoothNoise.calibrate(Mean(BOUNDS), guarantee=PureDP(1), n_records=11, noise=noise)
+    good = SmoothNoise.calibrate(Mean(BOUNDS), guarantee=PureDP(1), n_records=11, noise=Named())
+    with pytest.raises(InvalidParameter, match=words):
+        SmoothNoise(good.query, law.calibrate(PureDP(1), smoothing=0), 11, good.grid)
+    plain = SmoothNoise.calibrate(Mean(BOUNDS), guarantee=PureDP(1), n_records=11)
+    values = [mechanism.release(DATA, rng=Recorded(3)).value for mechanism in (good, plain)]
+    assert values[0] == values[1]

@@ -30,7 +30,7 @@ def draw_all(rng: Entropy, count: int) -> list[int]:
     """Draw from every law, in steps of 2^-100."""
     return [
         RoundedDraws(
-            law,
+            law.lazy(),
             centre=Fraction(1, 3),
             factor=Fraction(2**100),
             decay=Fraction(1, 7),

@@ -15,8 +15,8 @@ from mpmath import asinh, cosh, exp, inf, log, mp, mpf, quad, sinh
 
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.noise import ArsinhNormal
-from smoothdp.noise.calibration import cover
-from smoothdp.noise.calibration.promise import Promise
+from smoothdp.noise.calibration.concentrated import certificate
+from smoothdp.noise.calibration.concentrated.promise import Promise
 from smoothdp.queries.sensitivity import near_maxima, row_maxima
 from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
 from smoothdp.types import FloatArray
@@ -135,10 +135,10 @@ def test_a_piece_is_checked_at_the_stretched_shift(
     law, shift = ArsinhNormal(sigma), Fraction(s)
     promise = Promise(Fraction(rho), None, Fraction(t))
     # The shift is good, and pieces of the right length show it.
-    assert cover.cover(law, promise, shift) is not None
-    monkeypatch.setattr(cover, "stretch", lambda *_: float(promise.smoothing))
+    assert certificate.cover(law, promise, shift) is not None
+    monkeypatch.setattr(certificate, "stretch", lambda *_: float(promise.smoothing))
     # Three halvings of a guess are tried: down to t / 8, which is still too long.
-    assert cover.cover(law, promise, shift) is None
+    assert certificate.cover(law, promise, shift) is None
     shortest = Fraction("0.98") * promise.smoothing / 8
     b = Fraction(worst_order(law, shift * (1 + shortest), promise.smoothing, promise.rho))
     with mp.workprec(300):
@@ -147,8 +147,8 @@ def test_a_piece_is_checked_at_the_stretched_shift(
         found = reverse_divergence(law.exact_sigma, stretched, rational(promise.smoothing), order)
         assert found > order * rational(promise.rho)
     # The twin: at the shift itself every piece, however long, is waved through.
-    monkeypatch.setattr(cover, "exp_bounds", lambda _: LogBounds(1.0, 1.0))
-    assert cover.cover(law, promise, shift) == 2
+    monkeypatch.setattr(certificate, "exp_bounds", lambda _: LogBounds(1.0, 1.0))
+    assert certificate.cover(law, promise, shift) == 2
 
 
 def rational(value: Fraction) -> mpf:

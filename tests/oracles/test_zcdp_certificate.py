@@ -25,14 +25,25 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.calibration import calibrate, certificate, concentrated, cover
-from smoothdp.noise.calibration.certificate import certify
-from smoothdp.noise.calibration.orders import Curve, chord_proves, interpolated, unproved
-from smoothdp.noise.calibration.promise import Promise, divergence_curve
-from smoothdp.noise.calibration.score import growth
-from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
+from smoothdp.noise.calibration import calibrate
+from smoothdp.noise.calibration.concentrated import certificate
+from smoothdp.noise.calibration.concentrated import shift as concentrated
+from smoothdp.noise.calibration.concentrated.certificate import certify
+from smoothdp.noise.calibration.concentrated.orders import (
+    Curve,
+    chord_proves,
+    interpolated,
+    unproved,
+)
+from smoothdp.noise.calibration.concentrated.promise import (
+    OrderTail,
+    Promise,
+    divergence_curve,
+    forward_tail,
+    reverse_tail,
+)
 from smoothdp.noise.law import NoiseDistribution
-from tests.oracles.smooth_quadrature import renyi
+from smoothdp.testing.smooth_quadrature import renyi
 
 HALF = Fraction(1, 2)
 LAWS: list[NoiseDistribution] = [
@@ -162,7 +173,7 @@ def test_order_one_alone_can_refuse() -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_score_is_a_bound_and_attained(law: NoiseDistribution) -> None:
-    score = growth(law).score
+    score = law.growth().score
     assert score is not None
     x = np.concatenate([np.geomspace(1e-7, 9e-4, 300), np.linspace(1e-3, 6, 3000)])
     slope = -np.diff(law.log_density(x)) / np.diff(x)
@@ -293,8 +304,8 @@ def test_mutated_certificates_accept_what_is_false(
 def test_cover_is_refused_above_the_largest_shift() -> None:
     promise = Promise(Fraction("0.02"), None, Fraction("0.06"))
     law = Log1pNormal("0.36")
-    assert cover.cover(law, promise, Fraction("0.22")) is not None
-    assert cover.cover(law, promise, Fraction("0.23")) is None
+    assert certificate.cover(law, promise, Fraction("0.22")) is not None
+    assert certificate.cover(law, promise, Fraction("0.23")) is None
 
 
 def test_cover_and_theorem_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +313,7 @@ def test_cover_and_theorem_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     promise = Promise(Fraction("0.02"), None, Fraction("0.03"))
     law, shift = ArsinhNormal("0.44"), Fraction("0.2035")
     assert certify(law, promise, shift).reason.startswith("Theorem B:")
-    monkeypatch.setattr(certificate, "reverse_is_convex", lambda *_: None)
+    monkeypatch.setattr(ArsinhNormal, "_reverse_convexity", lambda *_: None)
     verdict = certify(law, promise, shift)
     assert verdict.holds
     assert verdict.reason.startswith("Theorem A")

@@ -13,7 +13,7 @@ import pytest
 
 from smoothdp.exact.balls.balls import ball
 from smoothdp.noise import Gaussian
-from smoothdp.noise.theorems import scores
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score_as_printed
 from smoothdp.papers.average_case_averages import private_mean_figure as average_figures_private
 from smoothdp.papers.average_case_averages.cells import SMOOTHINGS, Cell, compute_cell, noise_cells
 from smoothdp.papers.average_case_averages.excess_lines import ExcessLine, SampledSensitivities
@@ -133,7 +133,7 @@ def test_shapes_by_rule_are_the_searched_ones(
 def test_uniform_log_normal_score_is_the_printed_one() -> None:
     found = ANALYSES["ULN"].deviation(Fraction(1), Fraction(0))
     # sigma^2 = 2: the score e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma, near a rational sigma.
-    score = scores.uniform_log_normal_score_as_printed(Fraction("1.41421356237309504880"))
+    score = uniform_log_normal_score_as_printed(Fraction("1.41421356237309504880"))
     deviation = float((score * ball(4).exp().sqrt() / ball(3).sqrt()).mid())
     assert found == pytest.approx(deviation, rel=1e-12)
 

@@ -13,20 +13,16 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.exact.balls.balls import ball, precision
-from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.theorems import (
-    best_laplace_log_normal_sigma,
-    closed_form_shift,
-    paper_shift,
-    pure_shift,
-    variance_lower_bound,
-)
-from smoothdp.noise.theorems.endpoints import curves
-from smoothdp.noise.theorems.lower_bounds import proposition_36
-from smoothdp.noise.theorems.scores import generalized_cauchy_score, uniform_log_normal_score
+from smoothdp.noise import variance_lower_bound
+from smoothdp.noise.calibration.lower_bounds import proposition_36
+from smoothdp.noise.calibration.paper import closed_form_shift, paper_shift
+from smoothdp.noise.calibration.pure import curves, pure_shift
+from smoothdp.noise.laws.gaussian import Gaussian
+from smoothdp.noise.laws.generalized_cauchy import generalized_cauchy_score
+from smoothdp.noise.laws.laplace import Laplace
+from smoothdp.noise.laws.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.laws.student_t import StudentT
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score
 from smoothdp.paper_bounds import bun_steinke, hladik_tetek
 
 CASES: list[dict[str, Any]] = json.loads(
@@ -47,7 +43,7 @@ def shift_of_laplace_34(eps: str, t: str, delta: str) -> float:
 
 
 def theorem_18_deviation(eps: str, t: str) -> float:
-    sigma = best_laplace_log_normal_sigma(eps, t)
+    sigma = bun_steinke.bun_steinke_section_3_1_1(eps, smoothing=t)
     law, target = LaplaceLogNormal(sigma), sd.ZCDP(Fraction(eps) ** 2 / 2)
     return law.standard_deviation / float(paper_shift(law, target, Fraction(t)).exact_shift)
 
@@ -82,7 +78,7 @@ COMPUTED: dict[str, Callable[..., float]] = {
     "t_tight_scale_pure": lambda d, t, eps: float(
         pure_shift(StudentT(d), eps, Fraction(t)).exact_shift
     ),
-    "lln_opt_sigma": lambda eps, t: best_laplace_log_normal_sigma(eps, t),
+    "lln_opt_sigma": lambda eps, t: bun_steinke.bun_steinke_section_3_1_1(eps, smoothing=t),
     "lln_theorem_std": theorem_18_deviation,
     # Printed is a quarter of the tail; the library's is (1 - sqrt(1 - E)) / 2.
     "prop35": lambda s, t, eps, x: bun_steinke.bun_steinke_proposition_35(

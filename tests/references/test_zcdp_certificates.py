@@ -12,8 +12,8 @@ import pytest
 from smoothdp.claims import ZCDP
 from smoothdp.noise import ArsinhNormal, Log1pNormal, StudentT
 from smoothdp.noise.calibration import calibrate
-from smoothdp.noise.calibration.certificate import certify
-from smoothdp.noise.calibration.promise import Promise
+from smoothdp.noise.calibration.concentrated.certificate import certify
+from smoothdp.noise.calibration.concentrated.promise import Promise
 from smoothdp.noise.law import NoiseDistribution
 
 LAWS: dict[str, Callable[[str], NoiseDistribution]] = {

@@ -25,13 +25,22 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.calibration import certificate, cover, delta_cover, smooth_profile
-from smoothdp.noise.calibration.convexity import reverse_is_convex
-from smoothdp.noise.calibration.orders import Curve, chord_proves, interpolated, unproved
-from smoothdp.noise.calibration.promise import Promise, divergence_curve
-from smoothdp.noise.calibration.rounding import below
-from smoothdp.noise.calibration.score import growth, largest_order_of_dilation
-from smoothdp.noise.calibration.tails import OrderTail, forward_tail, reverse_tail
+from smoothdp.noise.calibration.approximate import delta_cover, smooth_profile
+from smoothdp.noise.calibration.concentrated import certificate
+from smoothdp.noise.calibration.concentrated.orders import (
+    Curve,
+    chord_proves,
+    interpolated,
+    unproved,
+)
+from smoothdp.noise.calibration.concentrated.promise import (
+    OrderTail,
+    Promise,
+    divergence_curve,
+    forward_tail,
+    reverse_tail,
+)
+from smoothdp.noise.shift_claim import below
 from smoothdp.types import FloatArray
 from tests.rounding.certain import between, exact
 
@@ -53,7 +62,7 @@ LAWS: list[NoiseDistribution] = [
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_no_slope_exceeds_the_score(law: NoiseDistribution) -> None:
     """-ln f rises by at most the score per unit, at 4,000 places of all sizes."""
-    score = growth(law).score
+    score = law.growth().score
     assert score is not None
     x = np.exp(np.linspace(-12, 12, 4000))
     h = 1e-3 * (1 + x)
@@ -64,7 +73,7 @@ def test_no_slope_exceeds_the_score(law: NoiseDistribution) -> None:
 @pytest.mark.parametrize("d", ["2", "3", "5/2", "7", "11"])
 def test_scores_are_rounded_up(d: str) -> None:
     """Student's T has the score (d + 1) / (2 sqrt(d)): irrational, so one float is below it."""
-    score = growth(StudentT(d)).score
+    score = StudentT(d).growth().score
     assert score is not None
     number = F(d)
 
@@ -80,7 +89,7 @@ def test_scores_are_rounded_up(d: str) -> None:
 )
 def test_power_laws_fall_as_fast_as_is_said(law: NoiseDistribution) -> None:
     """-ln f rises by (power + 1) ln 2 from x to 2 x, in the limit, and never by more."""
-    power = growth(law).power
+    power = law.growth().power
     assert power is not None
     x = np.exp(np.linspace(-3, 25, 200))
     rise = (law.log_density(x) - law.log_density(2 * x)) / math.log(2)
@@ -92,7 +101,7 @@ def test_power_laws_fall_as_fast_as_is_said(law: NoiseDistribution) -> None:
 def test_orders_of_a_dilation_alone(t: str) -> None:
     """E_q[(q / p)^(a - 1)] is infinite once a (1 - e^-kt) >= 1, k = 1 or 2."""
     for law, factor in ((Gaussian(), 2), (Laplace(), 1)):
-        limit = largest_order_of_dilation(law, F(t))
+        limit = law.growth().highest_order(F(t))
 
         def truth(factor: int = factor) -> arb:
             return 1 / (1 - (-factor * exact(F(t))).exp())
@@ -126,10 +135,10 @@ def test_where_an_order_tail_ends(seed: int) -> None:
 
 
 def test_theorem_b_ends_with_its_domain() -> None:
-    assert reverse_is_convex(StudentT(4), F(2)) == "Theorem B"
-    assert reverse_is_convex(StudentT(4), F(2) + F(1, 10**9)) is None
-    assert reverse_is_convex(ArsinhNormal("1/2"), F(2)) == "Theorem B"
-    assert reverse_is_convex(ArsinhNormal("1/2"), F(2) + F(1, 10**9)) != "Theorem B"
+    assert StudentT(4)._reverse_convexity(F(2)) == "Theorem B"
+    assert StudentT(4)._reverse_convexity(F(2) + F(1, 10**9)) is None
+    assert ArsinhNormal("1/2")._reverse_convexity(F(2)) == "Theorem B"
+    assert ArsinhNormal("1/2")._reverse_convexity(F(2) + F(1, 10**9)) != "Theorem B"
 
 
 def test_a_chord_may_cross_the_promise_between_its_ends() -> None:
@@ -252,12 +261,12 @@ def test_only_what_is_checked_makes_a_cover(monkeypatch: pytest.MonkeyPatch) -> 
     At s = 1.08 the reverse divergence holds at t by a percent, and not at 1.08 e^t.
     """
     promise, law = Promise(F(1, 2), None, F(1, 10)), StudentT(13)
-    monkeypatch.setattr(cover, "stretch", lambda *_: 10.0)
-    assert cover.cover(law, promise, F("1.08")) is None
-    assert cover.cover(law, promise, F("0.9")) == 1
+    monkeypatch.setattr(certificate, "stretch", lambda *_: 10.0)
+    assert certificate.cover(law, promise, F("1.08")) is None
+    assert certificate.cover(law, promise, F("0.9")) == 1
     # A piece of a tenth of the way is short enough at s = 1.06.
-    monkeypatch.setattr(cover, "stretch", lambda *_: 0.0103)
-    assert cover.cover(law, promise, F("1.06")) == 10
+    monkeypatch.setattr(certificate, "stretch", lambda *_: 0.0103)
+    assert certificate.cover(law, promise, F("1.06")) == 10
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -277,7 +286,7 @@ def test_no_order_exceeds_its_tail(law: NoiseDistribution, reverse: bool) -> Non
 def test_the_tail_of_a_dilated_normal(law: NoiseDistribution) -> None:
     """a t^2 / (2 sigma^2), and ln 2 / (a - 1) more where the two sides are folded."""
     tail = reverse_tail(law, F(1, 3), F(1, 2))
-    score = growth(law).score
+    score = law.growth().score
     assert tail is not None
     assert score is not None
     assert tail.slope == F(1, 2) ** 2 / (2 * 2**2)

@@ -15,9 +15,9 @@ import pytest
 from flint import arb
 
 from smoothdp.noise import StudentT
-from smoothdp.noise.calibration.envelope import log_envelope
-from smoothdp.noise.divergences import _divergence
-from smoothdp.noise.excess import log_range
+from smoothdp.noise.calibration.approximate.envelope import log_envelope
+from smoothdp.noise.divergences.divergences import _divergence
+from smoothdp.noise.divergences.excess import log_range
 from tests.rounding.certain import between, bits, exact
 
 F = Fraction

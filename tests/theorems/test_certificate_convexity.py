@@ -19,9 +19,9 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.calibration.convexity import reverse_is_convex, symmetrised_is_convex
 from smoothdp.noise.law import NoiseDistribution
-from tests.oracles.smooth_quadrature import renyi
+from smoothdp.noise.laws.arsinh_normal import symmetrised_is_convex
+from smoothdp.testing.smooth_quadrature import renyi
 
 LAWS: list[NoiseDistribution] = [
     ArsinhNormal("0.6"),
@@ -104,13 +104,13 @@ def test_theorem_b_reverse_is_convex_in_the_dilation(
 
 
 def test_theorem_b_applies_up_to_its_limit_and_not_beyond() -> None:
-    assert reverse_is_convex(StudentT(4), Fraction(2)) == "Theorem B"
-    assert reverse_is_convex(StudentT(4), Fraction(2) + Fraction(1, 10**9)) is None
-    assert reverse_is_convex(ArsinhNormal("0.5"), Fraction(2)) == "Theorem B"
-    assert reverse_is_convex(ArsinhNormal("0.5"), Fraction("2.2")) == "Theorem B'"
-    assert reverse_is_convex(Gaussian(), Fraction(50)) == "Theorem B"
+    assert StudentT(4)._reverse_convexity(Fraction(2)) == "Theorem B"
+    assert StudentT(4)._reverse_convexity(Fraction(2) + Fraction(1, 10**9)) is None
+    assert ArsinhNormal("0.5")._reverse_convexity(Fraction(2)) == "Theorem B"
+    assert ArsinhNormal("0.5")._reverse_convexity(Fraction("2.2")) == "Theorem B'"
+    assert Gaussian()._reverse_convexity(Fraction(50)) == "Theorem B"
     for law in (Log1pNormal("0.5"), UniformLogNormal("0.5"), LaplaceLogNormal("0.5"), Laplace()):
-        assert reverse_is_convex(law, Fraction(1, 100)) is None
+        assert law._reverse_convexity(Fraction(1, 100)) is None
 
 
 def test_theorem_b_pointwise_condition_fails_where_the_potential_is_concave() -> None:

@@ -18,31 +18,24 @@ import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import precision
-from smoothdp.noise.arsinh_normal import ArsinhNormal
-from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise import tail_lower_bound, variance_lower_bound
+from smoothdp.noise.calibration.lower_bounds import log_tail_lower_bound
+from smoothdp.noise.calibration.paper import closed_form_shift, paper_shift
+from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.log1p_normal import Log1pNormal
-from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.theorems import (
-    best_degrees,
-    closed_form_shift,
-    log_tail_lower_bound,
-    paper_shift,
-    pure_shift,
-    tail_lower_bound,
-    variance_lower_bound,
-)
-from smoothdp.noise.theorems.scores import (
-    generalized_cauchy_score,
-    laplace_log_normal_score,
+from smoothdp.noise.laws.arsinh_normal import ArsinhNormal
+from smoothdp.noise.laws.gaussian import Gaussian
+from smoothdp.noise.laws.generalized_cauchy import GeneralizedCauchy, generalized_cauchy_score
+from smoothdp.noise.laws.laplace import Laplace
+from smoothdp.noise.laws.laplace_log_normal import LaplaceLogNormal, laplace_log_normal_score
+from smoothdp.noise.laws.log1p_normal import Log1pNormal
+from smoothdp.noise.laws.student_t import StudentT, best_degrees
+from smoothdp.noise.laws.uniform_log_normal import (
+    UniformLogNormal,
     uniform_log_normal_score,
     uniform_log_normal_score_as_printed,
 )
-from smoothdp.noise.uniform_log_normal import UniformLogNormal
+from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.paper_bounds import bun_steinke as paper
 from smoothdp.paper_bounds import improved
 from smoothdp.paper_bounds.hladik_tetek import hladik_tetek_claim_16_loss
@@ -526,7 +519,7 @@ def test_kl_bound_of_the_notes() -> None:
 
 
 def test_pure_lower_bounds_hold_and_are_near_poly_place() -> None:
-    from smoothdp.noise.poly_place import PolyPlace
+    from smoothdp.noise.laws.poly_place import PolyPlace
 
     ratios = []
     for epsilon, ratio in product(("0.1", "1", "3"), ("0.01", "0.1", "0.3", "0.45")):

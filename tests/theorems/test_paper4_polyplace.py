@@ -11,11 +11,12 @@ from scipy import integrate
 
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter
-from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.poly_place import PolyPlace
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.theorems import best_degrees, paper_shift, pure_shift
+from smoothdp.noise.calibration.paper import paper_shift
+from smoothdp.noise.calibration.pure import pure_shift
+from smoothdp.noise.laws.generalized_cauchy import GeneralizedCauchy
+from smoothdp.noise.laws.laplace import Laplace
+from smoothdp.noise.laws.poly_place import PolyPlace
+from smoothdp.noise.laws.student_t import StudentT, best_degrees
 from smoothdp.paper_bounds import hladik_tetek as paper
 from smoothdp.paper_bounds.bun_steinke import bun_steinke_theorem_34 as theorem_34
 from tests.theorems import paper_noise as laws

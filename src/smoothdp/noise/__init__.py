@@ -8,19 +8,19 @@ what no noise can beat.
 
 from __future__ import annotations
 
-from smoothdp.noise.arsinh_normal import ArsinhNormal
 from smoothdp.noise.calibration import Calibration
-from smoothdp.noise.gaussian import Gaussian
-from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
-from smoothdp.noise.laplace import Laplace
-from smoothdp.noise.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.calibration.lower_bounds import tail_lower_bound, variance_lower_bound
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.log1p_normal import Log1pNormal
-from smoothdp.noise.poly_place import PolyPlace
+from smoothdp.noise.laws.arsinh_normal import ArsinhNormal
+from smoothdp.noise.laws.gaussian import Gaussian
+from smoothdp.noise.laws.generalized_cauchy import GeneralizedCauchy
+from smoothdp.noise.laws.laplace import Laplace
+from smoothdp.noise.laws.laplace_log_normal import LaplaceLogNormal
+from smoothdp.noise.laws.log1p_normal import Log1pNormal
+from smoothdp.noise.laws.poly_place import PolyPlace
+from smoothdp.noise.laws.student_t import StudentT
+from smoothdp.noise.laws.uniform_log_normal import UniformLogNormal
 from smoothdp.noise.specification import ParameterSpec
-from smoothdp.noise.student_t import StudentT
-from smoothdp.noise.theorems import tail_lower_bound, variance_lower_bound
-from smoothdp.noise.uniform_log_normal import UniformLogNormal
 
 __all__ = [
     "ArsinhNormal",
@@ -38,3 +38,12 @@ __all__ = [
     "tail_lower_bound",
     "variance_lower_bound",
 ]
+
+LAWS: tuple[type[NoiseDistribution], ...] = tuple(
+    law
+    for name in __all__
+    if isinstance(law := globals()[name], type)
+    and issubclass(law, NoiseDistribution)
+    and law is not NoiseDistribution
+)
+"""The laws among these names: whoever asks for all laws walks this list."""

@@ -1,12 +1,11 @@
-"""What every noise law can do: density, distribution, quantiles, moments, divergences."""
+"""What every noise law can do: density, distribution, quantiles, moments, calibration."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -14,20 +13,15 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.shown import shown
 from smoothdp.exact.parameters.numbers import Parameter, exact_int
-from smoothdp.noise.divergences import Divergences
-from smoothdp.noise.specification import ParameterSpec
-from smoothdp.sources import Source
+from smoothdp.exact.random.lazy import LazyLaw
+from smoothdp.noise.abstract_law import AbstractLaw, Values
+from smoothdp.noise.calibration import Calibration, calibrate
 from smoothdp.types import FloatArray
-
-if TYPE_CHECKING:
-    from smoothdp.noise.calibration import Calibration
-
-Values = TypeVar("Values", float, FloatArray)
 
 _HALF_LOG = math.log(0.25)
 
 
-class NoiseDistribution(Divergences):
+class NoiseDistribution(AbstractLaw):
     """A symmetric unimodal law on the real line, at unit scale; a mechanism adds
     scale * Z to its answer.
 
@@ -36,12 +30,13 @@ class NoiseDistribution(Divergences):
     further. Certified figures (`renyi`, `delta`, `max_divergence`) are computed in balls
     and never below the truth.
 
-    A law names its parameters once (``parameters``), its ``source``, and eight functions of
-    the magnitude |x|: four in floats here, four in balls for the divergences.
+    A law names its parameters once (``parameters``), its ``source``, and nine functions of
+    the magnitude |x|: five in floats here, four in balls for the divergences. What else it may
+    answer, with the defaults, is in `smoothdp.noise.abstract_law`.
     """
 
-    source: ClassVar[Source]
-    parameters: ClassVar[tuple[ParameterSpec, ...]] = ()
+    printed_shapes: ClassVar[tuple[float, float] | None] = None
+    """The shapes among which the printed theorem about the family is looked at, if one is."""
 
     @abstractmethod
     def _log_density(self, a: FloatArray) -> FloatArray:
@@ -62,17 +57,6 @@ class NoiseDistribution(Divergences):
     @abstractmethod
     def _moment(self, k: int) -> float:
         """Return E|Z|^k, k >= 1, or inf."""
-
-    def values(self) -> dict[str, Fraction]:
-        """Return the exact parameters by name."""
-        return {spec.name: getattr(self, f"exact_{spec.name}") for spec in self.parameters}
-
-    def __reduce__(self) -> tuple[type[NoiseDistribution], tuple[Fraction, ...]]:
-        return type(self), tuple(self.values().values())
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={shown(value)}" for name, value in self.values().items())
-        return f"{type(self).__name__}({given})"
 
     def log_density(self, x: Values) -> Values:
         """Return ln of the density."""
@@ -147,7 +131,7 @@ class NoiseDistribution(Divergences):
         *,
         smoothing: Parameter,
         method: Literal["exact", "paper", "closed_form"] = "exact",
-    ) -> Calibration:
+    ) -> Calibration[Self]:
         """Return the largest shift s, and with it the least noise, that meets a guarantee.
 
         Args:
@@ -159,14 +143,19 @@ class NoiseDistribution(Divergences):
         Raises:
             InvalidParameter: no scale meets the guarantee, or a parameter outside its domain.
         """
-        from smoothdp.noise.calibration import calibrate
-
         return calibrate(self, guarantee, smoothing=smoothing, method=method)
 
-    def finite_moment_above(self, k: int) -> int:
-        """Return the parameter above which the k-th moment is finite (0: always)."""
-        del k
-        return 0
+    def lazy(self) -> LazyLaw:
+        """Return the law as it is drawn: exactly, from uniform numbers whose bits come lazily.
+
+        Raises:
+            InvalidParameter: a law that has no exact sampler.
+        """
+        raise InvalidParameter(
+            expected="a law that can be drawn exactly",
+            got=f"{self!r}",
+            remedy="Write its method `lazy`, or take a law that has one, such as those of sd.noise",
+        )
 
     def _survival_of(self, x: FloatArray) -> FloatArray:
         tail = np.where(x == 0, 0.5, np.exp(self._log_survival(np.abs(x))))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.balls.shown import shown
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+
+_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +52,13 @@ class ParameterSpec:
                 remedy=f"Give a less extreme {self.name}, such as {self.typical[0]}",
             )
         return number
+
+
+def short_decimal(value: float) -> Fraction:
+    """Return a shape as a decimal of four digits after the first nonzero one.
+
+    >>> short_decimal(0.0123456)
+    Fraction(247, 20000)
+    """
+    places = _DIGITS - min(0, math.floor(math.log10(value)) + 1)
+    return Fraction(round(value * 10**places), 10**places)

@@ -13,9 +13,18 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls import special
 from smoothdp.exact.balls.balls import ball, precision, round_down
 from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
-from smoothdp.noise.theorems import best_laplace_log_normal_sigma, scores, statements
-from smoothdp.noise.theorems.lower_bounds import proposition_35_log, steps_to
+from smoothdp.noise.calibration.lower_bounds import proposition_35_log, steps_to
+from smoothdp.noise.laws.arsinh_normal import (
+    arsinh_normal_score_as_printed,
+    theorem_25_dilation_cost,
+)
+from smoothdp.noise.laws.gaussian import section_3_5_gap
+from smoothdp.noise.laws.laplace import theorem_34_cost
+from smoothdp.noise.laws.laplace_log_normal import laplace_log_normal_score
+from smoothdp.noise.laws.student_t import smoothing_over_epsilon, student_t_score
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score_as_printed
 from smoothdp.paper_bounds.settings import linear_loss, read_above, read_magnitude, upper_float
 
 
@@ -32,7 +41,7 @@ def bun_steinke_theorem_18(sigma: Parameter, *, shift: Parameter, dilation: Para
     0.5
     """
     shape = read_above(sigma, 0, name="sigma")
-    return linear_loss(scores.laplace_log_normal_score, shape, 1 / shape, shift, dilation)
+    return linear_loss(laplace_log_normal_score, shape, 1 / shape, shift, dilation)
 
 
 def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -55,9 +64,7 @@ def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Para
             got=f"sigma={sigma}",
             remedy="Use bun_steinke_theorem_22_improved",
         )
-    return linear_loss(
-        scores.uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation
-    )
+    return linear_loss(uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation)
 
 
 def bun_steinke_theorem_25(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -76,10 +83,7 @@ def bun_steinke_theorem_25(sigma: Parameter, *, shift: Parameter, dilation: Para
     shape = read_above(sigma, 0, name="sigma")
     s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
     return upper_float(
-        lambda: (
-            statements.theorem_25_dilation_cost(shape, t)
-            + ball(s) * scores.arsinh_normal_score_as_printed(shape)
-        )
+        lambda: theorem_25_dilation_cost(shape, t) + ball(s) * arsinh_normal_score_as_printed(shape)
     )
 
 
@@ -118,7 +122,7 @@ def bun_steinke_theorem_31(degrees: Parameter, *, shift: Parameter, dilation: Pa
     0.4
     """
     d = read_above(degrees, 0, name="degrees")
-    return linear_loss(scores.student_t_score, d, d + 1, shift, dilation)
+    return linear_loss(student_t_score, d, d + 1, shift, dilation)
 
 
 def bun_steinke_lemma_33(
@@ -132,7 +136,7 @@ def bun_steinke_lemma_33(
 
     For 0 < gamma <= min(1, 1 + a (e^t - 1)). Verdict: as printed, with gamma up to
     1 + a (e^t - 1), **false** for gamma > 1: a = 2, D = 0, t = 1, gamma = 1 + 2 (e - 1) has
-    .2551 > .0254. This is proved (`noise/theorems/statements.py`).
+    .2551 > .0254. This is proved (`lemma_33_bound`).
 
     Raises:
         InvalidParameter: order not above 1, or gamma outside its range.
@@ -149,7 +153,7 @@ def bun_steinke_lemma_33(
             got=f"gamma={gamma}",
             remedy="Lower gamma",
         )
-    return upper_float(lambda: statements.lemma_33_bound(a, d * d, t, g))
+    return upper_float(lambda: lemma_33_bound(a, d * d, t, g))
 
 
 def bun_steinke_section_3_5(*, omega: Parameter, shift: Parameter, smoothing: Parameter) -> float:
@@ -168,7 +172,7 @@ def bun_steinke_section_3_5(*, omega: Parameter, shift: Parameter, smoothing: Pa
     order = read_above(omega, 1, name="omega")
     s, t = read_magnitude(shift, name="shift"), read_magnitude(smoothing, name="smoothing")
     with precision(192):
-        if not statements.section_3_5_gap(order, t) > 0:
+        if not section_3_5_gap(order, t) > 0:
             raise InvalidParameter(
                 expected="omega < 1 / (1 - e^(-2 smoothing))",
                 got=f"omega={omega}, smoothing={smoothing}",
@@ -176,7 +180,7 @@ def bun_steinke_section_3_5(*, omega: Parameter, shift: Parameter, smoothing: Pa
             )
 
     def rho() -> Ball:
-        g = statements.section_3_5_gap(order, t)
+        g = section_3_5_gap(order, t)
         return ball(s * s) / (2 * g) + (ball(t) / g) ** 2
 
     return upper_float(rho)
@@ -197,7 +201,7 @@ def bun_steinke_theorem_34(delta: Parameter, *, shift: Parameter, dilation: Para
     if share > Fraction("0.13533"):
         raise InvalidParameter(expected="delta < e^-2", got=f"delta={delta}", remedy="Lower delta")
     s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
-    return upper_float(lambda: ball(s) + statements.theorem_34_cost(share, t))
+    return upper_float(lambda: ball(s) + theorem_34_cost(share, t))
 
 
 def bun_steinke_proposition_35(
@@ -247,12 +251,25 @@ def bun_steinke_proposition_36(
 def bun_steinke_section_3_1_1(epsilon: Parameter, *, smoothing: Parameter) -> float:
     """Return the root of 5 (epsilon / t) sigma^3 - 5 sigma^2 - 1: the best sigma of Theorem 18.
 
-    Verdict: holds, with the bracket [t / epsilon, max(2 t / epsilon, 1/2)].
+    The sigma that makes Laplace log-normal noise least under that theorem; epsilon^2 / 2 is the
+    zCDP parameter. Verdict: holds, with the bracket [t / epsilon, max(2 t / epsilon, 1/2)].
+
+    Raises:
+        InvalidParameter: epsilon or smoothing not above 0.
 
     >>> round(bun_steinke_section_3_1_1(1, smoothing="0.1"), 12)
     0.309197818894
     """
-    return best_laplace_log_normal_sigma(epsilon, smoothing)
+    r = float(smoothing_over_epsilon(epsilon, smoothing))
+    if r == 0:
+        raise InvalidParameter(
+            expected="smoothing > 0",
+            got=f"smoothing={smoothing}",
+            remedy="At 0 the best sigma is 0",
+        )
+    return smallest_true(
+        lambda sigma: 5 * sigma**2 * (sigma / r - 1) >= 1, low=r, high=max(2 * r, 0.5)
+    )
 
 
 def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
@@ -279,3 +296,19 @@ def _below_mixture(gamma: Fraction, order: Fraction, t: Fraction) -> bool:
     """Return whether gamma <= 1 + order (e^t - 1) for certain."""
     with precision(192):
         return bool(ball(gamma) <= 1 + ball(order) * ball(t).expm1())
+
+
+def lemma_33_bound(
+    order: Fraction, squared_distance: Fraction, log_variance_ratio: Fraction, gamma: Fraction
+) -> Ball:
+    """Return a (D^2 / (2 gamma) + t^2 / (4 gamma^2)): D_a(N(0, 1) || N(D, e^t)) is at most this.
+
+    For 0 < gamma <= min(1, 1 + a (e^t - 1)). Proof: with W(u) = 1 + a (e^u - 1) the divergence
+    is a D^2 / (2 W(t)) + k(t) / (2 (a - 1)), k(u) = a u - ln W(u). k(0) = k'(0) = 0 and
+    k'' = a (a - 1) e^u / W^2. Between 0 and t: W >= gamma, and e^u <= 1 (u < 0) or
+    e^u <= W and 1 <= W (u > 0), so e^u / W^2 <= 1 / gamma^2 and k <= a (a - 1) t^2 /
+    (2 gamma^2). As printed gamma may exceed 1, and then it is false: a = 2, D = 0, t = 1,
+    gamma = 1 + 2 (e - 1): .2551 > .0254.
+    """
+    t, g = ball(log_variance_ratio), ball(gamma)
+    return ball(order) * (ball(squared_distance) / (2 * g) + (t / (2 * g)) ** 2)

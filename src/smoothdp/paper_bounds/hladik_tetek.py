@@ -1,7 +1,7 @@
 """Paper 4: PolyPlace, and what it says of older noise (appendix B).
 
 The standard deviations are of the noise for smooth sensitivity S = 1, at the paper's own
-calibration, rounded up. The exact calibration is `noise.theorems.pure_shift`.
+calibration, rounded up. The exact calibration is `noise.calibration.pure.pure_shift`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.balls.special import sqrt
 from smoothdp.exact.parameters.numbers import Parameter, Real
-from smoothdp.noise.theorems import printed_deviations
+from smoothdp.paper_bounds import printed_deviations
 from smoothdp.paper_bounds.settings import read_above, read_magnitude, upper_float
 
 

@@ -10,8 +10,9 @@ from fractions import Fraction
 
 from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.parameters.numbers import Parameter
-from smoothdp.noise.theorems import scores
-from smoothdp.noise.theorems.scores import generalized_cauchy_score
+from smoothdp.noise.laws.generalized_cauchy import generalized_cauchy_score
+from smoothdp.noise.laws.student_t import student_t_score
+from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score
 from smoothdp.paper_bounds.settings import (
     linear_loss,
     read_above,
@@ -26,7 +27,7 @@ def bun_steinke_theorem_22_improved(
     """Return |t| / sigma + c(sigma) |s|, c the exact score of the uniform log-normal law.
 
     As `bun_steinke_theorem_22`, for every sigma > 0 and never above it. Not in the paper;
-    proved in `noise/theorems/scores.py`.
+    proved in `uniform_log_normal_score`.
 
     Raises:
         InvalidParameter: sigma not above 0.
@@ -35,7 +36,7 @@ def bun_steinke_theorem_22_improved(
     4.87790423
     """
     shape = read_above(sigma, 0, name="sigma")
-    return linear_loss(scores.uniform_log_normal_score, shape, 1 / shape, shift, dilation)
+    return linear_loss(uniform_log_normal_score, shape, 1 / shape, shift, dilation)
 
 
 def bun_steinke_theorem_31_improved(
@@ -53,7 +54,7 @@ def bun_steinke_theorem_31_improved(
     0.9
     """
     d = read_above(degrees, 0, name="degrees")
-    return linear_loss(scores.student_t_score, d, max(Fraction(1), d), shift, dilation)
+    return linear_loss(student_t_score, d, max(Fraction(1), d), shift, dilation)
 
 
 def hladik_tetek_claim_16_loss_improved(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from fractions import Fraction
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative
 from smoothdp.planning.rivals import Rival
 from smoothdp.queries import Query
 
+_COMMON = ("bounds", "truncate")
 PLAN_VERSION = 1
 """Of the JSON of a plan."""
 
@@ -123,13 +125,15 @@ def _query(query: Query) -> dict[str, Any]:
         "type": type(query).__name__,
         "bounds": [exact_text(bound) for bound in query.bounds],
     }
-    for name in ("q", "trim", "drop_low", "drop_high"):
-        if hasattr(query, name):
-            value = getattr(query, name)
-            fields[name] = value if isinstance(value, int) else exact_text(value)
-    if hasattr(query, "window"):
-        fields["window"] = query.window
+    for name in _fields_of(query):
+        value = getattr(query, name)
+        fields[name] = exact_text(value) if isinstance(value, Fraction) else value
     return fields
+
+
+def _fields_of(query: Query) -> list[str]:
+    """Return what a statistic is made from, beside bounds; plans clamp the inputs alone."""
+    return [field.name for field in dataclass_fields(query) if field.name not in _COMMON]
 
 
 def _choice(choice: PlanFigures | Alternative) -> dict[str, Any]:

@@ -14,13 +14,12 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.balls.work import limited
-from smoothdp.mechanisms.release.defaults import Rule, default_family
-from smoothdp.noise import NoiseDistribution, StudentT
+from smoothdp.mechanisms.release.defaults import Rule
+from smoothdp.noise import NoiseDistribution, variance_lower_bound
 from smoothdp.noise.calibration import best_shape
-from smoothdp.noise.calibration.approximate import approximate_estimate
-from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.calibration.approximate.shift import approximate_estimate
+from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.noise.calibration.limits import too_much_work
-from smoothdp.noise.theorems import variance_lower_bound
 
 BOUNDED = (PureDP, ZCDP, TruncatedCDP)
 """Guarantees for which a deviation is known that no noise can beat."""
@@ -69,12 +68,6 @@ def estimated(
     except SmoothdpError:
         return None
     return (law, math.log(law.variance) / 2 - math.log(shift)) if shift > 0 else None
-
-
-def families(guarantee: Guarantee, rate: Fraction) -> tuple[type[NoiseDistribution], ...]:
-    """Return the families of laws that a plan compares at a smoothing, the default one first."""
-    default = default_family(guarantee, rate)
-    return (default, StudentT) if isinstance(guarantee, PureDP) and rate else (default,)
 
 
 def log_least_deviation(guarantee: Guarantee, rate: Fraction) -> float:

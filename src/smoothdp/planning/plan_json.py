@@ -8,44 +8,26 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from smoothdp import noise
 from smoothdp.claims.guarantees.codec import guarantee_from_json, once
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_int
 from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.noise import LAWS
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
 from smoothdp.planning.expected.assumption import NOTHING, STAND_IN
 from smoothdp.planning.figures import PLAN_VERSION
 from smoothdp.planning.planned import Plan
 from smoothdp.planning.rivals import Rival
-from smoothdp.queries import (
-    Maximum,
-    Mean,
-    Median,
-    Minimum,
-    Quantile,
-    Query,
-    TrimmedMean,
-    WindowMean,
-)
+from smoothdp.queries import STATISTICS, Median, Quantile, Query, TrimmedMean
 
 _KNOWN = {
     *("type", "version", "guarantee", "n_records", "statistic", "caution", "query", "noise"),
     *("smoothing", *ERRORS, "assumption", "runners_up", "confidence", "half_width", "replaced"),
     *("noise_deviation", "rivals"),
 }
-_QUERIES: dict[str, Callable[..., Query]] = {
-    kind.__name__: kind
-    for kind in (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)
-}
-_LAWS: dict[str, Callable[..., NoiseDistribution]] = {
-    name: law
-    for name in noise.__all__
-    if isinstance(law := getattr(noise, name), type)
-    and issubclass(law, NoiseDistribution)
-    and law is not NoiseDistribution
-}
+_QUERIES: dict[str, Callable[..., Query]] = {kind.__name__: kind for kind in STATISTICS}
+_LAWS: dict[str, Callable[..., NoiseDistribution]] = {law.__name__: law for law in LAWS}
 
 
 def plan_from_json(text: str) -> Plan:
@@ -126,9 +108,7 @@ def _read_alternative(fields: dict[str, Any]) -> Alternative:
 
 def _read_query(fields: dict[str, Any]) -> Query:
     query = dict(fields)
-    make, bounds = _QUERIES[query.pop("type")], query.pop("bounds")
-    first = [query.pop(name) for name in ("q", "trim", "drop_low") if name in query]
-    return make(*first, bounds=bounds, **query)
+    return _QUERIES[query.pop("type")](**query)
 
 
 def _read_replaced(fields: dict[str, Any] | None) -> Replaced | None:

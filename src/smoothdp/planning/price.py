@@ -12,11 +12,11 @@ from typing import NamedTuple
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.mechanisms.release.budget import bars_budget
-from smoothdp.mechanisms.release.defaults import default_family
+from smoothdp.mechanisms.release.defaults import compared_families, default_family
 from smoothdp.mechanisms.release.error_bars import rest_of, scale_noise
 from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import NoiseDistribution
-from smoothdp.planning.noise_levels import estimated, families, log_least_deviation, over_rates
+from smoothdp.planning.noise_levels import estimated, log_least_deviation, over_rates
 
 
 class Quote(NamedTuple):
@@ -73,7 +73,7 @@ class Price:
         except InvalidParameter:
             return []
         found = []
-        for family in families(rest, rate):
+        for family in compared_families(rest, rate):
             quote = self._quote(family, rest, rate, spread)
             if quote is not None:
                 found.append(quote)

@@ -25,8 +25,7 @@ from fractions import Fraction
 import numpy as np
 
 from smoothdp.claims.terms import RhoTerms
-from smoothdp.mechanisms.release.defaults import Rule
-from smoothdp.noise import Gaussian, Laplace, NoiseDistribution
+from smoothdp.mechanisms.release.defaults import Rule, global_law
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.expected.clamped_error import Samples, clamped_error
 from smoothdp.planning.expected.sampling_error import SamplingError
@@ -68,8 +67,8 @@ def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Ri
     guarantee, n_records, assumption = request.guarantee, request.n_records, request.assumption
     low, high = bounds = request.bounds
     is_concentrated = isinstance(guarantee.terms(), RhoTerms)
-    law: NoiseDistribution = Gaussian() if is_concentrated else Laplace()
-    kind = "Gaussian" if is_concentrated else "Laplace"
+    law = global_law(guarantee)
+    kind = type(law).__name__
     e, middle, found = Rule.of(guarantee).epsilon, (low + high) / 2, []
 
     def noisy(drops: tuple[int, int], values: FloatArray, targets: FloatArray) -> float:

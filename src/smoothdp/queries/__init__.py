@@ -30,3 +30,8 @@ __all__ = [
     "TrimmedMean",
     "WindowMean",
 ]
+
+STATISTICS: tuple[type[Query], ...] = tuple(
+    kind for name in __all__ if issubclass(kind := globals()[name], Query) and kind is not Query
+)
+"""The statistics among these names that are means of windows: plan files know them by name."""

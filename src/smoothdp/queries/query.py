@@ -13,7 +13,7 @@ from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds, float_of
-from smoothdp.queries.reading import Bounds, Values, read_smoothing, read_values
+from smoothdp.queries.reading import Bounds, Values, read_bounds, read_smoothing, read_values
 from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
 from smoothdp.queries.sensitivity.clamped_output import ClampedOutput
 from smoothdp.queries.sensitivity.curve import SensitivityCurve, SensitivitySummary, hull
@@ -43,6 +43,10 @@ class Query(Statistic):
 
     source: ClassVar[Source]
     bounds: Bounds
+
+    def __post_init__(self) -> None:
+        # Of a statistic without a constructor of its own; the others read them there.
+        object.__setattr__(self, "bounds", read_bounds(self.bounds))
 
     @property
     def truncate(self) -> Truncate:

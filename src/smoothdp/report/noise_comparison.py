@@ -11,36 +11,14 @@ from pathlib import Path
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
-from smoothdp.noise import (
-    ArsinhNormal,
-    Gaussian,
-    GeneralizedCauchy,
-    Laplace,
-    LaplaceLogNormal,
-    Log1pNormal,
-    NoiseDistribution,
-    PolyPlace,
-    StudentT,
-    UniformLogNormal,
-)
+from smoothdp.mechanisms.release.defaults import TABLE_ORDER
+from smoothdp.noise import LAWS, NoiseDistribution
 from smoothdp.noise.calibration import Calibration, best_shape, calibrate
 from smoothdp.plots.canvas import save
 from smoothdp.plots.noise import plot_densities
 from smoothdp.report.paper_deviations import least_deviation, paper_deviation
 from smoothdp.text import table
 
-FAMILIES: tuple[type[NoiseDistribution], ...] = (
-    PolyPlace,
-    StudentT,
-    GeneralizedCauchy,
-    ArsinhNormal,
-    Log1pNormal,
-    UniformLogNormal,
-    LaplaceLogNormal,
-    Laplace,
-    Gaussian,
-)
-"""In the order of the table."""
 _MOST_SMOOTHING = 20
 
 
@@ -58,7 +36,7 @@ class NoiseRow:
 
     family: str
     paper_deviation: float | None
-    calibration: Calibration | None
+    calibration: Calibration[NoiseDistribution] | None
     why_not: str = ""
 
 
@@ -191,11 +169,16 @@ def noise_table(
             remedy="Give the smoothing of the sensitivity, such as 0.1",
         )
     rows = []
-    for done, family in enumerate(FAMILIES, 1):
+    for done, family in enumerate(sorted(LAWS, key=_place_in_table), 1):
         rows.append(_row(family, guarantee, t))
         if progress is not None:
-            progress(done, len(FAMILIES))
+            progress(done, len(LAWS))
     return NoiseTable(guarantee, t, tuple(rows), least_deviation(guarantee, t))
+
+
+def _place_in_table(family: type[NoiseDistribution]) -> int:
+    name = family.__name__
+    return TABLE_ORDER.index(name) if name in TABLE_ORDER else len(TABLE_ORDER)
 
 
 def _row(family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction) -> NoiseRow:

@@ -7,27 +7,9 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter, SmoothdpError
-from smoothdp.noise import (
-    ArsinhNormal,
-    GeneralizedCauchy,
-    LaplaceLogNormal,
-    NoiseDistribution,
-    PolyPlace,
-    StudentT,
-    UniformLogNormal,
-)
+from smoothdp.noise import NoiseDistribution, variance_lower_bound
 from smoothdp.noise.calibration import calibrate
-from smoothdp.noise.theorems import variance_lower_bound
 
-_SHAPES = {
-    PolyPlace: (2.001, 3000.0),
-    StudentT: (2.001, 300.0),
-    GeneralizedCauchy: (3.001, 100.0),
-    ArsinhNormal: (0.01, 4.0),
-    # Theorem 22 begins at sqrt(2).
-    UniformLogNormal: (1.4142135624, 4.0),
-    LaplaceLogNormal: (0.01, 4.0),
-}
 _GRID = 60
 _REFINEMENTS = 4
 
@@ -48,8 +30,8 @@ def paper_deviation(
 
     The shape is found to about a relative 1e-6 of the deviation.
     """
-    if family in _SHAPES:
-        found = _least_over_shapes(family, guarantee, smoothing)
+    if family.printed_shapes is not None:
+        found = _least_over_shapes(family, family.printed_shapes, guarantee, smoothing)
     elif family.parameters:
         return None
     else:
@@ -58,9 +40,12 @@ def paper_deviation(
 
 
 def _least_over_shapes(
-    family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction
+    family: type[NoiseDistribution],
+    shapes: tuple[float, float],
+    guarantee: Guarantee,
+    smoothing: Fraction,
 ) -> float:
-    low, high = _SHAPES[family]
+    low, high = shapes
     best = (math.inf, low)
     epsilon = guarantee.parameters().get("epsilon")
     if isinstance(epsilon, Fraction):
@@ -69,10 +54,10 @@ def _least_over_shapes(
         best = min(best, (_try_shape(family, own, guarantee, smoothing), float(own)))
     for _ in range(_REFINEMENTS):
         ratio = (high / low) ** (1 / _GRID)
-        shapes = [low * ratio**place for place in range(_GRID + 1)]
+        grid = [low * ratio**step for step in range(_GRID + 1)]
         found = [
             (_try_shape(family, Fraction(f"{shape:.10g}"), guarantee, smoothing), shape)
-            for shape in shapes
+            for shape in grid
         ]
         best = min(best, *found)
         # A step on either side of the best one.

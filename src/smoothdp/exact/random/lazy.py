@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from flint import arb, fmpz
 
 from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.exact.random.lazy_laws import Function, LazyLaw, Undrawn
+
+
+class Undrawn(Enum):
+    """Why there is no draw yet."""
+
+    REJECTED = "the uniform numbers lead to no draw: take others"
+    UNDECIDED = "the balls are too wide to tell"
+
+
+DrawFunction: TypeAlias = Callable[..., "Ball | Undrawn"]
+"""(positive, u_1, u_2, ...) to the draw: whether its sign is kept, and balls within [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class LazyLaw:
+    """A law of the real line that is sampled exactly.
+
+    Attributes:
+        n_uniforms: how many uniform numbers make a draw, or an attempt at one.
+        function: returns the function of the uniform numbers, at the present precision: the
+            constants of the law are computed once for it.
+
+    >>> from smoothdp.exact.balls.special import nearest, number
+    >>> exponential = LazyLaw(1, lambda: lambda positive, u: -u.log())
+    >>> nearest(lambda: exponential.function()(True, number(0.5)))
+    0.6931471805599453
+    """
+
+    n_uniforms: int
+    function: Callable[[], DrawFunction]
+
+
+def standard_normal(u: Ball, v: Ball) -> Ball:
+    """Return a standard normal number of two uniform ones (Box and Muller)."""
+    return (-2 * u.log()).sqrt() * v.cos_pi()
+
 
 FIRST_BITS = 96
 """Bits of each uniform number at first; each time that they do not suffice they are doubled."""
@@ -20,7 +59,7 @@ _GUARD_BITS = 32
 class _Level(NamedTuple):
     """Everything that depends on the precision alone."""
 
-    function: Function
+    function: DrawFunction
     scale: arb
     offset: arb
     unit: arb
@@ -43,8 +82,9 @@ class RoundedDraws:
             heavy tails may need numbers of any length.
 
     >>> from smoothdp.exact.random.entropy import SeededRandom
-    >>> from smoothdp.exact.random.lazy_laws import LazyLaplace
-    >>> draws = RoundedDraws(LazyLaplace(), centre=Fraction(7), factor=Fraction(1),
+    >>> from smoothdp.exact.random.lazy import LazyLaw, standard_normal
+    >>> normal = LazyLaw(2, lambda: lambda positive, u, v: standard_normal(u, v))
+    >>> draws = RoundedDraws(normal, centre=Fraction(7), factor=Fraction(1),
     ...     decay=Fraction(10**6), lowest=-100, highest=100)
     >>> draws.draw(SeededRandom(1))
     7

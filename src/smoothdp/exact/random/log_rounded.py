@@ -8,8 +8,7 @@ from flint import arb, fmpz
 
 from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.exact.parameters.numbers import LogRatio
-from smoothdp.exact.random.lazy import RoundedDraws
-from smoothdp.exact.random.lazy_laws import LazyLaw
+from smoothdp.exact.random.lazy import LazyLaw, RoundedDraws
 
 _FIRST_LOOK = 256
 
@@ -28,8 +27,9 @@ class LogRoundedDraws(RoundedDraws):
         lowest, highest: results beyond them are replaced by them.
 
     >>> from smoothdp.exact.random.entropy import SeededRandom
-    >>> from smoothdp.exact.random.lazy_laws import LazyNormal
-    >>> draws = LogRoundedDraws(LazyNormal(), ratio=Fraction(1, 10), decay=Fraction(5),
+    >>> from smoothdp.exact.random.lazy import LazyLaw, standard_normal
+    >>> normal = LazyLaw(2, lambda: lambda positive, u, v: standard_normal(u, v))
+    >>> draws = LogRoundedDraws(normal, ratio=Fraction(1, 10), decay=Fraction(5),
     ...     slope=Fraction(1000), factor=Fraction(1, 100), lowest=-10**9, highest=10**9)
     >>> draws.draw(SeededRandom(1))  # 1000 (ln(1/10) - 5) = -7302.6
     -7303

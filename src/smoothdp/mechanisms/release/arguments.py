@@ -77,6 +77,33 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
     check_statistic(query, guarantee)
 
 
+# Of the draws; the last belongs to Python's abstract classes.
+_SAYS_NOTHING = {
+    *("source", "parameters", "printed_shapes"),
+    *("_shipped_targets", "_shape_rule", "_shape_range", "_abc_impl"),
+}
+
+
+def check_sampler(law: NoiseDistribution) -> None:
+    """Refuse a law that cannot be drawn, and one whose draws are those of a class it changes.
+
+    Raises:
+        InvalidParameter: no `lazy`, or one that is inherited beside a density of its own.
+    """
+    law.lazy()
+    for kind in type(law).__mro__:
+        if "lazy" in vars(kind):
+            return
+        own = [name for name in vars(kind) if not name.startswith("__")]
+        changed = [n for n in own if hasattr(NoiseDistribution, n) and n not in _SAYS_NOTHING]
+        if changed:
+            raise InvalidParameter(
+                expected=f"a law that says how it is drawn, beside {changed[0]} of its own",
+                got=f"{law!r}, with the draws of the class that it changes",
+                remedy="Write its method `lazy`",
+            )
+
+
 def check_statistic(query: Statistic, guarantee: Guarantee) -> None:
     """Refuse a claim about other neighbours, and a query whose class replaces methods."""
     if isinstance(query, Query):

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import PureDP
 from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, float_of
@@ -35,6 +36,7 @@ from smoothdp.noise import (
     Log1pNormal,
     NoiseDistribution,
     PolyPlace,
+    StudentT,
 )
 from smoothdp.noise.calibration.table import shipped_shape
 from smoothdp.queries import Median, Quantile, Query
@@ -44,6 +46,22 @@ _BOUNDS_IN_SPREADS = 1e5
 _RANGE_IN_SPREADS = 2
 _LEAST_TRIM, _MOST_TRIM = 0.05, 0.45
 _LARGEST_SMOOTHING = 20.0
+SAMPLING_ERROR = Gaussian()
+"""The law of a sampling error, in units of its deviation."""
+WELL_KNOWN: tuple[NoiseDistribution, ...] = (StudentT(3), Laplace())
+"""The laws that a reader knows: a picture of noise shows them beside it."""
+TABLE_ORDER = (
+    "PolyPlace",
+    "StudentT",
+    "GeneralizedCauchy",
+    "ArsinhNormal",
+    "Log1pNormal",
+    "UniformLogNormal",
+    "LaplaceLogNormal",
+    "Laplace",
+    "Gaussian",
+)
+"""In which a table lists laws: by the strongest claim they serve. What is not named comes last."""
 _DEAREST = 4 / 3
 """Truncated CDP: the largest factor of the noise that smoothing may cost, as for zCDP at .6 e."""
 
@@ -197,7 +215,7 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
     """
     rule, terms = Rule.of(guarantee), guarantee.terms()
     if smoothing == 0:
-        return Laplace if isinstance(terms, EpsilonTerms) else Gaussian
+        return type(global_law(guarantee))
     if isinstance(terms, RhoTerms):
         if terms.omega is not None:
             return Gaussian
@@ -209,6 +227,22 @@ def default_family(guarantee: Guarantee, smoothing: Fraction) -> type[NoiseDistr
             return ArsinhNormal
         return ArsinhNormal if ratio <= 0.5 else Log1pNormal
     return PolyPlace
+
+
+def compared_families(
+    guarantee: Guarantee, smoothing: Fraction
+) -> tuple[type[NoiseDistribution], ...]:
+    """Return the families of laws that a plan compares at a smoothing, the default one first."""
+    default = default_family(guarantee, smoothing)
+    return (default, StudentT) if isinstance(guarantee, PureDP) and smoothing else (default,)
+
+
+def global_law(guarantee: Guarantee) -> NoiseDistribution:
+    """Return the law of noise scaled to a sensitivity that is the same at all data.
+
+    So is that of ln S. Laplace under pure and approximate DP, else Gaussian.
+    """
+    return Laplace() if isinstance(guarantee.terms(), EpsilonTerms) else Gaussian()
 
 
 def _side(query: Median | Quantile, n_records: int) -> int:

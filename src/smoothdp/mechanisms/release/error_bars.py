@@ -24,11 +24,11 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import exact_text, float_bounds
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.exact.random.lazy_laws import LazyLaplace, LazyNormal
 from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.defaults import global_law
 from smoothdp.mechanisms.release.draws import log_sensitivity_draws
 from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
-from smoothdp.noise import Calibration
+from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
@@ -66,7 +66,7 @@ class ErrorBars:
     def make(
         cls,
         coverage: Coverage,
-        calibration: Calibration,
+        calibration: Calibration[NoiseDistribution],
         query: Statistic,
         *,
         guarantee: Guarantee,
@@ -84,7 +84,9 @@ class ErrorBars:
         )
         return cls(guarantee, coverage, cost, spread, factor)
 
-    def check(self, calibration: Calibration, query: Statistic, n_records: int | None) -> None:
+    def check(
+        self, calibration: Calibration[NoiseDistribution], query: Statistic, n_records: int | None
+    ) -> None:
         """Refuse bars that cost more than they say, or more than the guarantee leaves."""
         t, pure = calibration.smoothing, _is_pure(self.guarantee)
         if self.spread == 0:
@@ -130,7 +132,7 @@ class ErrorBars:
             return log_bounds(fixed).upper
         draws = log_sensitivity_draws(
             summary,
-            LazyLaplace() if _is_pure(self.guarantee) else LazyNormal(),
+            global_law(self.guarantee).lazy(),
             spread=self.spread,
             step=LOG_STEP,
             limits=(-_FAR, _FAR),
@@ -142,7 +144,7 @@ class ErrorBars:
         value: Fraction,
         log_sensitivity: float,
         *,
-        calibration: Calibration,
+        calibration: Calibration[NoiseDistribution],
         query: Statistic,
         step: Fraction,
         n_records: int | None,

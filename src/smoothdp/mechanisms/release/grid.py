@@ -83,7 +83,9 @@ def read_step(round_to: Parameter) -> Fraction:
     return step
 
 
-def default_step(query: Statistic, calibration: Calibration, n_records: int | None) -> Fraction:
+def default_step(
+    query: Statistic, calibration: Calibration[NoiseDistribution], n_records: int | None
+) -> Fraction:
     """Return a power of two: about 2^-30 of the least noise that any data lead to.
 
     The step is coarser where the grid within the bounds would not consist of floats. The step

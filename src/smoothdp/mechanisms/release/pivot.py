@@ -19,7 +19,7 @@ from typing import cast
 import numpy as np
 
 from smoothdp.exact.logspace.bisection import smallest_true
-from smoothdp.noise import Gaussian
+from smoothdp.mechanisms.release.defaults import SAMPLING_ERROR
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.types import FloatArray
 
@@ -115,7 +115,7 @@ def _with_sampling(law: NoiseDistribution, sampling: float) -> Tail:
         nodes, weights = np.concatenate([-points, points]), np.concatenate([weights, weights])
 
         def survival(y: FloatArray) -> FloatArray:
-            return Gaussian().survival(y / sampling)
+            return SAMPLING_ERROR.survival(y / sampling)
 
     tails = np.concatenate(
         [2 * (survival(part[:, None] + nodes) @ weights) for part in np.array_split(x, 30)]

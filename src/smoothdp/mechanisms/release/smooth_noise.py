@@ -14,7 +14,11 @@ from smoothdp.exact.balls.work import limited
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, exact_text
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.lazy import RoundedDraws
-from smoothdp.mechanisms.release.arguments import check_statistic, resolve_smoothing
+from smoothdp.mechanisms.release.arguments import (
+    check_sampler,
+    check_statistic,
+    resolve_smoothing,
+)
 from smoothdp.mechanisms.release.budget import bars_budget
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.defaults import default_family, resolve_window
@@ -22,7 +26,6 @@ from smoothdp.mechanisms.release.draws import value_draws
 from smoothdp.mechanisms.release.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
-from smoothdp.mechanisms.release.laws import lazy_law
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
@@ -71,7 +74,7 @@ class SmoothNoise:
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "sections 1.1 and 3")
     query: Statistic
-    calibration: Calibration
+    calibration: Calibration[NoiseDistribution]
     n_records: int | None
     grid: OutputGrid
     bars: ErrorBars | None = None
@@ -80,7 +83,7 @@ class SmoothNoise:
         if self.n_records is not None:
             exact_int(self.n_records, name="n_records", minimum=1)
         self.calibration.check()
-        lazy_law(self.noise)
+        check_sampler(self.noise)
         check_statistic(self.query, self.guarantee)
         self.query.check_size(self.n_records)
         if self.smoothing == 0 and self.query.fixed_sensitivity(self.n_records) is None:
@@ -173,7 +176,7 @@ class SmoothNoise:
                 if isinstance(family, type)
                 else family
             )
-            lazy_law(law)
+            check_sampler(law)
             calibration = law.calibrate(value_guarantee, smoothing=rate)
         if step is None:
             step = default_step(query, calibration, n_records)
@@ -295,7 +298,7 @@ class SmoothNoise:
         limits = self.grid if self.bars is None else OutputGrid(self.grid.step)
         return value_draws(
             summary,
-            lazy_law(self.noise),
+            self.noise.lazy(),
             shift=self.calibration.exact_shift,
             step=self.grid.step,
             limits=limits.limits(),

@@ -1,33 +1,175 @@
-"""`calibrate`: from a law, a guarantee and a smoothing to the least noise."""
+"""`calibrate`: from a law, a guarantee and a smoothing to the least noise, a `Calibration`."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Generic, TypeVar
 
-from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.shown import shown
-from smoothdp.exact.balls.work import remembered
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
-from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
-from smoothdp.noise.calibration.result import Calibration
-from smoothdp.noise.calibration.table import shipped_claim
-from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.shift_claim import ShiftClaim
+from smoothdp.exact.balls.work import apart
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_bounds
+from smoothdp.noise.abstract_law import AbstractLaw
+from smoothdp.noise.calibration.approximate.smooth_profile import SmoothProfile
+from smoothdp.noise.calibration.lower_bounds import variance_lower_bound
+from smoothdp.noise.calibration.proved import check_target, proved_claim
+from smoothdp.noise.shift_claim import LABELS
+from smoothdp.sources import Source
+from smoothdp.text import number_up
 
-_METHODS = ("exact", "paper", "closed_form")
-_LARGEST_SMOOTHING = 20
+Law = TypeVar("Law", bound=AbstractLaw)
+LawOut = TypeVar("LawOut", bound=AbstractLaw, covariant=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration(Generic[LawOut]):
+    """Noise (S / s) Z keeps ``guarantee`` for every S that is smooth with ``smoothing``.
+
+    Whoever makes one, it is compared with what `calibrate` proves for the same target.
+
+    S is a ``smoothing``-smooth upper bound of the local sensitivity: it bounds it, and
+    between neighbours ln S changes by at most ``smoothing``.
+
+    Attributes:
+        law: the noise law at unit scale.
+        guarantee: what is kept.
+        smoothing: t >= 0.
+        exact_shift: s, safe: no larger than the true largest one.
+        label: how it is known: "proved", "certified" (in balls) or "numerical".
+        relative_gap: (u - s) / s for a value u at which the guarantee is known to fail or
+            which is a proved upper bound; inf if there is none.
+        method: "exact", "paper" (the theorem as printed) or "closed_form".
+        source: where the argument comes from.
+        reason: the theorem or the route.
+
+    Raises:
+        InvalidParameter: a shift larger, or a label stronger, than what is proved.
+
+    >>> from smoothdp.noise import StudentT
+    >>> from smoothdp.claims import PureDP
+    >>> found = StudentT(3).calibrate(PureDP(1), smoothing="0.1")
+    >>> found.label, found.noise_scale(2) == 2 / found.shift
+    ('proved', True)
+    """
+
+    law: LawOut
+    guarantee: Guarantee
+    smoothing: Fraction
+    exact_shift: Fraction
+    label: str
+    relative_gap: float
+    method: str
+    source: Source
+    reason: str
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def __reduce__(self) -> tuple[type[Calibration[LawOut]], tuple[object, ...]]:
+        # A pickle is read by the constructor, which compares what it says.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def check(self) -> None:
+        """Raise InvalidParameter if it claims more than is proved."""
+        smoothing = check_target(self.law, self.guarantee, self.smoothing, self.method)
+        if not isinstance(self.smoothing, Fraction) or not isinstance(self.exact_shift, Fraction):
+            raise _false("smoothing and exact_shift as Fractions", f"{self.exact_shift!r}")
+        if self.exact_shift <= 0:
+            raise _false("exact_shift > 0", f"exact_shift={shown(self.exact_shift)}")
+        # Remembered for each target: a calibration that was just made costs nothing here.
+        with apart():
+            claim = proved_claim(self.law, self.guarantee, smoothing, self.method)
+        if self.exact_shift > claim.exact_shift:
+            raise _false(
+                f"a shift of at most {shown(claim.exact_shift)}, as far as {self.guarantee!r} is "
+                f"{claim.label} for {self.law!r}",
+                f"shift={shown(self.exact_shift)}",
+            )
+        if self.label not in LABELS or LABELS.index(self.label) < LABELS.index(claim.label):
+            raise _false(f"label={claim.label!r} or a weaker one", f"label={self.label!r}")
+        least = (
+            (claim.exact_shift * (1 + Fraction(claim.relative_gap)) / self.exact_shift - 1)
+            if (math.isfinite(claim.relative_gap))
+            else math.inf
+        )
+        if not self.relative_gap >= least * (1 - 1e-12):
+            raise _false(f"a relative_gap of at least {float(least)}", f"{self.relative_gap}")
+
+    @property
+    def shift(self) -> float:
+        """s as a float, rounded down."""
+        return float_bounds(self.exact_shift)[0]
+
+    def noise_scale(self, sensitivity: Parameter) -> float:
+        """Return sensitivity / s, rounded up: the scale by which Z is multiplied.
+
+        Raises:
+            InvalidParameter: a sensitivity that is not a number >= 0.
+        """
+        scale = exact_fraction(sensitivity, name="sensitivity")
+        if scale < 0:
+            raise InvalidParameter(
+                expected="sensitivity >= 0",
+                got=f"sensitivity={sensitivity}",
+                remedy="Give its magnitude",
+            )
+        return float_bounds(scale / self.exact_shift)[1]
+
+    @property
+    def standard_deviation(self) -> float:
+        """Standard deviation of the noise at smooth sensitivity 1; inf where it is infinite."""
+        return math.sqrt(self.law.variance) / self.shift
+
+    @property
+    def bound_ratio(self) -> float:
+        """Standard deviation over a proved lower bound of that of every noise; inf if none is.
+
+        At most so much could still be gained by another law; the bounds are loose for large
+        smoothing.
+        """
+        try:
+            bound = variance_lower_bound(self.guarantee, shift=1, smoothing=self.smoothing)
+        except InvalidParameter:
+            return math.inf
+        return self.standard_deviation / math.sqrt(bound)
+
+    def profile(self) -> PrivacyProfile:
+        """Return the privacy profile of one release, tighter than what the guarantee implies."""
+        return SmoothProfile(self.law, self.exact_shift, self.smoothing, self.guarantee.neighbours)
+
+    def sentence(self) -> str:
+        """Return the result in plain English."""
+        gap = (
+            "no larger one is refuted"
+            if math.isinf(self.relative_gap)
+            else f"within {number_up(self.relative_gap, 2)} of the largest"
+        )
+        return (
+            f"{self.law!r} scaled to S / {self.shift:.9g} keeps {self.guarantee!r} for every S "
+            f"that changes by at most a factor e^{shown(self.smoothing)} between "
+            f"neighbours: {self.label}, {gap} ({self.reason})."
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Calibration(law={self.law!r}, guarantee={self.guarantee!r}, "
+            f"smoothing={shown(self.smoothing)}, shift={self.shift!r}, "
+            f"label={self.label!r}, relative_gap={self.relative_gap:.2g}, "
+            f"method={self.method!r})"
+        )
 
 
 def calibrate(
-    law: NoiseDistribution,
+    law: Law,
     guarantee: Guarantee,
     *,
     smoothing: Parameter,
     method: str = "exact",
-) -> Calibration:
+) -> Calibration[Law]:
     """Return the least noise with which a release at smooth sensitivity keeps a guarantee.
 
     The release f(x) + (S(x) / s) Z keeps it for every query f and every S that bounds its
@@ -40,7 +182,7 @@ def calibrate(
         smoothing: t, from 0 to 20.
         method: "exact" (default), the tightest analysis; "paper", the theorem of the papers as
             it is printed, with its loose constants; "closed_form", this library's sharper
-            formula of the same kind (see `smoothdp.noise.theorems`).
+            formula of the same kind (see `smoothdp.noise.calibration.paper`).
 
     Raises:
         InvalidParameter: no scale of the law meets the guarantee, or another guarantee.
@@ -54,45 +196,11 @@ def calibrate(
     (1.085, 'certified')
     """
     t = check_target(law, guarantee, smoothing, method)
-    return _calibrate(law, guarantee, t, method)
-
-
-def check_target(law: object, guarantee: object, smoothing: object, method: object) -> Fraction:
-    """Return t, or raise InvalidParameter where nothing can be calibrated."""
-    if not isinstance(law, NoiseDistribution):
-        raise InvalidParameter(
-            expected="a noise law", got=f"{law!r}", remedy="Give one such as PolyPlace(5)"
-        )
-    if method not in _METHODS:
-        raise InvalidParameter(
-            expected='method "exact", "paper" or "closed_form"',
-            got=f"{method!r}",
-            remedy="Choose one of the three",
-        )
-    t = exact_fraction(smoothing, name="smoothing")  # type: ignore[arg-type]
-    if not 0 <= t <= _LARGEST_SMOOTHING:
-        raise InvalidParameter(
-            expected=f"0 <= smoothing <= {_LARGEST_SMOOTHING}",
-            got=f"smoothing={shown(t)}",
-            remedy="Give the smoothing of the sensitivity, such as 0.1",
-        )
-    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | TruncatedCDP):
-        raise InvalidParameter(
-            expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
-            got=f"{guarantee!r}",
-            remedy="Calibrate to one of these; the result's profile() bounds the others",
-        )
-    return t
-
-
-def _calibrate(
-    law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
-) -> Calibration:
-    claim = proved_claim(law, guarantee, smoothing, method)
+    claim = proved_claim(law, guarantee, t, method)
     return Calibration(
         law=law,
         guarantee=guarantee,
-        smoothing=smoothing,
+        smoothing=t,
         exact_shift=claim.exact_shift,
         label=claim.label,
         relative_gap=claim.relative_gap,
@@ -102,41 +210,7 @@ def _calibrate(
     )
 
 
-@remembered(
-    MOST_WORK,
-    kept=4096,
-    message=lambda law, guarantee, smoothing, _: too_much_work(law, guarantee, shown(smoothing)),
-)
-def proved_claim(
-    law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, method: str
-) -> ShiftClaim:
-    """Return what is proved of a law: every `Calibration` is compared with it when it is made."""
-    if method == "paper":
-        from smoothdp.noise.theorems import paper_shift
-
-        return paper_shift(law, guarantee, smoothing)
-    if method == "closed_form":
-        from smoothdp.noise.theorems import closed_form_shift
-
-        return closed_form_shift(law, guarantee, smoothing)
-    shipped = shipped_claim(law, guarantee, smoothing)
-    return compute_claim(law, guarantee, smoothing) if shipped is None else shipped
-
-
-def compute_claim(law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
-    """Return the exact claim, not from the table."""
-    if isinstance(guarantee, ApproxDP) and guarantee.exact_delta == 0:
-        guarantee = PureDP(guarantee.exact_epsilon, neighbours=guarantee.neighbours)
-    if isinstance(guarantee, PureDP):
-        from smoothdp.noise.theorems import pure_shift
-
-        return pure_shift(law, guarantee.exact_epsilon, smoothing)
-    if isinstance(guarantee, ApproxDP):
-        from smoothdp.noise.calibration.approximate import approximate_shift
-
-        return approximate_shift(law, guarantee, smoothing)
-    if isinstance(guarantee, ZCDP | TruncatedCDP):
-        from smoothdp.noise.calibration.concentrated import concentrated_shift
-
-        return concentrated_shift(law, guarantee, smoothing)
-    raise AssertionError(f"unreachable: {guarantee!r}")
+def _false(expected: str, got: str) -> InvalidParameter:
+    return InvalidParameter(
+        expected=expected, got=got, remedy="Take what calibrate() of the law returns"
+    )

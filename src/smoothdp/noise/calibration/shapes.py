@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar, cast
 
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -16,43 +17,32 @@ from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.exact.balls.shown import shown
 from smoothdp.exact.balls.work import remembered
-from smoothdp.exact.parameters.numbers import LogRatio, Parameter, exact_fraction, float_of
-from smoothdp.noise.arsinh_normal import ArsinhNormal
-from smoothdp.noise.calibration.approximate import approximate_estimate
-from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.noise.abstract_law import AbstractLaw
+from smoothdp.noise.calibration.approximate.shift import approximate_estimate
+from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
+from smoothdp.noise.calibration.pure import pure_estimate
 from smoothdp.noise.calibration.table import shipped_shape
-from smoothdp.noise.generalized_cauchy import GeneralizedCauchy
-from smoothdp.noise.law import NoiseDistribution
-from smoothdp.noise.log1p_normal import Log1pNormal
-from smoothdp.noise.poly_place import PolyPlace
-from smoothdp.noise.student_t import StudentT
+from smoothdp.noise.specification import short_decimal
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _GRID = 9
-_DIGITS = 4
-_FINITE_ABOVE: dict[type[NoiseDistribution], int] = {
-    StudentT: 2,
-    PolyPlace: 2,
-    GeneralizedCauchy: 3,
-}
-"""The shapes above which the variance is finite."""
+
+Law = TypeVar("Law", bound=AbstractLaw)
 
 
-def best_shape(
-    law: type[NoiseDistribution], guarantee: Guarantee, *, smoothing: Parameter
-) -> NoiseDistribution:
+def best_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter) -> Law:
     """Return the law of a family with about the least noise: by a rule, else by optimising.
 
-    zCDP up to rho = 1/2, with e = sqrt(2 rho), r = t / e: arsinh-normal
-    max(0.235 e, 0.762 r^(1/3) + 0.311 r + 0.193 r^3), log1p-normal
-    max(0.06 e, r + 0.226 sqrt(r) e^(-3.193 r) + 0.034 r^4); fits, within 0.6% (1.3%) of the
-    best standard deviation for r <= 1.25. Pure and approximate DP: PolyPlace epsilon / t,
-    Student's T (5 + 2 r) / (1 + 4 r) with r = t / epsilon (optimal as epsilon goes to 0).
+    A law may have a rule (its hook `_shape_rule`): fits for zCDP up to rho = 1/2 within 1.3% of
+    the best standard deviation; in pure and approximate DP PolyPlace epsilon / t, Student's T
+    (5 + 2 r) / (1 + 4 r) with r = t / epsilon (optimal as epsilon goes to 0).
 
     Raises:
         InvalidParameter: no member of the family keeps the guarantee with finite variance.
 
+    >>> from smoothdp.noise import ArsinhNormal
     >>> from smoothdp.claims import ZCDP
     >>> best_shape(ArsinhNormal, ZCDP("1/2"), smoothing="0.1")
     ArsinhNormal(sigma=77/200)
@@ -67,53 +57,15 @@ def best_shape(
     kept=1024,
     message=lambda law, guarantee, t: too_much_work(law.__name__, guarantee, shown(t)),
 )
-def compute_shape(
-    law: type[NoiseDistribution], guarantee: Guarantee, t: Fraction
-) -> NoiseDistribution:
+def compute_shape(law: type[Law], guarantee: Guarantee, t: Fraction) -> Law:
     """Return what `best_shape` does, not from the table."""
     if not law.parameters:
         return law()
-    if t > 0:
-        ruled = _by_rule(law, guarantee, t)
-        if ruled is not None:
-            return ruled
-    return optimise_shape(law, guarantee, smoothing=t)
+    shape = law._shape_rule(guarantee, t) if t > 0 else None
+    return optimise_shape(law, guarantee, smoothing=t) if shape is None else _member(law, shape)
 
 
-def _by_rule(
-    law: type[NoiseDistribution], guarantee: Guarantee, t: Fraction
-) -> NoiseDistribution | None:
-    if isinstance(guarantee, ZCDP) and guarantee.exact_rho <= Fraction(1, 2):
-        e = math.sqrt(2 * float(guarantee.exact_rho))
-        r = float(t) / e if e > 0 else math.inf
-        if law is ArsinhNormal and r <= 1.5:
-            shape = max(0.235 * e, 0.762 * r ** (1 / 3) + 0.311 * r + 0.193 * r**3)
-            return ArsinhNormal(_short(shape))
-        if law is Log1pNormal and r <= 1.5:
-            bend = 0.226 * math.sqrt(r) * math.exp(-3.193 * r)
-            return Log1pNormal(_short(max(0.06 * e, r + bend + 0.034 * r**4)))
-    if isinstance(guarantee, PureDP | ApproxDP):
-        ratio = _ratio(guarantee, t)
-        if law is PolyPlace and ratio > 2:
-            return PolyPlace(ratio)
-        if law is StudentT and isinstance(guarantee, PureDP) and ratio > 2:
-            from smoothdp.noise.theorems import best_degrees
-
-            return StudentT(_short(float(best_degrees(guarantee.exact_epsilon, t))))
-    return None
-
-
-def _ratio(guarantee: PureDP | ApproxDP, t: Fraction) -> Fraction:
-    """Return epsilon / t, rounded down if epsilon is a logarithm."""
-    epsilon = guarantee.exact_epsilon
-    if isinstance(epsilon, LogRatio):
-        epsilon = Fraction(math.nextafter(float(epsilon) * (1 - 1e-15), 0.0))
-    return epsilon / t
-
-
-def optimise_shape(
-    law: type[NoiseDistribution], guarantee: Guarantee, *, smoothing: Parameter
-) -> NoiseDistribution:
+def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter) -> Law:
     """Return the law of a family with the least standard deviation, in plain floats.
 
     A few seconds: the shift is estimated at some thirty shapes.
@@ -131,13 +83,13 @@ def optimise_shape(
 
     def cost(log_shape: float) -> float:
         try:
-            member = _member(law, _short(math.exp(log_shape)))
+            member = _member(law, short_decimal(math.exp(log_shape)))
             shift = _estimate(member, guarantee, t)
-            return math.log(member.standard_deviation) - math.log(shift)
+            return math.log(math.sqrt(member.variance)) - math.log(shift)
         except (SmoothdpError, ArithmeticError, OverflowError):
             return math.inf
 
-    low, high = _range(law, guarantee, t)
+    low, high = law._shape_range(guarantee, t)
     found = _least(cost, math.log(low), math.log(high))
     if found is None:
         raise InvalidParameter(
@@ -145,43 +97,21 @@ def optimise_shape(
             got=f"smoothing={shown(t)}",
             remedy="Lower smoothing, weaken the guarantee, or use another family",
         )
-    return _member(law, _short(math.exp(found)))
+    return _member(law, short_decimal(math.exp(found)))
 
 
-def _estimate(law: NoiseDistribution, guarantee: Guarantee, t: Fraction) -> float:
+def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
     if isinstance(guarantee, ZCDP | TruncatedCDP):
         return concentrated_estimate(law, guarantee, t)
     if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
         return approximate_estimate(law, guarantee, t)
     if isinstance(guarantee, PureDP | ApproxDP):
-        from smoothdp.noise.theorems import pure_shift
-
-        return float(pure_shift(law, guarantee.exact_epsilon, t).exact_shift)
+        return pure_estimate(law, guarantee.exact_epsilon, t)
     raise InvalidParameter(
         expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
         got=f"{guarantee!r}",
         remedy="Choose one of these",
     )
-
-
-def _range(law: type[NoiseDistribution], guarantee: Guarantee, t: Fraction) -> tuple[float, float]:
-    """Return shapes between which the best one lies, if there is one."""
-    lowest, highest = (float(Fraction(edge)) for edge in law.parameters[0].reach)
-    if law in _FINITE_ABOVE:
-        lowest = _FINITE_ABOVE[law] * 1.0001
-        if isinstance(guarantee, PureDP | ApproxDP) and t > 0:
-            highest = min(highest, max(lowest, float(_ratio(guarantee, t)) + 1))
-        return lowest, min(highest, 1000.0)
-    if isinstance(guarantee, ZCDP) and t > 0:
-        e = math.sqrt(2 * float(guarantee.exact_rho))
-        # Nearer to its limit t / e a certificate needs very high orders.
-        lowest = max(lowest, float(t) / e * 1.05)
-    else:
-        scale = 1.0
-        if isinstance(guarantee, ApproxDP):
-            scale = max(1e-3, min(1.0, float_of(guarantee.exact_epsilon)))
-        lowest = max(lowest, 0.02 * scale)
-    return lowest, min(highest, max(5.0, 4 * lowest))
 
 
 def _least(cost: Callable[[float], float], low: float, high: float) -> float | None:
@@ -206,13 +136,7 @@ def _least(cost: Callable[[float], float], low: float, high: float) -> float | N
     return min(((at_c, c), (at_d, d), (costs[best], points[best])))[1]
 
 
-def _member(law: type[NoiseDistribution], shape: Fraction) -> NoiseDistribution:
+def _member(law: type[Law], shape: Fraction) -> Law:
     # Every law with a parameter is made from its shape alone.
-    make: Callable[[Fraction], NoiseDistribution] = law
+    make = cast("Callable[[Fraction], Law]", law)
     return make(shape)
-
-
-def _short(value: float) -> Fraction:
-    """Return a shape as a decimal of four digits after the first nonzero one."""
-    places = _DIGITS - min(0, math.floor(math.log10(value)) + 1)
-    return Fraction(round(value * 10**places), 10**places)

@@ -1,6 +1,6 @@
 """Calibrations that come with the library: common guarantees and smoothings.
 
-`table.json` is made by ``python -m smoothdp.noise.calibration.make_table``; a test certifies
+`table.json` is made by ``python -m smoothdp.noise.make_table``; a test certifies
 entries again.
 """
 
@@ -14,11 +14,12 @@ from importlib.resources import files
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.exact.parameters.numbers import exact_text
-from smoothdp.noise.law import NoiseDistribution
+from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.shift_claim import ShiftClaim
 from smoothdp.sources import Source
 
 FILE = "table.json"
+_HOME = "smoothdp.noise."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ def guarantee_text(guarantee: Guarantee) -> str:
     return f"{type(guarantee).__name__}({given})"
 
 
-def shape_text(law: NoiseDistribution) -> str:
+def shape_text(law: AbstractLaw) -> str:
     """Return the exact shape of a law, empty if it has none."""
     return ", ".join(exact_text(value) for value in law.values().values())
 
 
 def make_entry(
-    law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction, claim: ShiftClaim
+    law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction, claim: ShiftClaim
 ) -> Entry:
     """Return a claim as an entry."""
     return Entry(
@@ -84,19 +85,22 @@ def _by_law() -> dict[tuple[str, str, str], Entry]:
     return {(e.law, e.guarantee, e.smoothing): e for e in entries()}
 
 
+def _shipped(law: type[AbstractLaw], guarantee: Guarantee, smoothing: Fraction) -> Entry | None:
+    # A class of the same name elsewhere is another law.
+    if not law.__module__.startswith(_HOME):
+        return None
+    return _by_law().get((law.__name__, guarantee_text(guarantee), exact_text(smoothing)))
+
+
 def shipped_shape(
-    law: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fraction
+    law: type[AbstractLaw], guarantee: Guarantee, smoothing: Fraction
 ) -> Fraction | None:
     """Return the shape that the table has for a family, a guarantee and a smoothing."""
-    key = (law.__name__, guarantee_text(guarantee), exact_text(smoothing))
-    entry = _by_law().get(key)
+    entry = _shipped(law, guarantee, smoothing)
     return None if entry is None else Fraction(entry.shape)
 
 
-def shipped_claim(
-    law: NoiseDistribution, guarantee: Guarantee, smoothing: Fraction
-) -> ShiftClaim | None:
+def shipped_claim(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim | None:
     """Return the calibration that the table has for a law, or None."""
-    key = (type(law).__name__, guarantee_text(guarantee), exact_text(smoothing))
-    entry = _by_law().get(key)
+    entry = _shipped(type(law), guarantee, smoothing)
     return entry.claim() if entry is not None and entry.shape == shape_text(law) else None

@@ -19,7 +19,7 @@ from smoothdp.noise import (
     UniformLogNormal,
 )
 from smoothdp.noise.calibration import best_shape, calibrate
-from smoothdp.noise.calibration.concentrated import concentrated_estimate
+from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.papers.average_case_averages.mean_squares import mean_squares
 from smoothdp.papers.average_case_averages.noise_deviations import approximate, truncated, zcdp
 

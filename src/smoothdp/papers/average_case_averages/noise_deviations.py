@@ -24,9 +24,9 @@ from smoothdp.noise import (
     PolyPlace,
     StudentT,
     UniformLogNormal,
+    variance_lower_bound,
 )
 from smoothdp.noise.calibration import best_shape, calibrate
-from smoothdp.noise.theorems import variance_lower_bound
 from smoothdp.paper_bounds import bun_steinke_proposition_36, bun_steinke_section_3_1_1
 
 DELTA = Fraction(1, 10**6)

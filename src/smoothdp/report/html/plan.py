@@ -8,9 +8,9 @@ from smoothdp.errors import SmoothdpError
 from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms import SmoothNoise
+from smoothdp.mechanisms.release.defaults import WELL_KNOWN
 from smoothdp.mechanisms.release.statistic_words import value_words
-from smoothdp.noise import Laplace, NoiseDistribution, StudentT
-from smoothdp.noise.calibration import Calibration
+from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.plan_words import plan_covers, target_words
@@ -148,7 +148,7 @@ def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
     )
 
 
-def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
+def _profile(calibration: Calibration[NoiseDistribution]) -> tuple[ChordProfile, float]:
     """Return the exact profile of the noise at a few epsilons, and where the picture ends."""
     claim, reach = calibration.guarantee, reach_of(calibration.guarantee)
     terms = claim.terms()
@@ -163,11 +163,11 @@ def _profile(calibration: Calibration) -> tuple[ChordProfile, float]:
     return ChordProfile.of(log_delta, list(places)), reach
 
 
-def _add_noise(part: Section, calibration: Calibration) -> None:
+def _add_noise(part: Section, calibration: Calibration[NoiseDistribution]) -> None:
     laws: dict[str, tuple[NoiseDistribution, float]] = {
         repr(calibration.law): (calibration.law, calibration.noise_scale(1))
     }
-    for other in (StudentT(3), Laplace()):
+    for other in WELL_KNOWN:
         try:
             found = other.calibrate(calibration.guarantee, smoothing=calibration.smoothing)
         except SmoothdpError:

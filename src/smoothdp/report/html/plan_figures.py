@@ -6,7 +6,7 @@ import math
 
 from smoothdp.errors import SmoothdpError
 from smoothdp.mechanisms.release.statistic_words import statistic_words
-from smoothdp.noise.calibration import Calibration
+from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.plan_words import (
@@ -73,7 +73,7 @@ def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def comparison_section(plan: Plan, calibration: Calibration) -> Section:
+def comparison_section(plan: Plan, calibration: Calibration[NoiseDistribution]) -> Section:
     """Return the noise beside the papers' theorems, all for one guarantee, and ordinary noise."""
     budget, smoothing = calibration.guarantee, calibration.smoothing
     deviation, label = calibration.standard_deviation, calibration.label

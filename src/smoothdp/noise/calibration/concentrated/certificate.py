@@ -1,0 +1,151 @@
+"""The certificate: D_a <= a rho for every order, dilation and shift, or the first doubt.
+
+For a law f, P is the law of Z and Q that of e^t' Z + s' with 0 <= t' <= t and |s'| <= s: this
+is every pair of neighbours, up to scale, when a query moves by at most s S(x) and S is
+t-smooth (one of the two neighbours has the smaller S). What must be checked is finite:
+
+* shifts: f is symmetric and unimodal, so every divergence rises with |s'|: only s' = s;
+* forward dilations: F(t', s) = (a - 1) D_a(P || Q) is convex in t' on the whole line, its
+  integrand being exp((a - 1)(phi(|x - s| e^-t') + t' - phi(x))) with phi(e^v) convex (Fact 1):
+  only t' = 0 and t' = t;
+* reverse dilations: convex under Theorem B, which a law says of itself (`_reverse_convexity`;
+  Theorem B' is the arsinh-normal law's), else the cover of Theorem A (below);
+* orders: `orders.py` up to a cutoff, `promise.py` beyond.
+
+Theorem B: when the reverse divergence is convex in the dilation. Put
+R_a(t') = (a - 1) D_a(e^t' Z + s || Z). Averaging the integrand over +-Z, R is convex in t'
+for every a if, for every y > 0, H(v) = ln(e^(b phi(e^v + s)) + e^(b phi(e^v - s))) is convex
+in v = ln y + t', b = a - 1. With p_+- = phi(e^v +- s) and weights pi_+-,
+H'' = b (pi_+ p_+'' + pi_- p_-'') + b^2 pi_+ pi_- (p_+' - p_-')^2, pi_+ in [1/2, 1). The first
+bracket is linear in pi_+. At pi_+ = 1, with y = e^v + s, p_+'' = (y - s) (phi' + (y - s) phi'')
+>= 0: both terms are if phi'' >= 0, else it is at least (y - s) (phi' + y phi'') >= 0, phi(e^v)
+being convex. So N(v) = p_+'' + p_-'' >= 0 for all v suffices.
+
+For phi = ln(1 + x^2 / lambda), e^(p_+ + p_-) is a polynomial in q = e^(2v) with
+coefficients 1, 2 (lambda - s^2), (lambda + s^2)^2 over lambda^2: log-convex in v if
+s^2 <= lambda. N is linear in phi, so mixtures with lambda >= s^2, and x^2, inherit it:
+
+* Student's T: lambda = degrees;
+* arsinh-normal: asinh^2(x) = 1/2 int_0^1 (1-u)^(-1/2) u^-1 ln(1 + u x^2) du, so
+  lambda = 1 / (u sigma^2) >= 1 / sigma^2;
+* the normal law: any s.
+
+Theorem A: the reverse divergence on all dilations from finitely many. Divergence does not
+change under bijections and f is even, so the reverse curve R(t') = (a - 1) D_a(e^t' Z + s || Z)
+is F(-t', s e^-t'), F the forward one (Fact 0). F rises with the shift and is convex in its
+first argument (Fact 1), so for t' in [u, v]
+
+    F(-t', s e^-t') <= F(-t', s e^-u) <= max(F(-u, s e^-u), F(-v, s e^-u)), which is
+
+    R(t') <= max(R(u; shift s), R(v; shift s e^(v - u))).
+
+Pieces are laid from t downwards. R(u; shift s) of a piece is at most what the next piece, which
+ends at u with a larger shift, is checked for; at u = 0 it is the forward curve at dilation 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smoothdp.exact.balls.balls import exp_bounds
+from smoothdp.exact.balls.work import share
+from smoothdp.noise.abstract_law import AbstractLaw
+from smoothdp.noise.calibration.concentrated.estimate import stretch
+from smoothdp.noise.calibration.concentrated.orders import unproved
+from smoothdp.noise.calibration.concentrated.promise import Promise, divergence_curve, last_excess
+from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE
+
+_MOST_PIECES = 300
+_KEPT = 0.98
+_HALVINGS = 4
+# Pieces end at multiples of this, so that rationals stay short.
+_GRID = 2**70
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Whether a promise is proved for a shift, and by what or why not.
+
+    Attributes:
+        holds: True only if every comparison of bounds succeeded; False means "not proved".
+        reason: the theorems that were used, or the check that failed.
+        pieces: how many pieces of [0, t] Theorem A needed; 0 if it was not needed.
+    """
+
+    holds: bool
+    reason: str
+    pieces: int = 0
+
+
+def certify(law: AbstractLaw, promise: Promise, shift: Fraction) -> Certificate:
+    """Prove that Z with a shift keeps a promise, or say which check failed.
+
+    >>> from smoothdp.noise import StudentT
+    >>> promise = Promise(Fraction(1, 2), None, Fraction(1, 10))
+    >>> certify(StudentT(13), promise, Fraction("1.08")).holds
+    True
+    >>> certify(StudentT(13), promise, Fraction("1.09")).holds
+    False
+    """
+    rho, t = promise.rho, promise.smoothing
+    forward = last_excess(law, promise, shift, t, reverse=False)
+    reverse = last_excess(law, promise, shift, t, reverse=True)
+    if forward is None or reverse is None:
+        return Certificate(False, "no order is large enough for the bounds of the tails")
+    points = [(Fraction(0), False, forward)]
+    if t > 0:
+        # The reverse curve is usually the one that fails.
+        points += [(t, True, reverse), (t, False, forward)]
+    for dilation, backwards, last in points:
+        curve = divergence_curve(law, shift, dilation, reverse=backwards)
+        with share(MOST_WORK_OF_A_CURVE):
+            left = unproved(curve, rho, [(0.0, last)])
+        if left:
+            name = "reverse" if backwards else "forward"
+            return Certificate(False, f"{name} at dilation {float(dilation):.6g}")
+    if t == 0:
+        return Certificate(True, "no dilation")
+    theorem = law._reverse_convexity(shift)
+    if theorem:
+        return Certificate(True, f"{theorem}: reverse convex in the dilation")
+    pieces = cover(law, promise, shift)
+    if pieces is None:
+        return Certificate(False, "the cover of Theorem A")
+    return Certificate(True, f"Theorem A: a cover of {pieces} pieces", pieces)
+
+
+def cover(law: AbstractLaw, promise: Promise, shift: Fraction) -> int | None:
+    """Return the number of pieces that prove the reverse side on [0, t]; None if none do.
+
+    The forward curve at dilation 0 must have been proved.
+    """
+    high, pieces = promise.smoothing, 0
+    while high > 0:
+        last = last_excess(law, promise, shift, high, reverse=True)
+        if last is None or pieces >= _MOST_PIECES:
+            return None
+        length = _KEPT * stretch(law, float(promise.rho), float(shift), float(high), last)
+        for _ in range(_HALVINGS):
+            low = _lower_end(high, length, promise.smoothing)
+            if low == high:
+                return None
+            stretched = shift * Fraction(exp_bounds(high - low).upper)
+            curve = divergence_curve(law, stretched, high, reverse=True)
+            with share(MOST_WORK_OF_A_CURVE):
+                left = unproved(curve, promise.rho, [(0.0, last)])
+            if not left:
+                break
+            length /= 2
+        else:
+            return None
+        high, pieces = low, pieces + 1
+    return pieces
+
+
+def _lower_end(high: Fraction, length: float, smoothing: Fraction) -> Fraction:
+    step = Fraction(math.floor(length * _GRID), _GRID)
+    if step < smoothing / 10**8:
+        return high
+    return max(Fraction(0), high - step)

@@ -1,0 +1,82 @@
+"""What is proved of a law, a guarantee and a smoothing: the claim that a calibration may make."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.balls.shown import shown
+from smoothdp.exact.balls.work import remembered
+from smoothdp.exact.parameters.numbers import exact_fraction
+from smoothdp.noise.abstract_law import AbstractLaw
+from smoothdp.noise.calibration.approximate.shift import approximate_shift
+from smoothdp.noise.calibration.concentrated.shift import concentrated_shift
+from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
+from smoothdp.noise.calibration.paper import closed_form_shift, paper_shift
+from smoothdp.noise.calibration.pure import pure_shift
+from smoothdp.noise.calibration.table import shipped_claim
+from smoothdp.noise.shift_claim import ShiftClaim
+
+_METHODS = ("exact", "paper", "closed_form")
+_LARGEST_SMOOTHING = 20
+
+
+def check_target(law: object, guarantee: object, smoothing: object, method: object) -> Fraction:
+    """Return t, or raise InvalidParameter where nothing can be calibrated."""
+    if not isinstance(law, AbstractLaw):
+        raise InvalidParameter(
+            expected="a noise law", got=f"{law!r}", remedy="Give one such as PolyPlace(5)"
+        )
+    if method not in _METHODS:
+        raise InvalidParameter(
+            expected='method "exact", "paper" or "closed_form"',
+            got=f"{method!r}",
+            remedy="Choose one of the three",
+        )
+    t = exact_fraction(smoothing, name="smoothing")  # type: ignore[arg-type]
+    if not 0 <= t <= _LARGEST_SMOOTHING:
+        raise InvalidParameter(
+            expected=f"0 <= smoothing <= {_LARGEST_SMOOTHING}",
+            got=f"smoothing={shown(t)}",
+            remedy="Give the smoothing of the sensitivity, such as 0.1",
+        )
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | TruncatedCDP):
+        raise InvalidParameter(
+            expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+            got=f"{guarantee!r}",
+            remedy="Calibrate to one of these; the result's profile() bounds the others",
+        )
+    return t
+
+
+@remembered(
+    MOST_WORK,
+    kept=4096,
+    message=lambda law, guarantee, smoothing, _: too_much_work(law, guarantee, shown(smoothing)),
+)
+def proved_claim(
+    law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction, method: str
+) -> ShiftClaim:
+    """Return what is proved of a law: every `Calibration` is compared with it when it is made."""
+    if method == "paper":
+        return paper_shift(law, guarantee, smoothing)
+    if method == "closed_form":
+        return closed_form_shift(law, guarantee, smoothing)
+    shipped = shipped_claim(law, guarantee, smoothing)
+    return compute_claim(law, guarantee, smoothing) if shipped is None else shipped
+
+
+def compute_claim(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
+    """Return the exact claim, not from the table."""
+    if isinstance(guarantee, ApproxDP) and guarantee.exact_delta == 0:
+        guarantee = PureDP(guarantee.exact_epsilon, neighbours=guarantee.neighbours)
+    if isinstance(guarantee, PureDP):
+        return pure_shift(law, guarantee.exact_epsilon, smoothing)
+    if isinstance(guarantee, ApproxDP):
+        return approximate_shift(law, guarantee, smoothing)
+    if isinstance(guarantee, ZCDP | TruncatedCDP):
+        return concentrated_shift(law, guarantee, smoothing)
+    raise AssertionError(f"unreachable: {guarantee!r}")

@@ -1,0 +1,1 @@
+"""Divergences of a law from its shifted and dilated copy, certified in balls."""
