@@ -25,11 +25,11 @@ def main(folder: str) -> None:
     delays = sd.read_column(flights, "dep_delay", missing="0")
 
     print("$ smoothdp collect flights.parquet --column dep_delay --above 15 ...")
-    share = sd.collect_share(delays, above=15, guarantee=GUARANTEE)
+    share = sd.report.collect_share(delays, above=15, guarantee=GUARANTEE)
     _show(share, {"share above 15": float((delays > 15).mean())})
 
     print("$ smoothdp collect flights.parquet --column dep_delay --bounds -60 240 ...")
-    mean = sd.collect_mean(
+    mean = sd.report.collect_mean(
         delays,
         bounds=BOUNDS,
         guarantee=GUARANTEE,
@@ -40,12 +40,12 @@ def main(folder: str) -> None:
         print(f"$ smoothdp collect flights.parquet --column {column} --domain {domain} ...")
         names = (place / domain).read_text(encoding="utf-8").split()
         values = sd.read_column(flights, column, kind="category", missing="none")
-        truth = sd.count_column(flights, column, universe=names, missing="none")
-        found = sd.collect_histogram(values, domain=names, guarantee=GUARANTEE)
+        truth = sd.data.count_column(flights, column, universe=names, missing="none")
+        found = sd.report.collect_histogram(values, domain=names, guarantee=GUARANTEE)
         _show(found, {name: float(count) for name, count in truth.items()})
 
 
-def _show(found: sd.Collection, truth: dict[str, float]) -> None:
+def _show(found: sd.report.Collection, truth: dict[str, float]) -> None:
     print(found.text())
     top = sorted(found.estimates, key=lambda name: -found.estimates[name])[:_SHOWN]
     rows = [(name, f"{found.estimates[name]:.6g}", f"{truth[name]:.6g}") for name in top]

@@ -47,7 +47,7 @@ def main(folder: str) -> None:
 
 def _draw(
     delays: np.ndarray[tuple[int], np.dtype[np.float64]],
-    releases: dict[str, sd.Release[float | int]],
+    releases: dict[str, sd.claims.Release[float | int]],
     path: Path,
 ) -> Path:
     axes = new_axes()

@@ -146,7 +146,9 @@ def error_by_budget() -> Axes:
     """Draw what a median of 1,000 records costs."""
     query = sd.queries.Median((0, 100))
     budgets = [(e, sd.PureDP(e)) for e in ("0.05", "0.1", "0.2", "0.5", "1", "2")]
-    points = sd.errors_by_epsilon(query, budgets, n_records=300, assuming=stats.norm(40, 9))
+    points = sd.planning.errors_by_epsilon(
+        query, budgets, n_records=300, assuming=stats.norm(40, 9)
+    )
     return plots.plot_error_by_budget(points, title="median of 300 records")
 
 

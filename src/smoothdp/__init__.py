@@ -1,267 +1,122 @@
 """smoothdp: differential privacy beyond the worst case.
 
-Measure how private a release is that adds no noise, because sampling already did. The
-public names are loaded on first use: importing smoothdp loads neither numpy, scipy, flint
-nor matplotlib.
+Measure how private a release is that adds no noise, because sampling already did; release
+statistics with noise scaled to smooth sensitivity; collect sums and histograms through a shuffler.
+
+The names of daily use are here, all others in their rooms: `smoothdp.noise.StudentT`,
+`smoothdp.errors.InvalidData`. A name is loaded on its first use: importing smoothdp loads neither
+numpy, scipy, flint nor matplotlib.
 """
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from pkgutil import get_data
 from typing import TYPE_CHECKING, Any
 
+# The one list of public names: type checkers read it as it stands, `_homes` does at run time.
 if TYPE_CHECKING:
-    from smoothdp import interop, noise, paper_bounds, queries, services, shuffle
+    from smoothdp import (
+        claims as claims,
+        composition as composition,
+        data as data,
+        engines as engines,
+        errors as errors,
+        interop as interop,
+        ledger as ledger,
+        mechanisms as mechanisms,
+        noise as noise,
+        paper_bounds as paper_bounds,
+        papers as papers,
+        planning as planning,
+        plots as plots,
+        queries as queries,
+        report as report,
+        services as services,
+        shuffle as shuffle,
+        smoothed as smoothed,
+        testing as testing,
+    )
     from smoothdp.claims import (
-        ZCDP,
-        ApproxDP,
-        DataModel,
-        GaussianDP,
-        Neighbours,
-        Pair,
-        PrivacyProfile,
-        PureDP,
-        Release,
-        SmoothedDP,
-        TradeoffFunction,
-        TruncatedCDP,
-        guarantee_from_json,
+        ZCDP as ZCDP,
+        ApproxDP as ApproxDP,
+        DataModel as DataModel,
+        GaussianDP as GaussianDP,
+        Pair as Pair,
+        PureDP as PureDP,
+        SmoothedDP as SmoothedDP,
+        TradeoffFunction as TradeoffFunction,
+        TruncatedCDP as TruncatedCDP,
+        guarantee_from_json as guarantee_from_json,
     )
-    from smoothdp.composition import ComposedProfile, compose
-    from smoothdp.data import count_column, read_column
-    from smoothdp.errors import (
-        BudgetExceeded,
-        IncompatibleClaims,
-        InvalidData,
-        InvalidParameter,
-        LedgerError,
-        MissingExtra,
-        OutOfReach,
-        PrivacyWarning,
-        SmoothdpError,
+    from smoothdp.composition import (
+        attacks as attacks,
+        compose as compose,
     )
-    from smoothdp.exact.random.entropy import SeededRandom, SystemRandom
-    from smoothdp.ledger import Ledger
+    from smoothdp.data import (
+        read_column as read_column,
+    )
+    from smoothdp.exact.random.entropy import (
+        SeededRandom as SeededRandom,
+        SystemRandom as SystemRandom,
+    )
+    from smoothdp.ledger import (
+        Ledger as Ledger,
+    )
     from smoothdp.mechanisms import (
-        BernoulliHistogram,
-        Composed,
-        GaussianMechanism,
-        IntervalRelease,
-        LaplaceMechanism,
-        NoisySamplingHistogram,
-        PostProcessed,
-        SamplingAverage,
-        SamplingHistogram,
-        SamplingWinner,
-        SmoothNoise,
-        StratifiedHistogram,
-        default_trim,
-        release,
+        BernoulliHistogram as BernoulliHistogram,
+        GaussianMechanism as GaussianMechanism,
+        LaplaceMechanism as LaplaceMechanism,
+        NoisySamplingHistogram as NoisySamplingHistogram,
+        PostProcessed as PostProcessed,
+        SamplingAverage as SamplingAverage,
+        SamplingHistogram as SamplingHistogram,
+        SamplingWinner as SamplingWinner,
+        release as release,
     )
     from smoothdp.planning import (
-        ErrorPoint,
-        Plan,
-        errors_by_epsilon,
-        errors_by_size,
-        plan,
-        plan_from_json,
-    )
-    from smoothdp.report import (
-        Account,
-        Collection,
-        Measurement,
-        NoiseTable,
-        collect_histogram,
-        collect_mean,
-        collect_share,
-        measure_histogram,
-        noise_table,
+        plan as plan,
     )
     from smoothdp.smoothed import (
-        DeltaInterval,
-        DistributionalDP,
-        SampleDesign,
-        SmoothedDelta,
-        StrataDelta,
-        compose_smoothed,
-        largest_sample,
-        smoothed_by_size,
-        smoothed_delta,
-        smoothed_delta_interval,
-        smoothed_strata,
-        smoothed_to_distributional,
+        smoothed_delta as smoothed_delta,
     )
-    from smoothdp.training_runs import SubsampledGaussian
-    from smoothdp.version import __version__
+    from smoothdp.training_runs import (
+        SubsampledGaussian as SubsampledGaussian,
+    )
+    from smoothdp.version import (
+        __version__ as __version__,
+    )
 
-_HOMES = {
-    "Account": "smoothdp.report",
-    "ApproxDP": "smoothdp.claims",
-    "BernoulliHistogram": "smoothdp.mechanisms",
-    "BudgetExceeded": "smoothdp.errors",
-    "Collection": "smoothdp.report",
-    "Composed": "smoothdp.mechanisms",
-    "ComposedProfile": "smoothdp.composition",
-    "DataModel": "smoothdp.claims",
-    "DeltaInterval": "smoothdp.smoothed",
-    "DistributionalDP": "smoothdp.smoothed",
-    "ErrorPoint": "smoothdp.planning",
-    "GaussianDP": "smoothdp.claims",
-    "GaussianMechanism": "smoothdp.mechanisms",
-    "IncompatibleClaims": "smoothdp.errors",
-    "IntervalRelease": "smoothdp.mechanisms",
-    "InvalidData": "smoothdp.errors",
-    "InvalidParameter": "smoothdp.errors",
-    "LaplaceMechanism": "smoothdp.mechanisms",
-    "Ledger": "smoothdp.ledger",
-    "LedgerError": "smoothdp.errors",
-    "Measurement": "smoothdp.report",
-    "MissingExtra": "smoothdp.errors",
-    "Neighbours": "smoothdp.claims",
-    "NoiseTable": "smoothdp.report",
-    "NoisySamplingHistogram": "smoothdp.mechanisms",
-    "OutOfReach": "smoothdp.errors",
-    "Pair": "smoothdp.claims",
-    "Plan": "smoothdp.planning",
-    "PostProcessed": "smoothdp.mechanisms",
-    "PrivacyProfile": "smoothdp.claims",
-    "PrivacyWarning": "smoothdp.errors",
-    "PureDP": "smoothdp.claims",
-    "Release": "smoothdp.claims",
-    "SampleDesign": "smoothdp.smoothed",
-    "SamplingAverage": "smoothdp.mechanisms",
-    "SamplingHistogram": "smoothdp.mechanisms",
-    "SamplingWinner": "smoothdp.mechanisms",
-    "SeededRandom": "smoothdp.exact.random.entropy",
-    "SmoothNoise": "smoothdp.mechanisms",
-    "SmoothdpError": "smoothdp.errors",
-    "SmoothedDP": "smoothdp.claims",
-    "SmoothedDelta": "smoothdp.smoothed",
-    "StrataDelta": "smoothdp.smoothed",
-    "StratifiedHistogram": "smoothdp.mechanisms",
-    "SubsampledGaussian": "smoothdp.training_runs",
-    "SystemRandom": "smoothdp.exact.random.entropy",
-    "TradeoffFunction": "smoothdp.claims",
-    "TruncatedCDP": "smoothdp.claims",
-    "ZCDP": "smoothdp.claims",
-    "collect_histogram": "smoothdp.report",
-    "collect_mean": "smoothdp.report",
-    "collect_share": "smoothdp.report",
-    "compose": "smoothdp.composition",
-    "compose_smoothed": "smoothdp.smoothed",
-    "count_column": "smoothdp.data",
-    "default_trim": "smoothdp.mechanisms",
-    "errors_by_epsilon": "smoothdp.planning",
-    "errors_by_size": "smoothdp.planning",
-    "guarantee_from_json": "smoothdp.claims",
-    "largest_sample": "smoothdp.smoothed",
-    "measure_histogram": "smoothdp.report",
-    "noise_table": "smoothdp.report",
-    "plan": "smoothdp.planning",
-    "plan_from_json": "smoothdp.planning",
-    "read_column": "smoothdp.data",
-    "release": "smoothdp.mechanisms",
-    "smoothed_by_size": "smoothdp.smoothed",
-    "smoothed_delta": "smoothdp.smoothed",
-    "smoothed_delta_interval": "smoothdp.smoothed",
-    "smoothed_strata": "smoothdp.smoothed",
-    "smoothed_to_distributional": "smoothdp.smoothed",
-}
 
-_ROOMS = {"interop", "noise", "paper_bounds", "queries", "services", "shuffle"}
+def _homes() -> dict[str, str]:
+    """Return where each name of the list above lives."""
+    tree = ast.parse(get_data(__name__, "__init__.py") or b"")
+    return {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == __name__
+        for alias in node.names
+        if node.module
+    }
 
-__all__ = [
-    "ZCDP",
-    "Account",
-    "ApproxDP",
-    "BernoulliHistogram",
-    "BudgetExceeded",
-    "Collection",
-    "Composed",
-    "ComposedProfile",
-    "DataModel",
-    "DeltaInterval",
-    "DistributionalDP",
-    "ErrorPoint",
-    "GaussianDP",
-    "GaussianMechanism",
-    "IncompatibleClaims",
-    "IntervalRelease",
-    "InvalidData",
-    "InvalidParameter",
-    "LaplaceMechanism",
-    "Ledger",
-    "LedgerError",
-    "Measurement",
-    "MissingExtra",
-    "Neighbours",
-    "NoiseTable",
-    "NoisySamplingHistogram",
-    "OutOfReach",
-    "Pair",
-    "Plan",
-    "PostProcessed",
-    "PrivacyProfile",
-    "PrivacyWarning",
-    "PureDP",
-    "Release",
-    "SampleDesign",
-    "SamplingAverage",
-    "SamplingHistogram",
-    "SamplingWinner",
-    "SeededRandom",
-    "SmoothNoise",
-    "SmoothdpError",
-    "SmoothedDP",
-    "SmoothedDelta",
-    "StrataDelta",
-    "StratifiedHistogram",
-    "SubsampledGaussian",
-    "SystemRandom",
-    "TradeoffFunction",
-    "TruncatedCDP",
-    "__version__",
-    "collect_histogram",
-    "collect_mean",
-    "collect_share",
-    "compose",
-    "compose_smoothed",
-    "count_column",
-    "default_trim",
-    "errors_by_epsilon",
-    "errors_by_size",
-    "guarantee_from_json",
-    "interop",
-    "largest_sample",
-    "measure_histogram",
-    "noise",
-    "noise_table",
-    "paper_bounds",
-    "plan",
-    "plan_from_json",
-    "queries",
-    "read_column",
-    "release",
-    "services",
-    "shuffle",
-    "smoothed_by_size",
-    "smoothed_delta",
-    "smoothed_delta_interval",
-    "smoothed_strata",
-    "smoothed_to_distributional",
-]
+
+_HOMES = _homes()
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"smoothdp.{name}")
-    home = "smoothdp.version" if name == "__version__" else _HOMES.get(name)
-    if home is None:
+    if name not in _HOMES:
         raise AttributeError(f"module 'smoothdp' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    home = import_module(_HOMES[name]) if _HOMES[name] != __name__ else None
+    if home is None or not hasattr(home, name):
+        value: Any = import_module(f"{_HOMES[name]}.{name}")
+    else:
+        value = getattr(home, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

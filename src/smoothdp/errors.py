@@ -17,11 +17,30 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeVar
 
+__all__ = [
+    "BudgetExceeded",
+    "DoesNotConform",
+    "Explanation",
+    "IncompatibleClaims",
+    "InvalidData",
+    "InvalidParameter",
+    "LedgerError",
+    "MissingExtra",
+    "OutOfReach",
+    "PrivacyWarning",
+    "SmoothdpError",
+]
+
 Kind = TypeVar("Kind", bound="SmoothdpError")
 
 
 class Explanation(NamedTuple):
-    """The three parts of the sentence that every error and warning says."""
+    """The three parts of the sentence that every error and warning says.
+
+    Example:
+        >>> print(Explanation("epsilon > 0", -1, "Raise epsilon"))
+        Expected epsilon > 0; got -1. Raise epsilon.
+    """
 
     expected: str
     got: object

@@ -93,10 +93,10 @@ def test_a_mechanism_without_smoothing_refuses_a_statistic_that_needs_it() -> No
     """Moved to a median by `replace`, the noise of a mean would be n times too small."""
     import dataclasses
 
-    mean = sd.SmoothNoise.calibrate(
+    mean = sd.mechanisms.SmoothNoise.calibrate(
         sd.queries.Mean((0, 120)), guarantee=sd.PureDP(1), n_records=1000
     )
-    with pytest.raises(sd.SmoothdpError):
+    with pytest.raises(sd.errors.SmoothdpError):
         dataclasses.replace(mean, query=sd.queries.Median((0, 120))).release([50.0] * 1000)
 
 
@@ -111,5 +111,5 @@ def test_a_calibration_that_says_more_is_refused(change: str) -> None:
         "exact_shift": found.exact_shift * Fraction(10**12 + 1, 10**12),
         "label": "true",
     }
-    with pytest.raises(sd.SmoothdpError):
+    with pytest.raises(sd.errors.SmoothdpError):
         dataclasses.replace(found, **{change: more[change]})

@@ -204,7 +204,7 @@ def test_profiles_of_smoothed_claims_are_composed_above_the_truth() -> None:
     claim = sd.SmoothedDP(0, delta=one, model=sd.DataModel([("0.5", "0.5")]))
     try:
         found = sd.compose([(claim.profile(), 2)])
-    except sd.IncompatibleClaims:
+    except sd.errors.IncompatibleClaims:
         return
     assert found.delta(0) >= both
 
@@ -212,19 +212,19 @@ def test_profiles_of_smoothed_claims_are_composed_above_the_truth() -> None:
 def test_profiles_of_claims_over_different_models_are_refused() -> None:
     first = sd.SmoothedDP(1, delta="0.1", model=sd.DataModel([("0.6", "0.4")]))
     second = sd.SmoothedDP(1, delta="0.1", model=sd.DataModel([("0.5", "0.5")]))
-    with pytest.raises(sd.IncompatibleClaims):
+    with pytest.raises(sd.errors.IncompatibleClaims):
         sd.compose([first, second])
-    with pytest.raises(sd.IncompatibleClaims):
+    with pytest.raises(sd.errors.IncompatibleClaims):
         sd.compose([first.profile(), second.profile()])
 
 
 def test_counts_given_as_a_dict_are_not_dropped() -> None:
-    with pytest.raises(sd.InvalidParameter):
+    with pytest.raises(sd.errors.InvalidParameter):
         sd.compose({sd.PureDP(1): 20})
 
 
 @pytest.mark.parametrize("other", [None, [], sd.PureDP(1)])
 def test_a_pair_refuses_what_is_no_pair(other: Any) -> None:
     pair = sd.Pair(np.log([0.75, 0.25]), np.log([0.25, 0.75]))
-    with pytest.raises(sd.SmoothdpError):
+    with pytest.raises(sd.errors.SmoothdpError):
         pair.compose(other)

@@ -28,7 +28,7 @@ def test_no_charge_above_the_budget_through_two_handles(tmp_path: Path) -> None:
             part = Fraction(1, rng.choice([10**4, 3 * 10**4, 10**30]))
             try:
                 rng.choice(handles).charge(sd.ApproxDP(cost, delta=part))
-            except sd.BudgetExceeded:
+            except sd.errors.BudgetExceeded:
                 assert epsilon + cost > 1 or delta + part > Fraction(1, 1000)
             else:
                 epsilon, delta = epsilon + cost, delta + part
@@ -46,7 +46,7 @@ def test_mu_and_rho_are_not_rounded(tmp_path: Path) -> None:
         ledger = sd.Ledger(tmp_path / f"{full!r}.db".replace("/", "_")[:40], budget=budget)
         for _ in range(4):
             ledger.charge(full)
-        with pytest.raises(sd.BudgetExceeded):
+        with pytest.raises(sd.errors.BudgetExceeded):
             ledger.charge(speck)
         assert ledger.spent() == budget
 
@@ -56,11 +56,11 @@ def test_a_claim_an_ulp_too_small_is_refused(tmp_path: Path) -> None:
     step = sd.GaussianMechanism(40)
     lower, _ = step.profile().delta_bounds("0.1")
     for small in (lower, math.nextafter(lower, 0)):
-        with pytest.raises(sd.IncompatibleClaims):
+        with pytest.raises(sd.errors.IncompatibleClaims):
             ledger.charge(step, claim=sd.ApproxDP("0.1", delta=small))
     pair = sd.Pair([math.log(0.9), math.log(0.1)], [0.0, -math.inf])
     for one in (pair, pair.reverse(), pair.tradeoff(), pair.reverse().tradeoff()):
-        with pytest.raises(sd.IncompatibleClaims):
+        with pytest.raises(sd.errors.IncompatibleClaims):
             ledger.charge(one, claim=sd.ApproxDP("2.4", delta="0.09"))
 
 
@@ -68,7 +68,7 @@ def test_the_profile_at_one_database_is_refused(tmp_path: Path) -> None:
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP(20, delta="0.9"))
     at = sd.SamplingHistogram(1000, sampling_rate="0.9").at([400, 600])
     for given in (at, sd.compose([at]), sd.compose([sd.compose([at]), sd.PureDP(0)])):
-        with pytest.raises(sd.IncompatibleClaims):
+        with pytest.raises(sd.errors.IncompatibleClaims):
             ledger.charge(given, claim=sd.ApproxDP(1, delta="1e-6"))
 
 
@@ -85,7 +85,7 @@ def test_the_curve_at_one_database_is_refused(tmp_path: Path, wash: Callable[[An
     poll = sd.SamplingHistogram(1000, sampling_rate="0.9")
     assert poll.worst_case_delta(epsilon=1) >= 0.9
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP(20, delta="0.9"))
-    with pytest.raises(sd.IncompatibleClaims):
+    with pytest.raises(sd.errors.IncompatibleClaims):
         ledger.charge(wash(poll.at([400, 600])), claim=sd.ApproxDP(1, delta="1e-6"))
 
 
@@ -95,9 +95,9 @@ def test_the_curve_of_a_smoothed_claim_is_no_ordinary_claim(tmp_path: Path) -> N
     ordinary = sd.ApproxDP(1, delta="0.2")
     assert not claim.implies(ordinary)
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP(20, delta="0.9"))
-    with pytest.raises(sd.IncompatibleClaims):
+    with pytest.raises(sd.errors.IncompatibleClaims):
         ledger.charge(claim, claim=ordinary)
-    with pytest.raises(sd.IncompatibleClaims):
+    with pytest.raises(sd.errors.IncompatibleClaims):
         ledger.charge(sd.compose([claim]).tradeoff(), claim=ordinary)
 
 
@@ -114,7 +114,7 @@ def test_one_charge_pays_for_one_release(tmp_path: Path, clone: Callable[[Any], 
             with right as release:
                 release(rows, universe=universe)
             released += 1
-    except (sd.SmoothdpError, TypeError):
+    except (sd.errors.SmoothdpError, TypeError):
         pass
     assert released <= len(ledger.entries()) == 1
 
@@ -123,7 +123,7 @@ def test_a_used_spending_stays_used_when_copied(tmp_path: Path) -> None:
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP(1, delta="0.5"))
     with ledger.spend(sd.SamplingHistogram(10, n_draws=2)) as release:
         release(["a", "b"] * 5, universe=["a", "b"])
-        with pytest.raises(sd.InvalidParameter):
+        with pytest.raises(sd.errors.InvalidParameter):
             copy.copy(release)(["a", "b"] * 5, universe=["a", "b"])
 
 
@@ -132,7 +132,7 @@ class Contradiction:
 
     guarantee = sd.PureDP(0)
 
-    def profile(self) -> sd.PrivacyProfile:
+    def profile(self) -> sd.claims.PrivacyProfile:
         return sd.PureDP(3).profile()
 
     def release(self) -> int:
@@ -141,7 +141,7 @@ class Contradiction:
 
 def test_a_guarantee_below_its_own_profile_is_not_charged(tmp_path: Path) -> None:
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.PureDP(1))
-    with pytest.raises(sd.SmoothdpError):
+    with pytest.raises(sd.errors.SmoothdpError):
         ledger.charge(Contradiction())
 
 

@@ -15,7 +15,7 @@ import smoothdp as sd
 AGES = [20 + i % 50 for i in range(200)]
 
 
-def released(**options: Any) -> sd.Release[Any]:
+def released(**options: Any) -> sd.claims.Release[Any]:
     return sd.release(
         AGES, sd.queries.Median((0, 120)), guarantee=sd.PureDP(1), clamp=True, **options
     )
@@ -23,7 +23,7 @@ def released(**options: Any) -> sd.Release[Any]:
 
 def test_json_with_a_key_twice_is_refused() -> None:
     text = sd.ApproxDP(1, delta="1e-6").to_json()[:-1] + ', "delta": "0"}'
-    with pytest.raises(sd.InvalidData):
+    with pytest.raises(sd.errors.InvalidData):
         sd.guarantee_from_json(text)
 
 
@@ -35,7 +35,7 @@ def _plan_bars() -> Any:
 def test_error_bars_of_no_width_are_refused() -> None:
     """No privacy is lost, but a 0.95 interval of width 0 covers nothing."""
     mechanism = _plan_bars()
-    with pytest.raises(sd.SmoothdpError):
+    with pytest.raises(sd.errors.SmoothdpError):
         dataclasses.replace(mechanism, bars=dataclasses.replace(mechanism.bars, factor=0.0))
 
 
@@ -43,7 +43,7 @@ def test_error_bars_of_no_width_are_refused() -> None:
 def test_error_bars_that_cost_less_are_refused(field: str) -> None:
     mechanism = _plan_bars()
     less = dataclasses.replace(mechanism.bars, **{field: Fraction(1, 1000)})
-    with pytest.raises(sd.SmoothdpError):
+    with pytest.raises(sd.errors.SmoothdpError):
         dataclasses.replace(mechanism, bars=less)
 
 
@@ -84,7 +84,7 @@ def test_boolean_sum_by_enumeration(n_users: int, expected: str) -> None:
         found = protocol.profile().delta(epsilon)
         assert truth * (1 - 1e-12) <= found <= truth * (1 + 1e-9) + 1e-15
         if truth > 0:
-            with pytest.raises(sd.SmoothdpError):
+            with pytest.raises(sd.errors.SmoothdpError):
                 sd.shuffle.BooleanSum(
                     n_users,
                     expected_random_users=expected,
@@ -122,5 +122,5 @@ def test_zero_preserving_protocols_by_enumeration(n_users: int, omitted: str) ->
             ),
         ):
             if 0 < truth < 1:
-                with pytest.raises(sd.SmoothdpError):
+                with pytest.raises(sd.errors.SmoothdpError):
                     make(sd.ApproxDP(epsilon, delta=truth * (1 - 1e-6)))

@@ -87,7 +87,7 @@ def test_refusals_do_not_bisect_a_record(tmp_path: Path) -> None:
                 [73], custom(value), guarantee=sd.PureDP("1e-4"), smoothing="1e-5", ledger=ledger
             )
             high = middle
-        except sd.InvalidData:
+        except sd.errors.InvalidData:
             low = middle
     assert (low, len(ledger.entries())) != (73, 4)
 
@@ -134,7 +134,7 @@ def test_a_bad_rng_costs_nothing(tmp_path: Path) -> None:
     """An argument that was refused (by an AttributeError) had been charged."""
     ledger = sd.Ledger(tmp_path / "budget.db", budget=ONE)
     bad: Any = 5
-    with pytest.raises((sd.SmoothdpError, AttributeError)):
+    with pytest.raises((sd.errors.SmoothdpError, AttributeError)):
         sd.release([1.0, 2.0], sd.queries.Mean((0, 9)), guarantee=ONE, ledger=ledger, rng=bad)
     assert not ledger.entries()
 
@@ -153,9 +153,9 @@ def test_sd_bound_is_used_or_refused() -> None:
                 rng=sd.SeededRandom(1),
                 **options,  # type: ignore[arg-type]
             )
-        except sd.InvalidParameter:
+        except sd.errors.InvalidParameter:
             return
-        assert isinstance(found, sd.IntervalRelease)
+        assert isinstance(found, sd.mechanisms.IntervalRelease)
         widths.append(found.interval[1] - found.interval[0])
     assert widths[1] < widths[0]
 
@@ -172,8 +172,8 @@ def test_an_edited_plan_says_what_it_releases() -> None:
     edited = plan_text()
     edited["query"]["window"] = None
     try:
-        made = sd.plan_from_json(json.dumps(edited))
-    except sd.InvalidData:
+        made = sd.planning.plan_from_json(json.dumps(edited))
+    except sd.errors.InvalidData:
         return
     said = re.search(r"mean of the (\d+) middle", made.text())
     done = re.search(r"(\d+) if n is even", made.mechanism().describe())
@@ -195,5 +195,5 @@ def test_an_edited_plan_is_refused(change: Callable[[str], str]) -> None:
     text = json.dumps(plan_text())
     edited = change(text)
     assert edited != text
-    with pytest.raises(sd.InvalidData):
-        sd.plan_from_json(edited)
+    with pytest.raises(sd.errors.InvalidData):
+        sd.planning.plan_from_json(edited)

@@ -146,7 +146,7 @@ def test_bars_of_untrimmed_means_are_public(covers: str) -> None:
                 covers=covers,
                 rng=sd.SeededRandom(seed),
             )
-            assert isinstance(found, sd.IntervalRelease)
+            assert isinstance(found, sd.mechanisms.IntervalRelease)
             lengths.add(round(found.interval[1] - found.interval[0], 9))
     assert len(lengths) == 1
 
@@ -186,7 +186,7 @@ def refused(value: Callable[[Any], Any], log_s: Callable[..., Any]) -> BaseExcep
     query = sd.queries.Custom(
         value=value, log_smooth_sensitivity=log_s, bounds=(0, 10), proof="p", name="n"
     )
-    with pytest.raises(sd.InvalidData) as caught:
+    with pytest.raises(sd.errors.InvalidData) as caught:
         sd.release([73.5], query, guarantee=ONE, smoothing="0.1")
     return caught.value
 
@@ -304,8 +304,8 @@ def test_edited_plans_are_refused(path: tuple[str, ...], value: Any) -> None:
     for name in path[:-1]:
         place = place[name]
     place[path[-1]] = value
-    with pytest.raises(sd.SmoothdpError):
-        sd.plan_from_json(json.dumps(document)).release([1.0] * int(document["n_records"]))
+    with pytest.raises(sd.errors.SmoothdpError):
+        sd.planning.plan_from_json(json.dumps(document)).release([1.0] * int(document["n_records"]))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -316,8 +316,8 @@ def test_a_plan_with_another_promise_keeps_it(epsilon: str) -> None:
     document = json.loads(made.to_json())
     document["guarantee"]["epsilon"] = epsilon
     try:
-        mechanism = sd.plan_from_json(json.dumps(document)).mechanism()
-    except sd.InvalidParameter:
+        mechanism = sd.planning.plan_from_json(json.dumps(document)).mechanism()
+    except sd.errors.InvalidParameter:
         return
     t, s = float(mechanism.smoothing), mechanism.calibration.shift
     for ratio in (-t, -t / 2, 0.0, t / 2, t):
@@ -360,10 +360,10 @@ def test_refused_releases_cost_nothing_and_budgets_hold(tmp_path: Path) -> None:
         {"covers": "x", "confidence": "0.9"},
     ]
     for data in bad:
-        with pytest.raises(sd.InvalidData):
+        with pytest.raises(sd.errors.InvalidData):
             sd.release(data, query, guarantee=tenth, ledger=ledger)
     for option in options:
-        with pytest.raises(sd.InvalidParameter):
+        with pytest.raises(sd.errors.InvalidParameter):
             sd.release(good, query, guarantee=tenth, ledger=ledger, **option)
     assert not ledger.entries()
     for spent in (1, 2, 3):
@@ -371,7 +371,7 @@ def test_refused_releases_cost_nothing_and_budgets_hold(tmp_path: Path) -> None:
         assert len(ledger.entries()) == spent
     said = set()
     for data in (good, *bad, (v for v in good), None):
-        with pytest.raises(sd.BudgetExceeded) as caught:
+        with pytest.raises(sd.errors.BudgetExceeded) as caught:
             sd.release(data, query, guarantee=tenth, ledger=ledger)
         said.add((str(caught.value), caught.value.__context__))
     assert len(said) == 1

@@ -35,27 +35,27 @@ def through_pickle(given: Any, field: str, value: Any) -> Any:
 )
 def test_no_pickle_of_a_calibration_states_what_is_not_kept(field: str, value: Any) -> None:
     """`dataclasses.replace` is checked; a pickle of the calibration or mechanism was not."""
-    mechanism = sd.SmoothNoise.calibrate(
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(
         sd.queries.Mean((0, 100)), guarantee=sd.PureDP(1), n_records=11
     )
-    with pytest.raises((sd.SmoothdpError, TypeError)):
+    with pytest.raises((sd.errors.SmoothdpError, TypeError)):
         through_pickle(mechanism.calibration, field, value)
     edited = copy.copy(mechanism.calibration)
     object.__setattr__(edited, field, value)
-    with pytest.raises((sd.SmoothdpError, TypeError)):
+    with pytest.raises((sd.errors.SmoothdpError, TypeError)):
         through_pickle(mechanism, "calibration", edited)
 
 
 def test_a_mechanism_from_an_edited_pickle_keeps_its_promise() -> None:
     """It said PureDP(1); two databases gave outputs whose distance told the last record."""
-    mechanism = sd.SmoothNoise.calibrate(
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(
         sd.queries.Mean((0, 100)), guarantee=sd.PureDP(1), n_records=11
     )
     edited = copy.copy(mechanism.calibration)
     object.__setattr__(edited, "exact_shift", Fraction(10**6))
     try:
         read = through_pickle(mechanism, "calibration", edited)
-    except (sd.SmoothdpError, TypeError):
+    except (sd.errors.SmoothdpError, TypeError):
         return
     seen = {
         last: [read.release([50.0] * 10 + [last], rng=sd.SeededRandom(k)).value for k in range(40)]
@@ -74,7 +74,7 @@ def test_no_pickle_of_error_bars_states_what_is_not_kept(field: str, value: Any)
     mechanism = plan.mechanism(confidence="0.95")
     edited = copy.copy(mechanism.bars)
     object.__setattr__(edited, field, value)
-    with pytest.raises((sd.SmoothdpError, TypeError)):
+    with pytest.raises((sd.errors.SmoothdpError, TypeError)):
         through_pickle(mechanism, "bars", edited)
 
 
@@ -134,7 +134,7 @@ def test_own_reading_does_not_make_the_noise_private() -> None:
     for last in (5.0, 11.0):
         try:
             found = sd.release([5.0, last], Filtered((0, 10)), guarantee=sd.PureDP(1))
-        except sd.InvalidParameter:
+        except sd.errors.InvalidParameter:
             return
         said.add(found.mechanism)
     assert len(said) == 1
@@ -155,5 +155,5 @@ class Contradiction:
 )
 def test_a_profile_of_another_form_is_compared_or_refused(tmp_path: Path, profile: Any) -> None:
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.PureDP(1))
-    with pytest.raises(sd.SmoothdpError):
+    with pytest.raises(sd.errors.SmoothdpError):
         ledger.charge(Contradiction(profile))

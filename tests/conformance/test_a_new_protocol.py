@@ -117,15 +117,17 @@ def test_it_is_a_protocol_as_the_others_are(make: Callable[..., Any]) -> None:
     with pytest.warns(PrivacyWarning, match="1 malformed"):
         protocol.analyze([0, 1, 1, 0, 1, "x"])
     for wrong in ([1, 2, 0], [1, 0], ["a", 0, 0]):
-        with pytest.raises(sd.InvalidData):
+        with pytest.raises(sd.errors.InvalidData):
             protocol.release(wrong)
     for count in (4, -1, 1.5):
-        with pytest.raises((sd.InvalidData, sd.InvalidParameter), match=r"count|users"):
+        with pytest.raises(
+            (sd.errors.InvalidData, sd.errors.InvalidParameter), match=r"count|users"
+        ):
             protocol.release(counts=count)
-    with pytest.raises(sd.InvalidData, match="honest users"):
+    with pytest.raises(sd.errors.InvalidData, match="honest users"):
         protocol.analyze([0, 1, 1, 0, 1, 0], tolerated=1)
     for users in (0, -2, 1.5, True):
-        with pytest.raises(sd.InvalidParameter, match="n_users"):
+        with pytest.raises(sd.errors.InvalidParameter, match="n_users"):
             make(users)
 
 

@@ -96,7 +96,7 @@ def test_its_pure_shift_is_the_closed_one(family: Callable[..., NoiseDistributio
             forward = mp.exp(rate) * mp.expm1((1 - rate) / (alpha + 1))
             truth = min(undilated, forward)
             assert truth * (1 - mp.mpf(10) ** -8) <= exact(found.exact_shift) <= truth
-    with pytest.raises(sd.InvalidParameter, match="smoothing"):
+    with pytest.raises(sd.errors.InvalidParameter, match="smoothing"):
         family(21).calibrate(sd.PureDP(1), smoothing="1/20")
 
 
@@ -142,9 +142,9 @@ law = sd.noise.TwoSidedPareto(4)
 plan = sd.plan(sd.queries.Median((0, 100)), guarantee=sd.PureDP(1), n_records=1001)
 import dataclasses
 own = dataclasses.replace(plan, noise=law)
-assert sd.plan_from_json(own.to_json()).noise == law
+assert sd.planning.plan_from_json(own.to_json()).noise == law
 assert own.mechanism().noise == law
-table = sd.noise_table(sd.PureDP(1), smoothing="1/10")
+table = sd.report.noise_table(sd.PureDP(1), smoothing="1/10")
 assert len(table.rows) == len(LAWS) == NUMBER
 assert table.rows[-1].family == "TwoSidedPareto"
 assert table.rows[-1].calibration.label == "certified"

@@ -130,7 +130,7 @@ def test_claims_json_and_words(kind: type[Any], epsilon: str) -> None:
     assert claim.sentence().endswith(".")
     assert "one person's 3 rows" in claim.sentence(rows_per_person=3)
     assert claim.for_group(2).exact_epsilon == kind(claim.for_group(2).exact_epsilon).exact_epsilon
-    assert claim.changed(neighbours="add_remove").neighbours is sd.Neighbours.ADD_REMOVE
+    assert claim.changed(neighbours="add_remove").neighbours is sd.claims.Neighbours.ADD_REMOVE
     profile = claim.profile()
     deltas = [profile.delta(e) for e in ("0", "0.1", "ln(2)", "1", "10", "100")]
     assert all(later <= earlier for earlier, later in itertools.pairwise(deltas))
@@ -154,15 +154,17 @@ def test_what_it_implies(kind: type[Any]) -> None:
     assert sd.ZCDP(0).implies(kind(0))
     assert kind(0).implies(sd.PureDP(0))
     assert not sd.SmoothedDP(0, delta=0, model=sd.DataModel([("0.5", "0.5")])).implies(kind(1))
-    with pytest.raises(sd.IncompatibleClaims, match="neighbours"):
+    with pytest.raises(sd.errors.IncompatibleClaims, match="neighbours"):
         kind(1).implies(kind(1, neighbours="add_remove"))
 
 
 def test_bad_parameters_and_bad_json(kind: type[Any]) -> None:
     for bad in (-1, math.nan, math.inf, "a"):
-        with pytest.raises(sd.InvalidParameter, match=r"^Expected .*; got .*\. "):
+        with pytest.raises(sd.errors.InvalidParameter, match=r"^Expected .*; got .*\. "):
             kind(bad)
-    with pytest.raises(sd.InvalidData, match="the fields epsilon, neighbours of BoundedRange"):
+    with pytest.raises(
+        sd.errors.InvalidData, match="the fields epsilon, neighbours of BoundedRange"
+    ):
         sd.guarantee_from_json('{"type": "BoundedRange", "rho": "1"}')
 
 
@@ -195,28 +197,28 @@ def test_a_ledger_charges_it(kind: type[Any], tmp_path: Path) -> None:
         ledger = sd.Ledger(tmp_path / f"{name}.db", budget=budget)
         ledger.charge(claim)
         ledger.charge(claim)
-        with pytest.raises(sd.BudgetExceeded):
+        with pytest.raises(sd.errors.BudgetExceeded):
             ledger.charge(kind("1e-3"))
         again = sd.Ledger(tmp_path / f"{name}.db").entries()
         assert [entry.claim for entry in again] == [claim] * 2
     ledger = sd.Ledger(tmp_path / "claim.db", budget=sd.PureDP(1))
     ledger.charge(sd.PureDP("0.25"), claim=claim)
-    with pytest.raises(sd.IncompatibleClaims, match="follows from the mechanism"):
+    with pytest.raises(sd.errors.IncompatibleClaims, match="follows from the mechanism"):
         ledger.charge(sd.PureDP("0.26"), claim=claim)
 
 
 def test_what_it_cannot_be_is_refused_plainly(kind: type[Any], tmp_path: Path) -> None:
     plain = r"^Expected .*; got .*BoundedRange.*\. "
     claim: Guarantee = kind(1)
-    with pytest.raises(sd.InvalidParameter, match=plain):
+    with pytest.raises(sd.errors.InvalidParameter, match=plain):
         sd.Ledger(tmp_path / "ledger.db", budget=claim)
-    with pytest.raises(sd.InvalidParameter, match=plain):
+    with pytest.raises(sd.errors.InvalidParameter, match=plain):
         PolyPlace(5).calibrate(claim, smoothing="0.1")
-    with pytest.raises(sd.InvalidParameter, match=plain):
+    with pytest.raises(sd.errors.InvalidParameter, match=plain):
         sd.release([float(i) for i in range(100)], sd.queries.Median((0, 99)), guarantee=claim)
-    with pytest.raises(sd.InvalidParameter, match=plain):
+    with pytest.raises(sd.errors.InvalidParameter, match=plain):
         sd.plan(sd.queries.Median((0, 99)), guarantee=claim, n_records=1000)
-    with pytest.raises(sd.InvalidParameter, match=plain):
+    with pytest.raises(sd.errors.InvalidParameter, match=plain):
         sd.shuffle.BooleanSum.calibrate(n_users=1000, guarantee=claim)
 
 

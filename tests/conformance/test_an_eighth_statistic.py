@@ -85,7 +85,7 @@ def test_it_is_released_and_planned(make: Callable[..., Query], guarantee: sd.Gu
 def test_its_bounds_are_read(make: Callable[..., Query]) -> None:
     assert make(("0.5", 7)).bounds == (Fraction(1, 2), Fraction(7))
     for wrong in ((100, 0), (0, 0), (0, "x"), (0, float("inf")), 5, None):
-        with pytest.raises(sd.InvalidParameter, match="bound"):
+        with pytest.raises(sd.errors.InvalidParameter, match="bound"):
             make(wrong)
 
 
@@ -96,7 +96,7 @@ from smoothdp.queries import STATISTICS
 assert len(STATISTICS) == NUMBER
 query = sd.queries.InterquartileMean((0, "90.5"))
 plan = sd.plan(query, guarantee=sd.PureDP(1), n_records=1001)
-again = sd.plan_from_json(plan.to_json())
+again = sd.planning.plan_from_json(plan.to_json())
 assert again == plan and again.query == query
 ages = [i % 91 for i in range(1001)]
 assert abs(sd.release(ages, again.query, guarantee=sd.PureDP(1)).value - 45) < 20

@@ -43,17 +43,17 @@ def refuse(call: Callable[[Any], object], bad: Any, error: type[SmoothdpError]) 
 
 @pytest.mark.parametrize("bad", [*NO_NUMBER, 0, 1.5], ids=repr)
 def test_default_trim_wants_a_number_of_records(bad: Any) -> None:
-    refuse(lambda n: sd.default_trim(sd.PureDP(1), n), bad, InvalidParameter)
+    refuse(lambda n: sd.mechanisms.default_trim(sd.PureDP(1), n), bad, InvalidParameter)
 
 
 @pytest.mark.parametrize("bad", [*NO_NUMBER, 0.6], ids=repr)
 def test_default_trim_wants_a_share(bad: Any) -> None:
-    refuse(lambda s: sd.default_trim(sd.PureDP(1), 100, least=s), bad, InvalidParameter)
+    refuse(lambda s: sd.mechanisms.default_trim(sd.PureDP(1), 100, least=s), bad, InvalidParameter)
 
 
 def test_default_trim_still_takes_shares() -> None:
-    assert sd.default_trim(sd.PureDP(1), 1001, least=0.1) == 100
-    assert sd.default_trim(sd.PureDP(1), 1001, least=0) == 66
+    assert sd.mechanisms.default_trim(sd.PureDP(1), 1001, least=0.1) == 100
+    assert sd.mechanisms.default_trim(sd.PureDP(1), 1001, least=0) == 66
 
 
 @pytest.mark.parametrize("bad", [*NOT_LISTS, "31", [3, 1], ["31"], []], ids=repr)
@@ -63,8 +63,8 @@ def test_rows_of_counts_are_lists_of_lists(bad: Any) -> None:
 
 @pytest.mark.parametrize("bad", NOT_LISTS, ids=repr)
 def test_lists_of_mechanisms(bad: Any) -> None:
-    refuse(sd.Composed, bad, InvalidParameter)
-    refuse(sd.StratifiedHistogram, bad, InvalidParameter)
+    refuse(sd.mechanisms.Composed, bad, InvalidParameter)
+    refuse(sd.mechanisms.StratifiedHistogram, bad, InvalidParameter)
 
 
 @pytest.mark.parametrize("bad", [*NO_NUMBER, object], ids=repr)
@@ -189,7 +189,7 @@ def test_plans_refuse_what_is_no_list_and_too_many_records() -> None:
 
 
 def test_a_table_without_any_noise_is_json() -> None:
-    table = sd.noise_table(sd.PureDP(1), smoothing="0.5")
+    table = sd.report.noise_table(sd.PureDP(1), smoothing="0.5")
     assert "no noise has a finite one" in table.text()
     found = json.loads(json.dumps(table.to_dict(), allow_nan=False))
     assert found["least_standard_deviation"] is None
@@ -202,8 +202,8 @@ GOAL = sd.ApproxDP(1, delta="1e-6")
 @pytest.mark.parametrize("bad", ["x", None, 0, [math.nan] * 9, [[1.0]], [], object, ["a"]])
 def test_collections_want_one_number_per_user(bad: Any) -> None:
     for call in (
-        partial(sd.collect_share, guarantee=GOAL),
-        partial(sd.collect_mean, bounds=(0, 1), guarantee=GOAL),
+        partial(sd.report.collect_share, guarantee=GOAL),
+        partial(sd.report.collect_mean, bounds=(0, 1), guarantee=GOAL),
     ):
         with pytest.raises(SmoothdpError, match=r"^Expected .+; got .+\. .+\.$"):
             call(bad)
@@ -211,7 +211,9 @@ def test_collections_want_one_number_per_user(bad: Any) -> None:
 
 @pytest.mark.parametrize("bad", ["x", None, 0, (0, math.nan), [], 7, (1, 0), (0, 0), (0, 1, 2)])
 def test_a_mean_wants_bounds(bad: Any) -> None:
-    refuse(lambda b: sd.collect_mean([0.5] * 9, bounds=b, guarantee=GOAL), bad, InvalidParameter)
+    refuse(
+        lambda b: sd.report.collect_mean([0.5] * 9, bounds=b, guarantee=GOAL), bad, InvalidParameter
+    )
 
 
 @pytest.mark.parametrize("bad", ["x", 0, -1, 10**30, True, 1.5])
@@ -219,25 +221,25 @@ def test_a_mean_wants_few_bits(bad: Any) -> None:
     data = np.full(1000, 0.5)
     began = time.perf_counter()
     with pytest.raises(InvalidParameter):
-        sd.collect_mean(data, bounds=(0, 1), guarantee=GOAL, n_bits=bad)
+        sd.report.collect_mean(data, bounds=(0, 1), guarantee=GOAL, n_bits=bad)
     assert time.perf_counter() - began < 30
 
 
 @pytest.mark.parametrize("bad", ["x", None, 0, ["c"] * 9, [], [None] * 9, [["a"]] * 5])
 def test_a_histogram_wants_texts_of_its_domain(bad: Any) -> None:
     with pytest.raises(SmoothdpError, match=r"^Expected .+; got .+\. .+\.$") as caught:
-        sd.collect_histogram(bad, domain=["a", "b"], guarantee=GOAL)
+        sd.report.collect_histogram(bad, domain=["a", "b"], guarantee=GOAL)
     assert "'c'" not in str(caught.value)
     if bad != ["c"] * 9:
         with pytest.raises(SmoothdpError):
-            sd.collect_histogram(["a"] * 5000, domain=bad, guarantee=GOAL)
+            sd.report.collect_histogram(["a"] * 5000, domain=bad, guarantee=GOAL)
 
 
 def test_a_mean_with_nan_charges_no_ledger(tmp_path: Path) -> None:
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP(2, delta="1e-5"))
     data = np.array([0.5] * 999 + [math.nan])
     with pytest.raises(InvalidData):
-        sd.collect_mean(data, bounds=(0, 1), guarantee=GOAL, ledger=ledger)
+        sd.report.collect_mean(data, bounds=(0, 1), guarantee=GOAL, ledger=ledger)
     assert not ledger.entries()
 
 

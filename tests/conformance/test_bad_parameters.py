@@ -8,20 +8,15 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from smoothdp import (
     ZCDP,
     ApproxDP,
     DataModel,
     GaussianDP,
-    IncompatibleClaims,
-    InvalidData,
-    InvalidParameter,
     Pair,
     PureDP,
-    SmoothdpError,
     SmoothedDP,
     TradeoffFunction,
     TruncatedCDP,
@@ -29,6 +24,7 @@ from smoothdp import (
 )
 from smoothdp.claims import Guarantee
 from smoothdp.claims.guarantees import conversions as convert
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, SmoothdpError
 from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.sources import bibtex
 

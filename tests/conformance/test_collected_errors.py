@@ -16,7 +16,7 @@ GOAL = sd.ApproxDP(1, delta="1e-6")
 SURE = "0.999999"
 
 
-def printed(found: sd.Collection) -> dict[str, tuple[Fraction, Fraction]]:
+def printed(found: sd.report.Collection) -> dict[str, tuple[Fraction, Fraction]]:
     """Return estimate and error of each row of the table that a reader sees."""
     rows = (line.split(" +- ") for line in found.text().splitlines() if " +- " in line)
     return {
@@ -39,7 +39,7 @@ BOUNDS = [
 def test_the_error_of_a_mean_far_from_zero(low: str, width: str) -> None:
     start, reach = Fraction(low), Fraction(width)
     data = np.array([float(start + reach * Fraction(i % 10, 9)) for i in range(300)])
-    found = sd.collect_mean(
+    found = sd.report.collect_mean(
         data,
         bounds=(start, start + reach),
         guarantee=GOAL,
@@ -67,17 +67,19 @@ def test_the_error_of_counts_of_many(n: int, monkeypatch: pytest.MonkeyPatch) ->
     drawn = protocol.release(counts=list(truth.values()), rng=rng)
     monkeypatch.setattr(sd.shuffle.Histogram, "release", lambda *_, **__: drawn)
     monkeypatch.setattr(sd.shuffle.Histogram, "calibrate", lambda *_, **__: protocol)
-    found = sd.collect_histogram(["a", "b"], domain=["a", "b"], guarantee=GOAL, confidence=SURE)
+    found = sd.report.collect_histogram(
+        ["a", "b"], domain=["a", "b"], guarantee=GOAL, confidence=SURE
+    )
     for name, (shown, error) in printed(found).items():
         assert abs(shown - truth[name]) <= error
 
 
 @pytest.mark.parametrize("above", ["1000004.5", "0.1"])
 def test_public_bounds_are_named_in_full(above: str) -> None:
-    share = sd.collect_share(np.arange(400.0), above=above, guarantee=GOAL)
+    share = sd.report.collect_share(np.arange(400.0), above=above, guarantee=GOAL)
     (name,) = share.estimates
     assert Fraction(name.split()[-1]) == Fraction(repr(float(above)))
-    mean = sd.collect_mean(
+    mean = sd.report.collect_mean(
         np.arange(400.0), bounds=(above, Fraction(above) + 4), guarantee=GOAL, n_bits=4
     )
     low, high = mean.title.split("[")[1].rstrip("]").split(", ")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from smoothdp import InvalidData, InvalidParameter, MissingExtra, count_column, read_column
+from smoothdp import read_column
+from smoothdp.data import count_column
+from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra
 
 
 def write(folder: Path, text: str, name: str = "votes.csv") -> Path:

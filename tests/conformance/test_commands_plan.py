@@ -27,7 +27,7 @@ def test_plan_then_release(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     main(["plan", *QUERY, "--n", "500", "--assume", LAW, "--out", "out/my plan.json"])
     shown = capsys.readouterr().out
     assert "--plan 'out/my plan.json'" in shown
-    planned = sd.plan_from_json((folder / "out/my plan.json").read_text())
+    planned = sd.planning.plan_from_json((folder / "out/my plan.json").read_text())
     assert planned.n_records == 500
     assert planned.guarantee == sd.PureDP(1)
     main(["release", "data.csv", "--column", "x", "--plan", "out/my plan.json", "--json"])
@@ -121,8 +121,8 @@ def test_a_charge_needs_data_that_can_be_released(folder: Path) -> None:
     del folder
     ledger = sd.Ledger("ledger.db", budget=sd.PureDP(2))
     found = sd.plan(sd.queries.Median((0, 9)), guarantee=sd.PureDP(1), n_records=100)
-    with pytest.raises(sd.InvalidData, match="100 records"):
+    with pytest.raises(sd.errors.InvalidData, match="100 records"):
         found.release([1.0, 2.0], ledger=ledger)
-    with pytest.raises(sd.InvalidParameter, match="ledger as a Ledger"):
+    with pytest.raises(sd.errors.InvalidParameter, match="ledger as a Ledger"):
         found.release([1.0] * 100, ledger="ledger.db")  # type: ignore[arg-type]
     assert ledger.entries() == []

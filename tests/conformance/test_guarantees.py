@@ -14,15 +14,13 @@ from smoothdp import (
     ApproxDP,
     DataModel,
     GaussianDP,
-    IncompatibleClaims,
-    InvalidData,
-    InvalidParameter,
     PureDP,
     SmoothedDP,
     TruncatedCDP,
     guarantee_from_json,
 )
 from smoothdp.claims import Guarantee
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter
 
 MODEL = DataModel([(0.3, 0.7), (0.6, 0.4)])
 CLAIMS: list[Guarantee] = [

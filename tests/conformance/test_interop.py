@@ -152,7 +152,7 @@ MEDIAN = sd.queries.Median((0, 120))
 )
 def test_to_opendp_and_back(dp: Any, claim: Guarantee, double: Guarantee | None) -> None:
     del dp
-    mechanism = sd.SmoothNoise.calibrate(MEDIAN, guarantee=claim, n_records=1000)
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(MEDIAN, guarantee=claim, n_records=1000)
     measurement = to_opendp(mechanism)
     assert 20 <= measurement(AGES) <= 70
     back = from_opendp(measurement)
@@ -175,8 +175,8 @@ def test_a_gaussian_claim_in_opendp(dp: Any) -> None:
         guarantee = sd.GaussianDP(2)
         n_records = 3
 
-        def release(self, data: list[float]) -> sd.Release[float]:
-            return sd.Release(sum(data), self.guarantee, "test", True, "0", ())
+        def release(self, data: list[float]) -> sd.claims.Release[float]:
+            return sd.claims.Release(sum(data), self.guarantee, "test", True, "0", ())
 
     measurement = to_opendp(Shift())
     assert measurement([1.0, 2.0, 3.0]) == 6.0
@@ -195,7 +195,7 @@ def test_from_opendp(dp: Any) -> None:
     curve = dp.c.make_zCDP_to_approxDP(gaussian)
     profile = from_opendp(curve, d_in=1.0, neighbours="replace_one")
     exact = sd.ZCDP("0.125").profile().epsilon("1e-6")
-    assert isinstance(profile, sd.PrivacyProfile)
+    assert isinstance(profile, sd.claims.PrivacyProfile)
     assert profile.epsilon("1e-6") == pytest.approx(exact, rel=1e-6)
     twice = sd.compose([(profile, 2)]).epsilon("1e-6")
     assert exact < twice < 2 * exact
@@ -222,7 +222,7 @@ def test_opendp_refuses(dp: Any) -> None:
             to_opendp(bad)
         with pytest.raises(InvalidParameter):
             from_opendp(bad)
-    mechanism = sd.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=10)
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=10)
     with pytest.raises(IncompatibleClaims, match="metric"):
         to_opendp(mechanism, input_metric=dp.symmetric_distance())
 

@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 def test_entries_hold_what_is_public_and_nothing_else(path: Path) -> None:
     ledger = Ledger(path, budget=sd.ApproxDP(10, delta="1e-5"))
     secret = 7345123
-    mechanism = sd.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=1000)
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=1000)
     with ledger.spend(mechanism) as release:
         release([secret] * 1000)
     with ledger.spend(sd.LaplaceMechanism("0.731", sensitivity="0.317")) as spending:
@@ -196,7 +196,7 @@ def test_a_profile_at_one_database_is_no_guarantee(path: Path) -> None:
     class OnAverage:
         guarantee = smoothed
 
-        def profile(self) -> sd.PrivacyProfile:
+        def profile(self) -> sd.claims.PrivacyProfile:
             return sd.PureDP(1).profile()
 
     for hidden in (smoothed.profile(), sd.compose([smoothed]), smoothed, OnAverage()):
@@ -281,14 +281,14 @@ def test_the_charge_is_on_the_disk_before_the_data_are_used(
     def looked(*_: object, **__: object) -> None:
         seen.append(Ledger(path).verify())
 
-    monkeypatch.setattr(sd.SmoothNoise, "release", looked)
+    monkeypatch.setattr(sd.mechanisms.SmoothNoise, "release", looked)
     sd.release(AGES, MEDIAN, guarantee=sd.PureDP(1), ledger=ledger)
     assert seen == [1]
 
 
 def test_one_charge_pays_for_one_release(path: Path) -> None:
     ledger = Ledger(path, budget=sd.PureDP(3))
-    mechanism = sd.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=1000)
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=1000)
     with ledger.spend(mechanism) as release:
         release(AGES)
         with pytest.raises(InvalidParameter, match="one release"):
@@ -638,6 +638,6 @@ def test_plot(path: Path) -> None:
     pytest.importorskip("matplotlib")
     ledger = Ledger(path, budget=sd.ZCDP(1))
     with pytest.raises(InvalidData):
-        sd.Account.of(ledger).draw(path.with_suffix(".png"))
+        sd.report.Account.of(ledger).draw(path.with_suffix(".png"))
     ledger.spend(sd.GaussianDP("0.5"))
-    assert sd.Account.of(ledger).draw(path.with_suffix(".png")).stat().st_size > 1000
+    assert sd.report.Account.of(ledger).draw(path.with_suffix(".png")).stat().st_size > 1000

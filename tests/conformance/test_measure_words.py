@@ -90,7 +90,7 @@ def test_missing_goes_with_a_file(
 def test_hundreds_of_categories_are_measured() -> None:
     """The number of outputs is beyond floats: the utility is bounded, not computed."""
     counts = {str(place): 1000 for place in range(300)}
-    found = sd.measure_histogram(
+    found = sd.report.measure_histogram(
         sd.BernoulliHistogram(300_000, keep_probability="0.9"), counts, epsilon=1
     )
     assert found.log_utility is None

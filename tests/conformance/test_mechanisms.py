@@ -9,16 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from smoothdp import (
-    ApproxDP,
-    BernoulliHistogram,
-    InvalidData,
-    InvalidParameter,
-    OutOfReach,
-    PrivacyWarning,
-    SamplingHistogram,
-    SeededRandom,
-)
+from smoothdp import ApproxDP, BernoulliHistogram, SamplingHistogram, SeededRandom
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach, PrivacyWarning
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 
 MECHANISMS: list[HistogramMechanism] = [

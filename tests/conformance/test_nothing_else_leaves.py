@@ -108,7 +108,7 @@ def everything(act: Callable[[], object]) -> list[str]:
         warnings.simplefilter("always")
         try:
             result = act()
-        except sd.SmoothdpError as error:
+        except sd.errors.SmoothdpError as error:
             while error is not None:
                 found += [type(error).__name__, str(error), repr(error.args), str(vars(error))]
                 found += traceback.format_exception_only(error)
@@ -120,7 +120,7 @@ def everything(act: Callable[[], object]) -> list[str]:
                     part = getattr(result, field.name)
                     assert not isinstance(part, Sealed)
                     found.append(f"{field.name}: {part!r} {part}")
-            if isinstance(result, sd.Release):
+            if isinstance(result, sd.claims.Release):
                 found += [result.guarantee.sentence(), result.guarantee.to_json()]
     return found + [f"{heard_one.category.__name__}: {heard_one.message}" for heard_one in heard]
 

@@ -59,7 +59,7 @@ def ways_out(query: sd.queries.Query, confidence: str | None, factor: int) -> di
     )
     found = {"text": made.text(), "json": made.to_json(), "repr": repr(made), "note": made.note()}
     found |= {f"runner {i}": repr(other) for i, other in enumerate(made.runners_up)}
-    assert sd.plan_from_json(made.to_json()) == made
+    assert sd.planning.plan_from_json(made.to_json()) == made
     return {name: without_bounds(text, factor) for name, text in found.items()}
 
 
@@ -152,17 +152,17 @@ def test_a_file_of_an_older_version_loses_its_errors() -> None:
     fields["assumption"] = STAND_IN
     for other in fields["runners_up"]:
         other |= dict.fromkeys(ERRORS_OF_OTHERS, 12.5)
-    assert sd.plan_from_json(json.dumps(fields)) == made
+    assert sd.planning.plan_from_json(json.dumps(fields)) == made
     # Nor does a file come back with some of its errors alone.
     fields["assumption"], fields["privacy_rmse"] = "norm(3, 4)", None
-    assert "12.5" not in sd.plan_from_json(json.dumps(fields)).text()
+    assert "12.5" not in sd.planning.plan_from_json(json.dumps(fields)).text()
 
 
 def test_curves_of_errors_need_an_assumption() -> None:
-    with pytest.raises(sd.InvalidParameter, match="an assumption about the data"):
-        sd.errors_by_size(Q.Median(BOUNDS), [100], guarantee=sd.PureDP(1))
-    with pytest.raises(sd.InvalidParameter, match="an assumption about the data"):
-        sd.errors_by_epsilon(Q.Median(BOUNDS), [(1, sd.PureDP(1))], n_records=100)
+    with pytest.raises(sd.errors.InvalidParameter, match="an assumption about the data"):
+        sd.planning.errors_by_size(Q.Median(BOUNDS), [100], guarantee=sd.PureDP(1))
+    with pytest.raises(sd.errors.InvalidParameter, match="an assumption about the data"):
+        sd.planning.errors_by_epsilon(Q.Median(BOUNDS), [(1, sd.PureDP(1))], n_records=100)
 
 
 # ---- where the noise is of the order of the bounds -----------------------------------------------
@@ -190,12 +190,12 @@ def test_a_plan_notes_what_a_release_warns_of(
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             call()
-        assert all(issubclass(each.category, sd.PrivacyWarning) for each in found)
+        assert all(issubclass(each.category, sd.errors.PrivacyWarning) for each in found)
         return [str(each.message) for each in found]
 
     data = [i / n for i in range(n)]
     expected = warned(lambda: sd.release(data, query, guarantee=guarantee))
-    made: list[sd.Plan] = []
+    made: list[sd.planning.Plan] = []
     planned = warned(lambda: made.append(sd.plan(query, guarantee=guarantee, n_records=n)))
     assert planned == expected
     assert warned(lambda: made[0].release(data)) == expected
@@ -219,7 +219,7 @@ def test_the_command_and_the_report_have_the_caution(
     assert captured.err.startswith("Note: Expected n min(q, 1 - q) epsilon of at least 15")
     assert "got 2 with n=40" in json.loads(captured.out)["caution"]
     pytest.importorskip("matplotlib")
-    report = html.report_plan(sd.plan_from_json(Path("plan.json").read_text()))
+    report = html.report_plan(sd.planning.plan_from_json(Path("plan.json").read_text()))
     assert "n min(q, 1 - q) epsilon of at least 15" in report.html()
     main([*command, "--n", "4000"])
     assert "Caution" not in capsys.readouterr().out
@@ -230,7 +230,7 @@ def test_the_command_and_the_report_have_the_caution(
 
 def test_rivals_and_verdict_are_said_everywhere() -> None:
     """A normal law in the middle of close bounds, little promised: the middle is the best guess."""
-    with pytest.warns(sd.PrivacyWarning):
+    with pytest.warns(sd.errors.PrivacyWarning):
         made = sd.plan(
             Q.Median((0, 100)), guarantee=sd.PureDP("0.1"), n_records=60, assuming=stats.norm(49, 9)
         )
@@ -241,7 +241,7 @@ def test_rivals_and_verdict_are_said_everywhere() -> None:
     assert "Verdict     The middle of the bounds, which reads no data, is nearer" in text
     for rival in made.rivals:
         assert re.search(rf"^  {re.escape(f'{rival.error:.4g}')} +{rival.name}$", text, re.M)
-    assert sd.plan_from_json(made.to_json()).rivals == made.rivals
+    assert sd.planning.plan_from_json(made.to_json()).rivals == made.rivals
     pytest.importorskip("matplotlib")
     page = html.report_plan(made).html()
     assert "the exponential mechanism on ranks" in page

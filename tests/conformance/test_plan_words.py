@@ -28,18 +28,18 @@ COMMAND = [
 
 
 @pytest.fixture(scope="module")
-def replaced() -> sd.Plan:
+def replaced() -> sd.planning.Plan:
     return sd.plan(ASKED, guarantee=sd.PureDP(1), n_records=10_000, assuming=LOGNORMAL)
 
 
 @pytest.fixture(scope="module")
-def kept() -> sd.Plan:
+def kept() -> sd.planning.Plan:
     return sd.plan(
         ASKED, guarantee=sd.PureDP(1), n_records=10_000, assuming=LOGNORMAL, keep_trim=True
     )
 
 
-def test_errors_name_their_target(kept: sd.Plan) -> None:
+def test_errors_name_their_target(kept: sd.planning.Plan) -> None:
     rows = {name: (value, words) for name, value, words in error_rows(kept)}
     assert set(rows) == {"release", "sampling", "privacy", "least", "plain"}
     for name in ("release", "sampling", "least", "plain"):
@@ -65,7 +65,7 @@ def test_targets(query: sd.queries.Query, target: str) -> None:
     assert target_words(query, 100) == target
 
 
-def test_sampling_is_the_planned_statistic_against_the_target(kept: sd.Plan) -> None:
+def test_sampling_is_the_planned_statistic_against_the_target(kept: sd.planning.Plan) -> None:
     """By whole samples: the trimmed mean without noise, and the plain mean, against the mean."""
     rows = np.sort(LOGNORMAL.rvs(size=(400, 10_000), random_state=5), axis=1)
     trimmed = math.sqrt(np.mean((rows[:, 500:-500].mean(axis=1) - LOGNORMAL.mean()) ** 2))
@@ -79,7 +79,9 @@ def test_sampling_is_the_planned_statistic_against_the_target(kept: sd.Plan) -> 
     assert kept.privacy_rmse == pytest.approx(noise, rel=1e-2)
 
 
-def test_a_replaced_trimming_is_said_and_can_be_kept(replaced: sd.Plan, kept: sd.Plan) -> None:
+def test_a_replaced_trimming_is_said_and_can_be_kept(
+    replaced: sd.planning.Plan, kept: sd.planning.Plan
+) -> None:
     assert replaced.query.drops(10_000) != ASKED.drops(10_000)
     assert replaced.replaced is not None
     assert replaced.replaced.query == ASKED
@@ -93,7 +95,7 @@ def test_a_replaced_trimming_is_said_and_can_be_kept(replaced: sd.Plan, kept: sd
     assert kept.query == ASKED
     assert "Replaced" not in kept.text()
     for plan in (replaced, kept):
-        assert sd.plan_from_json(plan.to_json()) == plan
+        assert sd.planning.plan_from_json(plan.to_json()) == plan
 
 
 def test_a_trimming_that_is_the_best_is_not_replaced() -> None:
@@ -115,7 +117,7 @@ def test_a_trimming_that_is_the_best_is_not_replaced() -> None:
 
 def test_a_trimming_beyond_the_records_is_refused() -> None:
     far = sd.queries.TrimmedMean(60, bounds=BOUNDS)
-    with pytest.raises(sd.InvalidData, match="mean trimmed by 60 a side"):
+    with pytest.raises(sd.errors.InvalidData, match="mean trimmed by 60 a side"):
         sd.plan(far, guarantee=sd.PureDP(1), n_records=100, assuming=LOGNORMAL)
 
 
@@ -125,7 +127,7 @@ def test_a_trimming_beyond_the_records_is_refused() -> None:
 )
 def test_nothing_is_below_its_lower_bound(guarantee: sd.Guarantee, query: sd.queries.Query) -> None:
     found = sd.plan(query, guarantee=guarantee, n_records=1000, assuming=stats.norm(20, 5))
-    choices: list[sd.Plan | Alternative] = [found, *found.runners_up]
+    choices: list[sd.planning.Plan | Alternative] = [found, *found.runners_up]
     for choice in choices:
         least = known(choice.rmse_lower_bound)
         assert known(choice.rmse) >= least >= known(choice.rmse_without_noise)
@@ -133,7 +135,7 @@ def test_nothing_is_below_its_lower_bound(guarantee: sd.Guarantee, query: sd.que
     assert ("no noise goes below" in found.text()) == (not isinstance(guarantee, sd.ApproxDP))
 
 
-def test_the_bound_of_a_public_sensitivity_needs_no_smoothing(replaced: sd.Plan) -> None:
+def test_the_bound_of_a_public_sensitivity_needs_no_smoothing(replaced: sd.planning.Plan) -> None:
     """A mean moves by (b - a) / n at most: noise that keeps the promise unsmoothed competes."""
     assert replaced.query.drops(10_000) == (0, 0)
     step = 1500 / 10_000
@@ -206,6 +208,6 @@ def test_another_number_of_records_names_what_to_do(
     error = capsys.readouterr().err
     assert "400 records" in error
     assert "smoothdp plan --n 520" in error
-    found = sd.plan_from_json(Path("plan.json").read_text())
-    with pytest.raises(sd.InvalidData, match=r"smoothdp\.plan\(\.\.\., n_records=3\)"):
+    found = sd.planning.plan_from_json(Path("plan.json").read_text())
+    with pytest.raises(sd.errors.InvalidData, match=r"smoothdp\.plan\(\.\.\., n_records=3\)"):
         found.release([1.0, 2.0, 3.0])

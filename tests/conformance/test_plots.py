@@ -18,7 +18,7 @@ from smoothdp.plots.inputs import tradeoff_of
 
 POLL: Any = sd.SamplingHistogram(1000, sampling_rate="0.9")
 SUM = sd.shuffle.BooleanSum(1000, expected_random_users=60)
-POINTS = [sd.ErrorPoint(x, 2 / x, 1.0, 1.5 / x, 1 / x) for x in (0.1, 1.0, 10.0)]
+POINTS = [sd.planning.ErrorPoint(x, 2 / x, 1.0, 1.5 / x, 1 / x) for x in (0.1, 1.0, 10.0)]
 PUBLIC = sd.queries.Median((0, 100)).sensitivity_curve(list(range(100)))
 LAWS = {"T(3)": (sd.noise.StudentT(3), 1.0), "Laplace": (sd.noise.Laplace(), 1.0)}
 
@@ -117,7 +117,7 @@ def test_smooth_sensitivity_says_that_it_is_for_public_data() -> None:
 
 
 def test_errors_leave_out_what_is_infinite() -> None:
-    points = [sd.ErrorPoint(0.1, math.inf, 1.0, math.inf, math.inf), *POINTS[1:]]
+    points = [sd.planning.ErrorPoint(0.1, math.inf, 1.0, math.inf, math.inf), *POINTS[1:]]
     line = plots.plot_error_by_budget(points, title="t").get_lines()[0]
     assert np.asarray(line.get_xdata()).tolist() == [1, 10]
 
@@ -152,6 +152,6 @@ def test_inline_svg_stands_alone_and_is_the_same_again() -> None:
     ],
 )
 def test_refusals(call: Any, words: str) -> None:
-    with pytest.raises(sd.InvalidParameter, match=r"^Expected .*; got ") as caught:
+    with pytest.raises(sd.errors.InvalidParameter, match=r"^Expected .*; got ") as caught:
         call()
     assert words in str(caught.value)

@@ -53,10 +53,10 @@ def test_a_deep_upper_bound_is_not_zero() -> None:
 def test_little_noise_has_error_bars(epsilon: str, tmp_path: Path) -> None:
     goal = sd.ApproxDP(epsilon, delta="1e-6")
     ledger = sd.Ledger(tmp_path / "l.db", budget=sd.ApproxDP("1e9", delta="1e-3"))
-    found = sd.collect_share(np.array([0.0, 1.0] * 2000), guarantee=goal, ledger=ledger)
+    found = sd.report.collect_share(np.array([0.0, 1.0] * 2000), guarantee=goal, ledger=ledger)
     assert 0 < found.error < 0.01
     assert len(ledger.entries()) == 1
-    mean = sd.collect_mean(np.full(1000, 0.25), bounds=(0, 1), guarantee=goal)
+    mean = sd.report.collect_mean(np.full(1000, 0.25), bounds=(0, 1), guarantee=goal)
     assert 0 < mean.error < 0.2
     assert abs(mean.estimates["mean"] - 0.25) <= mean.error
 
@@ -107,7 +107,7 @@ def test_a_printed_interval_contains_the_interval(
 ) -> None:
     model = tmp_path / "m.csv"
     model.write_text("label,yes,no\na,30,70\nb,40,60\n")
-    found = sd.smoothed_delta_interval(
+    found = sd.smoothed.smoothed_delta_interval(
         sd.SamplingHistogram(100, sampling_rate="0.9"),
         sd.DataModel.from_counts([(30, 70), (40, 60)]),
         epsilon=1,
@@ -123,7 +123,7 @@ def test_a_printed_interval_contains_the_interval(
 def test_a_half_width_is_rounded_up() -> None:
     goal = sd.ApproxDP(1, delta="1e-6")
     for n in (501, 777, 1234):
-        found = sd.collect_share(np.arange(n) % 2, guarantee=goal)
+        found = sd.report.collect_share(np.arange(n) % 2, guarantee=goal)
         shown = found.text().partition("+- ")[2].split()[0]
         assert (
             Fraction(found.error) <= Fraction(shown) <= Fraction(found.error) * Fraction(1001, 1000)

@@ -55,9 +55,9 @@ READERS: dict[str, Callable[[Any], object]] = {
     "value": MEAN.value,
     "sensitivity": lambda x: sd.queries.Median((0, 10)).smooth_sensitivity(x, smoothing=1),
     "release": lambda x: sd.release(x, MEAN, guarantee=sd.PureDP(1)),
-    "share": lambda x: sd.collect_share(x, guarantee=PROMISE),
-    "mean": lambda x: sd.collect_mean(x, bounds=(0, 10), guarantee=PROMISE),
-    "histogram": lambda x: sd.collect_histogram(x, domain=[1, 2], guarantee=PROMISE),  # type: ignore[list-item]
+    "share": lambda x: sd.report.collect_share(x, guarantee=PROMISE),
+    "mean": lambda x: sd.report.collect_mean(x, bounds=(0, 10), guarantee=PROMISE),
+    "histogram": lambda x: sd.report.collect_histogram(x, domain=[1, 2], guarantee=PROMISE),  # type: ignore[list-item]
     "boolean sum": BOOLEAN.release,
     "real sum": REAL.release,
     "count": COUNT.release,
@@ -102,7 +102,7 @@ def test_no_error_quotes_the_data(reader: str) -> None:
                 except Exception as error:
                     refused += 1
                     shown = [str(one) for one in chain(error)]
-                    if not isinstance(error, sd.SmoothdpError):
+                    if not isinstance(error, sd.errors.SmoothdpError):
                         raise
                 else:
                     continue

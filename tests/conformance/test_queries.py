@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from smoothdp import InvalidData, InvalidParameter, queries
+from smoothdp import queries
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.queries import (
     Maximum,
     Mean,

@@ -161,7 +161,7 @@ def test_the_command_on_the_page_writes_the_page(
 
 def test_figures_are_those_of_the_library(pages: dict[str, str]) -> None:
     poll = sd.SamplingHistogram(1000, sampling_rate="0.9")
-    measured = sd.measure_histogram(poll, {"a": 400, "b": 600}, epsilon=1)
+    measured = sd.report.measure_histogram(poll, {"a": 400, "b": 600}, epsilon=1)
     assert measured.sentence().split("\n")[0] in "".join(read(pages["counts"]).words)
     assert PLAN.guarantee.sentence() in "".join(read(pages["plan"]).words)
     protocol = sd.shuffle.BooleanSum.calibrate(1000, guarantee=sd.ApproxDP(1, delta="1e-6"))
@@ -214,10 +214,10 @@ def test_what_the_release_command_prints_makes_a_report(
 )
 def test_other_releases_are_refused(more: dict[str, object], words: str) -> None:
     with pytest.raises(
-        sd.InvalidData, match=r"^Expected what smoothdp release --json prints; got "
+        sd.errors.InvalidData, match=r"^Expected what smoothdp release --json prints; got "
     ):
         html.report_release("nothing")
-    with pytest.raises(sd.InvalidData) as caught:
+    with pytest.raises(sd.errors.InvalidData) as caught:
         html.report_release(release_text(**more))
     assert words in str(caught.value)
 

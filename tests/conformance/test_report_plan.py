@@ -18,7 +18,7 @@ BOUNDS = (-60, 1440)
 LAW = stats.lognorm(s=1, scale=20)
 
 
-def made(query: sd.queries.Query, guarantee: Guarantee, confidence: str | None) -> sd.Plan:
+def made(query: sd.queries.Query, guarantee: Guarantee, confidence: str | None) -> sd.planning.Plan:
     return sd.plan(
         query, guarantee=guarantee, n_records=10_000, assuming=LAW, confidence=confidence
     )
@@ -107,5 +107,5 @@ def test_a_release_with_a_weak_delta_is_reported() -> None:
     fields["guarantee"] = small.sentence(n_records=6000)
     assert "at least 1/n" in words(html.report_release(json.dumps(fields)).html())
     fields["guarantee"] = small.sentence(n_records=6000).replace("e^4", "e^1")
-    with pytest.raises(sd.InvalidData):
+    with pytest.raises(sd.errors.InvalidData):
         html.report_release(json.dumps(fields))

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smoothdp import ApproxDP, InvalidData, InvalidParameter, OutOfReach
+from smoothdp import ApproxDP
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 from smoothdp.testing import frequency_test

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -28,7 +28,7 @@ from smoothdp.shuffle import (
     ZeroPreservingCount,
 )
 
-REFUSALS = (sd.InvalidParameter, sd.IncompatibleClaims, sd.InvalidData)
+REFUSALS = (sd.errors.InvalidParameter, sd.errors.IncompatibleClaims, sd.errors.InvalidData)
 ROOMS = ("interop", "noise", "paper_bounds", "queries", "services", "shuffle", "engines", "plots")
 KINDS = ("Guarantee", "DP", "Calibration", "ErrorBars", "PrivacyProfile", "Release[", "Budget")
 NAMES = {"guarantee", "promise", "claim", "calibration", "bars", "profile", "budget", "met"}
@@ -68,7 +68,7 @@ def takers() -> dict[str, Callable[..., Any]]:
             if not name.endswith((".implies", ".follows_from")) and any(map(is_claim, parameters)):
                 found[name] = call
     # Its claim is in words: epsilon, delta and noise as text.
-    return found | {"Task": Task, "plan_from_json": sd.plan_from_json}
+    return found | {"Task": Task, "plan_from_json": sd.planning.plan_from_json}
 
 
 GOAL = sd.ApproxDP(1, delta="1e-6")
@@ -78,8 +78,8 @@ STUDENT: sd.noise.Calibration[sd.noise.NoiseDistribution] = sd.noise.StudentT(3)
 )
 
 
-def smooth_noise() -> sd.SmoothNoise:
-    return sd.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=101)
+def smooth_noise() -> sd.mechanisms.SmoothNoise:
+    return sd.mechanisms.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=101)
 
 
 def task(**changes: Any) -> Task:
@@ -100,11 +100,11 @@ def edited_task(name: str) -> Task:
     return Task.decode(json.dumps(document, sort_keys=True, separators=(",", ":")).encode())
 
 
-def with_bars(**changes: Any) -> sd.SmoothNoise:
+def with_bars(**changes: Any) -> sd.mechanisms.SmoothNoise:
     """Bars that say they cost other than they do, beside noise for the whole budget."""
     from smoothdp.mechanisms.release.coverage import Coverage
 
-    made = sd.SmoothNoise.calibrate(
+    made = sd.mechanisms.SmoothNoise.calibrate(
         MEDIAN, guarantee=sd.PureDP(1), n_records=100_001, coverage=Coverage.read("0.95")
     )
     assert made.bars is not None
@@ -115,7 +115,7 @@ def with_bars(**changes: Any) -> sd.SmoothNoise:
 
 
 def claimed_collection() -> Any:
-    found = sd.collect_share([0, 1] * 50, guarantee=sd.ApproxDP(2, delta="1e-3"))
+    found = sd.report.collect_share([0, 1] * 50, guarantee=sd.ApproxDP(2, delta="1e-3"))
     release = replace(found.release, guarantee=sd.ApproxDP(2, delta="1e-5"))
     return replace(found, release=release)
 
@@ -127,7 +127,7 @@ def claimed_delta() -> Any:
 
 
 def claimed_table() -> Any:
-    return replace(sd.noise_table(sd.PureDP(1), smoothing="0.1"), guarantee=sd.PureDP("0.5"))
+    return replace(sd.report.noise_table(sd.PureDP(1), smoothing="0.1"), guarantee=sd.PureDP("0.5"))
 
 
 def spent(name: str, tmp_path: Path) -> Any:
@@ -196,11 +196,13 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
     "Collection": [claimed_collection],
     "SmoothedDelta": [claimed_delta, lambda: replace(claimed_delta_of(), guarantee=sd.PureDP(1))],
     "NoiseTable": [claimed_table],
-    "Release": [lambda: sd.Release(1.0, "hello", "none", True, "0", ())],  # type: ignore[arg-type]
+    "Release": [lambda: sd.claims.Release(1.0, "hello", "none", True, "0", ())],  # type: ignore[arg-type]
     "IntervalRelease": [
-        lambda: sd.IntervalRelease(1.0, "hello", "none", True, "0", (), (0.0, 1.0), 0.95, "")  # type: ignore[arg-type]
+        lambda: sd.mechanisms.IntervalRelease(
+            1.0, cast("Any", "hello"), "none", True, "0", (), (0.0, 1.0), Fraction("0.95"), ""
+        )
     ],
-    "Plan": [lambda: replace(the_plan(), guarantee="hello")],  # type: ignore[arg-type]
+    "Plan": [lambda: replace(the_plan(), guarantee=cast("Any", "hello"))],
     "plan_from_json": [lambda: edited_plan({"type": "hello"})],
 }
 """What is false and must be refused, by the name that is given it."""
@@ -211,14 +213,14 @@ def claimed_delta_of() -> Any:
     return sd.smoothed_delta(sd.SamplingHistogram(4, n_draws=2), model, epsilon=1)
 
 
-def the_plan() -> sd.Plan:
+def the_plan() -> sd.planning.Plan:
     return sd.plan(MEDIAN, guarantee=sd.PureDP(1), n_records=1001)
 
 
-def edited_plan(guarantee: Any) -> sd.Plan:
+def edited_plan(guarantee: Any) -> sd.planning.Plan:
     fields = json.loads(the_plan().to_json())
     fields["guarantee"] = guarantee
-    return sd.plan_from_json(json.dumps(fields))
+    return sd.planning.plan_from_json(json.dumps(fields))
 
 
 MADE: dict[str, Callable[[], Any]] = {
@@ -228,9 +230,9 @@ MADE: dict[str, Callable[[], Any]] = {
         )
         for name, (kind, noise) in SMALL.items()
     },
-    "collect_share": lambda: sd.collect_share([0, 1] * 100, guarantee=GOAL),
-    "collect_mean": lambda: sd.collect_mean([0, 1] * 100, bounds=(0, 1), guarantee=GOAL),
-    "collect_histogram": lambda: sd.collect_histogram(
+    "collect_share": lambda: sd.report.collect_share([0, 1] * 100, guarantee=GOAL),
+    "collect_mean": lambda: sd.report.collect_mean([0, 1] * 100, bounds=(0, 1), guarantee=GOAL),
+    "collect_histogram": lambda: sd.report.collect_histogram(
         ["a", "b"] * 100, domain=["a", "b"], guarantee=GOAL
     ),
 }
@@ -319,8 +321,8 @@ def test_a_false_claim_is_refused(call: Callable[[], Any]) -> None:
 @pytest.mark.parametrize("name", MADE)
 def test_what_is_made_keeps_what_it_states(name: str) -> None:
     made = MADE[name]()
-    stated = made.release.guarantee if isinstance(made, sd.Collection) else made.guarantee
-    profile = made.profile if isinstance(made, sd.Collection) else made.profile()
+    stated = made.release.guarantee if isinstance(made, sd.report.Collection) else made.guarantee
+    profile = made.profile if isinstance(made, sd.report.Collection) else made.profile()
     assert stated == GOAL
     assert Fraction(profile.delta(GOAL.exact_epsilon)) <= GOAL.exact_delta
     # Not vacuous: at half of epsilon it is above.
@@ -329,7 +331,7 @@ def test_what_is_made_keeps_what_it_states(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["charge", "check", "spend"])
 def test_a_ledger_refuses_what_does_not_follow(name: str, tmp_path: Path) -> None:
-    with pytest.raises(sd.IncompatibleClaims, match="claim"):
+    with pytest.raises(sd.errors.IncompatibleClaims, match="claim"):
         spent(name, tmp_path)
 
 

@@ -116,7 +116,7 @@ def test_bars_cover_what_their_words_name(query: sd.queries.Query, guarantee: sd
 
     Covering .95 at least, fewer than 127 of 150 is seen once in 2e6 runs.
     """
-    mechanism = sd.SmoothNoise.calibrate(
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(
         query, guarantee=guarantee, n_records=len(HALVES), coverage=Coverage.read("0.95")
     )
     # The query of the mechanism has its window: with None it would be the plain one.
@@ -127,13 +127,13 @@ def test_bars_cover_what_their_words_name(query: sd.queries.Query, guarantee: sd
     rng, covered, missed = sd.SeededRandom(5), 0, 0
     for _ in range(RUNS):
         found = mechanism.release(HALVES, rng=rng)
-        assert isinstance(found, sd.IntervalRelease)
+        assert isinstance(found, sd.mechanisms.IntervalRelease)
         low, high = found.interval
         covered += low <= truth <= high
         missed += not low <= plain <= high
     assert covered >= 127
     assert missed == RUNS
-    assert isinstance(found, sd.IntervalRelease)
+    assert isinstance(found, sd.mechanisms.IntervalRelease)
     # What readers see names the window, and never "the statistic".
     assert re.search(r"mean of (the )?\d+ (middle values|values around)", found.covers)
     assert "the statistic of these records" not in found.covers

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from smoothdp import PureDP, SeededRandom, SmoothNoise
+from smoothdp import PureDP, SeededRandom
 from smoothdp.engines import (
     KeyedRandom,
     category_counts,
@@ -26,6 +25,7 @@ from smoothdp.engines.codes import codes_of, values_of
 from smoothdp.engines.collection import MarkRows, job_name, noise_name
 from smoothdp.engines.keyed_random import new_key
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
+from smoothdp.mechanisms import SmoothNoise
 from smoothdp.queries import (
     Maximum,
     Mean,

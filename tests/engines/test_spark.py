@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smoothdp import PureDP, SeededRandom, SmoothNoise
+from smoothdp import PureDP, SeededRandom
 from smoothdp.engines import category_counts, randomized_counts, run_here
 from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.mechanisms import SmoothNoise
 from smoothdp.queries import Mean, Median, Quantile
 from smoothdp.shuffle import BooleanSum, RealSum
 
@@ -216,8 +217,7 @@ def test_open_and_count(session: Any) -> None:
     from smoothdp.services.client.client import randomize
     from smoothdp.services.wire.envelope import INVALID, REPEATED, seal_values
     from smoothdp.services.wire.hybrid import PrivateKey
-    from tests.services.world import KEY as ANALYZER_KEY
-    from tests.services.world import small_task
+    from tests.services.world import KEY as ANALYZER_KEY, small_task
 
     task = small_task("histogram", min_batch=400, epsilon="2", delta="0.001")
     slots: list[bytes] = []
@@ -331,8 +331,7 @@ def test_bad_paths(session: Any, tmp_path: Path, folder: Path) -> None:
 
 def test_slots_that_are_none(session: Any) -> None:
     from smoothdp.services.wire.envelope import seal_values
-    from tests.services.world import KEY as ANALYZER_KEY
-    from tests.services.world import small_task
+    from tests.services.world import KEY as ANALYZER_KEY, small_task
 
     task = small_task()
     slots = seal_values([0, 1, 1], key=ANALYZER_KEY.public, task_id=task.task_id, window=9)

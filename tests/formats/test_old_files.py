@@ -51,7 +51,7 @@ def test_claims_and_models(folder: Path) -> None:
 @pytest.mark.parametrize("number", [1, 2])
 def test_plans(folder: Path, number: int) -> None:
     text = (folder / f"plan{number}.json").read_text()
-    found, today = sd.plan_from_json(text), plans()[number - 1]
+    found, today = sd.planning.plan_from_json(text), plans()[number - 1]
     fields = json.loads(text)
     assert (found.guarantee, found.n_records) == (today.guarantee, today.n_records)
     assert found.confidence == today.confidence
@@ -61,7 +61,7 @@ def test_plans(folder: Path, number: int) -> None:
     assert found.smoothing == Fraction(fields["smoothing"])
     assert found.rmse == fields["rmse"]
     assert len(found.runners_up) == len(fields["runners_up"])
-    assert sd.plan_from_json(found.to_json()) == found
+    assert sd.planning.plan_from_json(found.to_json()) == found
     again = json.loads(found.to_json())
     for words in ("statistic", "caution"):  # sentences may be said better
         fields.pop(words)
@@ -89,7 +89,7 @@ def test_ledgers_are_read_verified_and_charged_further(
     ledger.charge(claim)
     assert ledger.verify() == 3
     assert ledger.entries()[:2] == before
-    with pytest.raises(sd.BudgetExceeded):
+    with pytest.raises(sd.errors.BudgetExceeded):
         ledger.charge(sd.GaussianDP(40) if name == "mu" else sd.PureDP(40))
 
 

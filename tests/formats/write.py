@@ -38,7 +38,7 @@ def smoothed() -> sd.SmoothedDP:
     return sd.SmoothedDP("0.5", delta="1e-9", model=model)
 
 
-def plans() -> list[sd.Plan]:
+def plans() -> list[sd.planning.Plan]:
     """Return a plan with nothing assumed, and one that assumes a law and has error bars."""
     from scipy import stats
 

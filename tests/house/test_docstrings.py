@@ -23,6 +23,7 @@ ROOMS = (
     "claims",
     "composition",
     "data",
+    "errors",
     "interop",
     "ledger",
     "mechanisms",
@@ -45,7 +46,7 @@ _READING = re.compile(r"(^|_)(read|exact|require|check|refuse)(_|$)")
 
 def _public() -> dict[str, Any]:
     """Return every public class and function by its shortest path."""
-    found = {name: getattr(sd, name) for name in sd._HOMES}
+    found = {name: getattr(sd, name) for name in sd.__all__ if name != "engines"}
     known = {id(value) for value in found.values()}
     for room in ROOMS:
         module = import_module(f"smoothdp.{room}")

@@ -6,7 +6,9 @@ import contextlib
 import doctest
 import io
 import re
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -147,19 +149,19 @@ def test_options_named_on_the_command_line_page_exist() -> None:
 def test_public_names_are_on_a_reference_page() -> None:
     text = "\n".join(p.read_text() for p in sorted((DOCS / "reference/api").glob("*.md")))
     shown = set(re.findall(r"^::: (smoothdp[\w.]*)$", text, re.MULTILINE))
-    wanted = {f"smoothdp.{name}" for name in sd._HOMES}
-    for room in sorted(sd._ROOMS - {"services"}):
-        wanted |= {f"smoothdp.{room}.{name}" for name in getattr(sd, room).__all__}
-    from smoothdp import plots
-
-    wanted |= {f"smoothdp.plots.{name}" for name in plots.__all__}
-    assert wanted <= shown
+    rooms = [name for name in sd.__all__ if name not in ("engines", "papers", "services")]
+    modules = {name: value for name in rooms if isinstance(value := getattr(sd, name), ModuleType)}
+    wanted = {f"smoothdp.{name}" for name in rooms if name not in modules} - {
+        "smoothdp.__version__"
+    }
+    for module in modules.values():
+        for name in module.__all__:
+            if name not in sd.__all__ and callable(getattr(module, name)):
+                wanted.add(f"{module.__name__}.{name}")
+    assert sorted(wanted - shown) == []
     for name in shown:
         room, _, last = name.rpartition(".")
-        target: Any = sd
-        for part in room.split(".")[1:]:
-            target = __import__(f"smoothdp.{part}", fromlist=["_"])
-        assert hasattr(target, last), name
+        assert hasattr(import_module(room), last), name
 
 
 def test_pages_of_the_site_exist() -> None:

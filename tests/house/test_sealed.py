@@ -69,7 +69,7 @@ def test_what_is_sealed_has_no_way_out(way: Callable[[Any], object], content: ob
 
 def test_its_text_is_the_same_for_all_contents() -> None:
     assert repr(Sealed(1)) == repr(Sealed("13.742")) == "Sealed(private)"
-    assert issubclass(StillSealed, sd.SmoothdpError)
+    assert issubclass(StillSealed, sd.errors.SmoothdpError)
 
 
 def test_a_summary_shows_and_stores_nothing_private() -> None:

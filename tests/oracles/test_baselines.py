@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.baselines import exponential_mechanism as em
-from benchmarks.baselines import means
-from benchmarks.baselines import noise as noisy
+from benchmarks.baselines import exponential_mechanism as em, means, noise as noisy
 
 from smoothdp.claims import ZCDP, PureDP
 

@@ -19,20 +19,15 @@ from smoothdp import (
     DataModel,
     GaussianDP,
     GaussianMechanism,
-    IncompatibleClaims,
-    InvalidParameter,
     LaplaceMechanism,
-    OutOfReach,
     Pair,
     PureDP,
     SamplingHistogram,
-    SmoothdpError,
     SmoothedDP,
     SubsampledGaussian,
     TradeoffFunction,
     TruncatedCDP,
     compose,
-    compose_smoothed,
 )
 from smoothdp.claims import Neighbours, PrivacyProfile
 from smoothdp.claims.curves.atoms import Atoms
@@ -43,8 +38,10 @@ from smoothdp.composition.laws.law import GaussianLaw, LossLaw
 from smoothdp.composition.laws.product import log_any_infinite
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
 from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach, SmoothdpError
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.smoothed import compose_smoothed
 
 F = Fraction
 

@@ -303,7 +303,7 @@ def test_smoothed_claims_stay_smoothed_claims() -> None:
         assert outer.model == model
         assert outer.delta(1) >= inner.delta_bounds(1)[0]
         other = SmoothedDP(1, delta=0, model=DataModel([("1/4", "3/4")]))
-        with pytest.raises(sd.IncompatibleClaims, match="same model"):
+        with pytest.raises(sd.errors.IncompatibleClaims, match="same model"):
             compose([inner, other], orientation=outer_way)  # type: ignore[arg-type]
 
 
@@ -392,23 +392,23 @@ def test_a_pair_says_it_once_and_for_all() -> None:
 
 def test_what_cannot_be_said() -> None:
     said = Pair(A.log_p, A.log_q, first="with_record")
-    with pytest.raises(sd.IncompatibleClaims, match=r"Expected .*; got .*\. Reverse one"):
+    with pytest.raises(sd.errors.IncompatibleClaims, match=r"Expected .*; got .*\. Reverse one"):
         said.compose(said.reverse())
-    with pytest.raises(sd.InvalidParameter, match="as the pair says"):
+    with pytest.raises(sd.errors.InvalidParameter, match="as the pair says"):
         said.profile(first="without_record")
-    with pytest.raises(sd.InvalidParameter, match="one has a record more"):
+    with pytest.raises(sd.errors.InvalidParameter, match="one has a record more"):
         said.profile(neighbours="replace_one")
-    with pytest.raises(sd.InvalidParameter, match="one has a record more"):
+    with pytest.raises(sd.errors.InvalidParameter, match="one has a record more"):
         A.profile(neighbours="replace_one", first="with_record")
     for first in ("with", "", 1, True, ["with_record"], np.array(["with_record"])):
-        with pytest.raises(sd.InvalidParameter, match="first="):
+        with pytest.raises(sd.errors.InvalidParameter, match="first="):
             Pair(A.log_p, A.log_q, first=first)  # type: ignore[arg-type]
-        with pytest.raises(sd.InvalidParameter, match="first="):
+        with pytest.raises(sd.errors.InvalidParameter, match="first="):
             A.profile(first=first)  # type: ignore[arg-type]
     for neighbours in ("foo", None, 3, "", ["add_remove"], np.zeros(2)):
-        with pytest.raises(sd.InvalidParameter, match="neighbours="):
+        with pytest.raises(sd.errors.InvalidParameter, match="neighbours="):
             A.profile(neighbours=neighbours)  # type: ignore[arg-type]
-        with pytest.raises(sd.InvalidParameter, match="neighbours="):
+        with pytest.raises(sd.errors.InvalidParameter, match="neighbours="):
             said.profile(neighbours=neighbours)  # type: ignore[arg-type]
 
 

@@ -10,13 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smoothdp import (
-    BernoulliHistogram,
-    InvalidData,
-    InvalidParameter,
-    OutOfReach,
-    SamplingHistogram,
-)
+from smoothdp import BernoulliHistogram, SamplingHistogram
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.composed import Composed
 from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram

@@ -182,7 +182,7 @@ def test_bars_cover() -> None:
     rng, hits = SeededRandom(8), 0
     for _ in range(600):
         found = made.release("x" * 500, rng=rng)
-        assert isinstance(found, sd.IntervalRelease)
+        assert isinstance(found, sd.mechanisms.IntervalRelease)
         hits += found.interval[0] <= 500 <= found.interval[1]
     error = math.sqrt(0.9 * 0.1 / 600)
     assert abs(hits / 600 - 0.9) < 6 * error
@@ -206,7 +206,7 @@ def test_refusals() -> None:
         ({"smoothing": "1e-9", "noise": sd.noise.StudentT(3)}, "twice rounding"),
         ({"confidence": "0.9", "covers": "mean"}, "window of order statistics"),
     ):
-        with pytest.raises(sd.SmoothdpError, match=words):
+        with pytest.raises(sd.errors.SmoothdpError, match=words):
             release(**changes)
     for argument in (
         {"value": 3},
@@ -217,9 +217,9 @@ def test_refusals() -> None:
         {"neighbours": "foo"},
         {"rounding": "0.5"},
     ):
-        with pytest.raises(sd.InvalidParameter):
+        with pytest.raises(sd.errors.InvalidParameter):
             count_of(**argument)
-    with pytest.raises(sd.InvalidParameter, match="n_records=None"):
+    with pytest.raises(sd.errors.InvalidParameter, match="n_records=None"):
         SmoothNoise.calibrate(count_of(), guarantee=ADD, n_records=9, smoothing="0.1")
 
 
@@ -248,7 +248,7 @@ def test_no_error_of_a_function_says_anything_of_the_data(
 ) -> None:
     """Neither shown, nor behind what is shown. That they fail tells something: it is charged."""
     ledger = sd.Ledger(tmp_path / "spent.db", budget=ADD)
-    with pytest.raises(sd.InvalidData) as caught:
+    with pytest.raises(sd.errors.InvalidData) as caught:
         sd.release([SECRET], count_of(**change), guarantee=ADD, smoothing="0.1", ledger=ledger)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None

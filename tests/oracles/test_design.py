@@ -32,7 +32,9 @@ def delta(model: sd.DataModel, n: int, n_draws: int, epsilon: str, sampling: Any
 def test_largest_sample_is_the_largest(
     model: sd.DataModel, n: int, epsilon: str, target: str, sampling: Any
 ) -> None:
-    design = sd.largest_sample(model, n_records=n, epsilon=epsilon, delta=target, sampling=sampling)
+    design = sd.smoothed.largest_sample(
+        model, n_records=n, epsilon=epsilon, delta=target, sampling=sampling
+    )
     most = n - 1 if sampling == "without_replacement" else 8 * n
     logs = [delta(model, n, k, epsilon, sampling) for k in range(1, most + 1)]
     assert all(later >= earlier - 1e-9 for earlier, later in pairwise(logs))
@@ -45,7 +47,7 @@ def test_largest_sample_is_the_largest(
 
 def test_deep_target_at_scale() -> None:
     """The fewest lost ballots for delta = 1e-5000 among a million."""
-    design = sd.largest_sample(MODEL, n_records=10**6, epsilon=1, delta="1e-5000")
+    design = sd.smoothed.largest_sample(MODEL, n_records=10**6, epsilon=1, delta="1e-5000")
     log_target = -5000 * math.log(10)
     assert design.smoothed.log_delta <= log_target
     assert design.is_largest
@@ -56,7 +58,7 @@ def test_deep_target_at_scale() -> None:
 def test_with_replacement_has_no_end() -> None:
     """At a large epsilon any number of draws meets the target: the search ends and says so."""
     model = sd.DataModel([("0.5", "0.5")])
-    design = sd.largest_sample(
+    design = sd.smoothed.largest_sample(
         model, n_records=400, epsilon=1000, delta="0.9", sampling="with_replacement"
     )
     assert not design.is_largest
@@ -64,8 +66,8 @@ def test_with_replacement_has_no_end() -> None:
 
 
 def test_by_size_is_one_after_the_other() -> None:
-    with pytest.warns(sd.PrivacyWarning, match="nothing is lost"):
-        curve = sd.smoothed_by_size(
+    with pytest.warns(sd.errors.PrivacyWarning, match="nothing is lost"):
+        curve = sd.smoothed.smoothed_by_size(
             MODEL, sizes=[10, 100, 1000], sampling_rate="0.95", epsilon="0.5"
         )
     assert curve[0].delta == 1.0
@@ -90,10 +92,10 @@ def test_bad_input(changes: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"model": MODEL, "n_records": 50, "epsilon": 1, "delta": "0.1"}
     given |= changes
     model = given.pop("model")
-    with pytest.raises(sd.InvalidParameter, match=message):
-        sd.largest_sample(model, **given)
+    with pytest.raises(sd.errors.InvalidParameter, match=message):
+        sd.smoothed.largest_sample(model, **given)
 
 
 def test_no_size() -> None:
-    with pytest.raises(sd.InvalidParameter, match="at least one size"):
-        sd.smoothed_by_size(MODEL, sizes=[], sampling_rate="0.9", epsilon=1)
+    with pytest.raises(sd.errors.InvalidParameter, match="at least one size"):
+        sd.smoothed.smoothed_by_size(MODEL, sizes=[], sampling_rate="0.9", epsilon=1)

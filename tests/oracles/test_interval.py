@@ -17,8 +17,8 @@ SURE = "0.999999999"
 
 def interval(
     mechanism: Any, model: sd.DataModel, epsilon: str, n_databases: int = 300, **more: Any
-) -> sd.DeltaInterval:
-    return sd.smoothed_delta_interval(
+) -> sd.smoothed.DeltaInterval:
+    return sd.smoothed.smoothed_delta_interval(
         mechanism,
         model,
         epsilon=epsilon,
@@ -108,16 +108,16 @@ def test_wrong_values_are_caught() -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"n_databases": 1}, sd.InvalidParameter, "n_databases"),
-        ({"confidence": 1}, sd.InvalidParameter, "0 < confidence < 1"),
-        ({"confidence": "nan"}, sd.InvalidParameter, "confidence"),
-        ({"epsilon": -1}, sd.InvalidParameter, "epsilon"),
-        ({"compositions": []}, sd.InvalidParameter, "at least one composition"),
-        ({"compositions": [(6, 5)]}, sd.InvalidData, "add up to 12"),
-        ({"compositions": [(6, 3, 3)]}, sd.InvalidParameter, "over 2 vertices"),
+        ({"n_databases": 1}, sd.errors.InvalidParameter, "n_databases"),
+        ({"confidence": 1}, sd.errors.InvalidParameter, "0 < confidence < 1"),
+        ({"confidence": "nan"}, sd.errors.InvalidParameter, "confidence"),
+        ({"epsilon": -1}, sd.errors.InvalidParameter, "epsilon"),
+        ({"compositions": []}, sd.errors.InvalidParameter, "at least one composition"),
+        ({"compositions": [(6, 5)]}, sd.errors.InvalidData, "add up to 12"),
+        ({"compositions": [(6, 3, 3)]}, sd.errors.InvalidParameter, "over 2 vertices"),
     ],
 )
 def test_bad_input(changes: dict[str, Any], error: type[Exception], message: str) -> None:
     given: dict[str, Any] = {"epsilon": 1} | changes
     with pytest.raises(error, match=message):
-        sd.smoothed_delta_interval(sd.SamplingHistogram(12, n_draws=6), PAIR, **given)
+        sd.smoothed.smoothed_delta_interval(sd.SamplingHistogram(12, n_draws=6), PAIR, **given)

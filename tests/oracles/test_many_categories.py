@@ -53,12 +53,12 @@ def test_the_256_levels_of_the_paper(law: object) -> None:
     # Some level is empty almost surely: T/n, and no less is proved.
     assert found.exact_delta == Fraction(1, 20)
     assert 0.0499 < found.lower <= 0.05
-    with pytest.raises(sd.InvalidParameter, match="one draw has"):
-        sd.largest_sample(model, n_records=400, epsilon=2, delta="1e-6")
+    with pytest.raises(sd.errors.InvalidParameter, match="one draw has"):
+        sd.smoothed.largest_sample(model, n_records=400, epsilon=2, delta="1e-6")
 
 
 def test_the_largest_sample_of_80_categories() -> None:
-    design = sd.largest_sample(uniform(80), n_records=1000, epsilon=2, delta="1e-2")
+    design = sd.smoothed.largest_sample(uniform(80), n_records=1000, epsilon=2, delta="1e-2")
     assert design.smoothed.exact_delta <= Fraction(1, 100)
     assert 10 <= design.n_draws < 1000
 
@@ -77,14 +77,14 @@ def test_any_number_of_records(n: int, epsilon: str) -> None:
         assert found.log_lower <= found.log_delta <= 0
         assert 0 <= found.exact_delta <= mechanism.inclusion()
     for records in (2**50, 10**19, 10**400):
-        with pytest.raises(sd.InvalidParameter, match="n_records below"):
+        with pytest.raises(sd.errors.InvalidParameter, match="n_records below"):
             sd.SamplingHistogram(records, n_draws=1)
 
 
 def test_too_many_categories_for_a_mechanism_without_a_bound() -> None:
     for size, n in ((80, 10_000), (256, 10**6), (1024, 10**9)):
         mechanism = sd.NoisySamplingHistogram(n, n_draws=n // 2, noise_epsilon=1)
-        with pytest.raises(sd.OutOfReach, match="at most 1000000 compositions") as caught:
+        with pytest.raises(sd.errors.OutOfReach, match="at most 1000000 compositions") as caught:
             sd.smoothed_delta(mechanism, uniform(size), epsilon=1)
         assert len(str(caught.value)) < 400
 
@@ -93,7 +93,7 @@ def test_a_probability_below_floats() -> None:
     tiny = Fraction(1, 10**330)
     model = sd.DataModel([[tiny, (1 - tiny) / 2, (1 - tiny) / 2]])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sd.PrivacyWarning)
+        warnings.simplefilter("ignore", sd.errors.PrivacyWarning)
         found = sd.smoothed_delta(sd.SamplingHistogram(300, n_draws=3), model, epsilon=1)
     assert found.exact_delta == Fraction(1, 100)
     assert found.lower > 0.0099

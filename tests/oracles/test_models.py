@@ -113,16 +113,16 @@ def test_smoothed_delta_of_a_wrong_model() -> None:
 
 def test_refusals() -> None:
     model = sd.DataModel([("0.3", "0.7")])
-    with pytest.raises(sd.InvalidParameter, match="either total_variation"):
+    with pytest.raises(sd.errors.InvalidParameter, match="either total_variation"):
         model.widened()
-    with pytest.raises(sd.InvalidParameter, match="radius=2"):
+    with pytest.raises(sd.errors.InvalidParameter, match="radius=2"):
         model.widened(total_variation=2)
-    with pytest.raises(sd.InvalidParameter, match=r"radius=-0\.1"):
+    with pytest.raises(sd.errors.InvalidParameter, match=r"radius=-0\.1"):
         model.widened(kl_divergence="-0.1")
     uniform = sd.DataModel([[Fraction(1, 13)] * 13])
-    with pytest.raises(sd.OutOfReach, match="12 values"):
+    with pytest.raises(sd.errors.OutOfReach, match="12 values"):
         uniform.widened(total_variation="0.01")
-    with pytest.raises(sd.InvalidParameter, match="function of one record"):
+    with pytest.raises(sd.errors.InvalidParameter, match="function of one record"):
         model.push(lambda x: x[0])  # type: ignore[index]
 
 

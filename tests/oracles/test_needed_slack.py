@@ -20,8 +20,7 @@ import pytest
 from flint import arb
 
 from smoothdp.exact.balls.balls import ball, precision
-from smoothdp.exact.logspace import bounds as logspace
-from smoothdp.exact.logspace import ratio_sum
+from smoothdp.exact.logspace import bounds as logspace, ratio_sum
 from smoothdp.exact.logspace.bounds import LogBounds
 
 BITS = 300

@@ -14,15 +14,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from smoothdp import (
-    ApproxDP,
-    InvalidParameter,
-    OutOfReach,
-    PureDP,
-    SamplingHistogram,
-    SeededRandom,
-    SystemRandom,
-)
+from smoothdp import ApproxDP, PureDP, SamplingHistogram, SeededRandom, SystemRandom
+from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.mechanisms.histogram.noisy_histogram import NoiseSupport, NoisySamplingHistogram
 from smoothdp.testing import frequency_test, oracles
 

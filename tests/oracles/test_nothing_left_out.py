@@ -62,9 +62,9 @@ def test_the_noise_is_that_of_a_fixed_sensitivity(
 
 
 @pytest.mark.parametrize(("query", "n"), WHOLE, ids=str)
-@pytest.mark.filterwarnings("ignore::smoothdp.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::smoothdp.errors.PrivacyWarning")
 def test_smoothing_is_refused(query: Query, n: int) -> None:
-    with pytest.raises(sd.InvalidParameter, match="same at all data"):
+    with pytest.raises(sd.errors.InvalidParameter, match="same at all data"):
         sd.release([1.0] * n, query, guarantee=sd.PureDP(1), smoothing="0.1")
     sd.release([1.0] * n, query, guarantee=sd.PureDP(1), smoothing=0, rng=SeededRandom(1))
 
@@ -94,7 +94,7 @@ def test_the_half_width_is_public() -> None:
             confidence="0.95",
             rng=SeededRandom(4),
         )
-        assert isinstance(found, sd.IntervalRelease)
+        assert isinstance(found, sd.mechanisms.IntervalRelease)
         widths.add(round(found.interval[1] - found.value, 9))
     assert widths == {0.002995734}
 
@@ -109,7 +109,7 @@ def test_bars_of_a_mean_cover_as_often_as_they_say() -> None:
     rng, truth, hits = SeededRandom(11), query.value(data), 0
     for _ in range(2000):
         found = made.release(data, rng=rng)
-        assert isinstance(found, sd.IntervalRelease)
+        assert isinstance(found, sd.mechanisms.IntervalRelease)
         hits += found.interval[0] <= truth <= found.interval[1]
     error = math.sqrt(0.9 * 0.1 / 2000)
     assert abs(hits / 2000 - 0.9) < 6 * error
@@ -143,13 +143,13 @@ class Middle(sd.queries.Mean):
 def test_a_query_that_overrides_what_is_not_used_is_refused() -> None:
     data = [0.5] * 101
     for query in (Fancy((0, 1)), Smoother((0, 1))):
-        with pytest.raises(sd.InvalidParameter, match="Custom"):
+        with pytest.raises(sd.errors.InvalidParameter, match="Custom"):
             sd.release(data, query, guarantee=sd.PureDP(1))
-        with pytest.raises(sd.InvalidParameter, match="Custom"):
+        with pytest.raises(sd.errors.InvalidParameter, match="Custom"):
             SmoothNoise.calibrate(query, guarantee=sd.PureDP(1), n_records=101)
     patched = sd.queries.Median((0, 1))
     object.__setattr__(patched, "summary", lambda *_, **__: None)
-    with pytest.raises(sd.InvalidParameter, match="its own summary"):
+    with pytest.raises(sd.errors.InvalidParameter, match="its own summary"):
         sd.release(data, patched, guarantee=sd.PureDP(1))
     assert 0 < sd.release(data, Middle((0, 1)), guarantee=sd.PureDP(5), clamp=True).value < 1
 
@@ -157,12 +157,12 @@ def test_a_query_that_overrides_what_is_not_used_is_refused() -> None:
 def test_what_leaves_something_out_needs_smoothing() -> None:
     """Noise calibrated without smoothing is for a fixed sensitivity alone."""
     whole = SmoothNoise.calibrate(sd.queries.Mean((0, 1)), guarantee=sd.PureDP(1), n_records=9)
-    with pytest.raises(sd.InvalidParameter, match="smoothing > 0"):
+    with pytest.raises(sd.errors.InvalidParameter, match="smoothing > 0"):
         dataclasses.replace(whole, query=sd.queries.Median((0, 1)))
-    with pytest.raises(sd.InvalidParameter, match="smoothing"):
+    with pytest.raises(sd.errors.InvalidParameter, match="smoothing"):
         SmoothNoise.calibrate(
             sd.queries.Median((0, 1)), guarantee=sd.PureDP(1), n_records=9, smoothing=0
         )
     for query in (sd.queries.Mean((0, 1)), sd.queries.Median((0, 1))):
-        with pytest.raises(sd.InvalidParameter, match="n_records"):
+        with pytest.raises(sd.errors.InvalidParameter, match="n_records"):
             SmoothNoise.calibrate(query, guarantee=sd.PureDP(1), n_records=None)

@@ -9,20 +9,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from smoothdp import (
-    ApproxDP,
-    GaussianDP,
-    InvalidParameter,
-    Pair,
-    PureDP,
-    TradeoffFunction,
-    compose,
-)
+from smoothdp import ApproxDP, GaussianDP, Pair, PureDP, TradeoffFunction, compose
 from smoothdp.claims.curves.group_profile import group_profile
 from smoothdp.claims.guarantees import conversions
 from smoothdp.claims.guarantees.legendre import curve_to_profile, profile_to_curve
 from smoothdp.composition.attacks import advantage, bayes_success, best_attack
 from smoothdp.composition.central_limit import central_limit_estimate
+from smoothdp.errors import InvalidParameter
 
 F = Fraction
 

@@ -10,7 +10,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from smoothdp import InvalidData, InvalidParameter, OutOfReach, Pair, TradeoffFunction
+from smoothdp import Pair, TradeoffFunction
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import exact_real
 
 F = Fraction

@@ -12,14 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smoothdp import (
-    BernoulliHistogram,
-    InvalidData,
-    InvalidParameter,
-    OutOfReach,
-    SamplingHistogram,
-    SeededRandom,
-)
+from smoothdp import BernoulliHistogram, SamplingHistogram, SeededRandom
+from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.mechanisms.histogram.post_processed import Grouping, HistogramFunction, PostProcessed
 from smoothdp.mechanisms.histogram.sample_law import SampledHistogram
 from smoothdp.mechanisms.sampling.finite_law import OutputLaw

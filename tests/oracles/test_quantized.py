@@ -10,8 +10,9 @@ from typing import Any
 import mpmath
 import pytest
 
-from smoothdp import DataModel, InvalidParameter
+from smoothdp import DataModel
 from smoothdp.claims.model.quantized import quantized_laplace, quantized_normal, quantized_values
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.normal_cells import normal_cells
 
 Density = Callable[[Any, Any, Any], Any]

@@ -10,7 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smoothdp import PrivacyWarning, SamplingHistogram
+from smoothdp import SamplingHistogram
+from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 from smoothdp.mechanisms.sampling.finite_law import FiniteLawProfile

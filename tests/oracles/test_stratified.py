@@ -18,9 +18,9 @@ GROWTH = Fraction(13, 10)
 EPSILON = "ln(13/10)"
 
 
-def table() -> sd.StratifiedHistogram:
+def table() -> sd.mechanisms.StratifiedHistogram:
     strata = [sd.SamplingHistogram(n, n_draws=k) for n, k in zip(SIZES, DRAWS, strict=True)]
-    return sd.StratifiedHistogram(strata)
+    return sd.mechanisms.StratifiedHistogram(strata)
 
 
 def joint_law(databases: tuple[oracles.Database, ...]) -> dict[Any, Fraction]:
@@ -70,7 +70,7 @@ def test_smoothed_delta_of_all_tables() -> None:
         chance(a, SIZES[0], shares[0]) * chance(b, SIZES[1], shares[1]) * value
         for (a, b), value in values.items()
     )
-    result = sd.smoothed_strata(table(), models, epsilon=EPSILON)
+    result = sd.smoothed.smoothed_strata(table(), models, epsilon=EPSILON)
     assert result.lower <= truth <= result.delta
     assert result.lower == max(part.lower for part in result.strata.values())
     cap = float(max(Fraction(k, n) for k, n in zip(DRAWS, SIZES, strict=True)))
@@ -84,13 +84,15 @@ def test_one_large_stratum_dominates() -> None:
         "large": sd.SamplingHistogram(30_000, n_draws=20_000),
     }
     model = sd.DataModel([("0.4", "0.6")])
-    result = sd.smoothed_strata(sd.StratifiedHistogram(strata), model, epsilon=1)
+    result = sd.smoothed.smoothed_strata(
+        sd.mechanisms.StratifiedHistogram(strata), model, epsilon=1
+    )
     assert result.delta == pytest.approx(result.strata["small"].delta, rel=1e-12)
     assert result.strata["large"].log_delta < -1000
 
 
 def test_release_draws_every_stratum() -> None:
-    strata = sd.StratifiedHistogram(
+    strata = sd.mechanisms.StratifiedHistogram(
         {
             "north": sd.SamplingHistogram(60, n_draws=30),
             "south": sd.BernoulliHistogram(40, keep_probability="0.5"),
@@ -109,19 +111,19 @@ def test_release_draws_every_stratum() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(sd.InvalidParameter, match="at least one stratum"):
-        sd.StratifiedHistogram([])
-    with pytest.raises(sd.InvalidParameter, match="int for 'stratum 1'"):
-        sd.StratifiedHistogram([3])  # type: ignore[list-item]
+    with pytest.raises(sd.errors.InvalidParameter, match="at least one stratum"):
+        sd.mechanisms.StratifiedHistogram([])
+    with pytest.raises(sd.errors.InvalidParameter, match="int for 'stratum 1'"):
+        sd.mechanisms.StratifiedHistogram([3])  # type: ignore[list-item]
     strata = table()
-    with pytest.raises(sd.InvalidData, match="counts of 2 strata; got 1"):
+    with pytest.raises(sd.errors.InvalidData, match="counts of 2 strata; got 1"):
         strata.at([(2, 2)])
-    with pytest.raises(sd.InvalidData, match="counts of the strata stratum 1, stratum 2"):
+    with pytest.raises(sd.errors.InvalidData, match="counts of the strata stratum 1, stratum 2"):
         strata.release(counts={"stratum 1": (2, 2)})
-    with pytest.raises(sd.InvalidData, match="add up to 5"):
+    with pytest.raises(sd.errors.InvalidData, match="add up to 5"):
         strata.release(counts=[(2, 2), (2, 2)])
     models = [sd.DataModel([("0.4", "0.6")])]
-    with pytest.raises(sd.InvalidParameter, match="a model for each of the strata"):
-        sd.smoothed_strata(strata, models, epsilon=1)
-    with pytest.raises(sd.InvalidParameter, match="a model for each of the strata"):
-        sd.smoothed_strata(strata, {"stratum 1": models[0], "other": models[0]}, epsilon=1)
+    with pytest.raises(sd.errors.InvalidParameter, match="a model for each of the strata"):
+        sd.smoothed.smoothed_strata(strata, models, epsilon=1)
+    with pytest.raises(sd.errors.InvalidParameter, match="a model for each of the strata"):
+        sd.smoothed.smoothed_strata(strata, {"stratum 1": models[0], "other": models[0]}, epsilon=1)

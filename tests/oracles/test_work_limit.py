@@ -96,7 +96,7 @@ def test_work_does_not_depend_on_what_was_asked_before(
 
 def test_release_at_a_tiny_rho() -> None:
     """It hung for minutes; arsinh-normal noise is certified in a second."""
-    with pytest.warns(sd.PrivacyWarning, match="of the order of the bounds"):
+    with pytest.warns(sd.errors.PrivacyWarning, match="of the order of the bounds"):
         release = sd.release(DATA, sd.queries.Median((0, 1)), guarantee=sd.ZCDP("1e-8"))
     assert release.guarantee == sd.ZCDP("1e-8")
 

@@ -26,8 +26,7 @@ from smoothdp.noise import (
     UniformLogNormal,
 )
 from smoothdp.noise.calibration import calibrate
-from smoothdp.noise.calibration.concentrated import certificate
-from smoothdp.noise.calibration.concentrated import shift as concentrated
+from smoothdp.noise.calibration.concentrated import certificate, shift as concentrated
 from smoothdp.noise.calibration.concentrated.certificate import certify
 from smoothdp.noise.calibration.concentrated.orders import (
     Curve,

@@ -114,13 +114,13 @@ def test_lower_bound_by_the_likeliest_unanimity() -> None:
 
 def test_bad_input() -> None:
     mechanism = sd.SamplingHistogram(40, n_draws=38)
-    with pytest.raises(sd.InvalidParameter, match="model"):
+    with pytest.raises(sd.errors.InvalidParameter, match="model"):
         sd.smoothed_delta(mechanism, [(0.5, 0.5)], epsilon=1)  # type: ignore[arg-type]
-    with pytest.raises(sd.InvalidParameter, match="epsilon=-1"):
+    with pytest.raises(sd.errors.InvalidParameter, match="epsilon=-1"):
         sd.smoothed_delta(mechanism, sd.DataModel([(0.5, 0.5)]), epsilon=-1)
     large = sd.BernoulliHistogram(10**6, keep_probability="0.998")
     result = sd.smoothed_delta(large, sd.DataModel([(0.5, 0.5), (0.4, 0.6)]), epsilon=1)
     assert result.method.startswith("proved upper bound")
-    with pytest.warns(sd.PrivacyWarning, match="probability 0"):
+    with pytest.warns(sd.errors.PrivacyWarning, match="probability 0"):
         result = sd.smoothed_delta(mechanism, sd.DataModel([(0, 1)]), epsilon=1)
     assert result.delta == mechanism.worst_case_delta(epsilon=1)

@@ -22,8 +22,7 @@ from smoothdp.shuffle.accounting.flip_curve import flip_knots
 from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta, log_flip_tail
 from tests.checkers.rationals import binomial_law, hockey_stick
-from tests.oracles.bit_sums import convolve as convolve_exactly
-from tests.oracles.bit_sums import total_law
+from tests.oracles.bit_sums import convolve as convolve_exactly, total_law
 from tests.rounding.binomials import binomial_terms
 from tests.rounding.certain import between, bits, exact, log_between
 

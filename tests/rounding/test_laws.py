@@ -195,7 +195,7 @@ PROFILES = [
 @pytest.mark.parametrize("profile", PROFILES, ids=["gaussian", "zcdp", "composed"])
 @pytest.mark.parametrize("n_points", [30, 200])
 def test_a_grid_pair_is_above_and_below_its_profile(
-    profile: sd.PrivacyProfile, n_points: int
+    profile: sd.claims.PrivacyProfile, n_points: int
 ) -> None:
     """At every point of the grid, between them, and far beyond the last."""
     bracket = grid_pair(profile, log_depth=-40.0, n_points=n_points)

@@ -39,7 +39,7 @@ def test_the_grid_stays_inside(step: Fraction) -> None:
 def test_every_value_of_the_default_grid_is_a_float(places: int) -> None:
     """Far from 0 floats are coarse: the step is no finer than they are."""
     query, n = Median((2**places, 2**places + 100)), 201
-    mechanism = sd.SmoothNoise.calibrate(query, guarantee=sd.PureDP("0.1"), n_records=n)
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(query, guarantee=sd.PureDP("0.1"), n_records=n)
     step = default_step(mechanism.query, mechanism.calibration, n)
     lowest, highest = OutputGrid(step, query.bounds).limits()
     rng = np.random.default_rng(1)
@@ -53,7 +53,7 @@ def test_the_default_step_is_below_the_least_noise() -> None:
     All values equal: it takes lo + 1 changes to move the window at all.
     """
     n, query = 201, Median(BOUNDS)
-    mechanism = sd.SmoothNoise.calibrate(query, guarantee=sd.PureDP("0.1"), n_records=n)
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(query, guarantee=sd.PureDP("0.1"), n_records=n)
     trimmed, smoothing = mechanism.windowed, mechanism.calibration.smoothing
     data = np.full(n, 50.0)
     least = trimmed.smooth_sensitivity(data, smoothing=smoothing)
@@ -113,7 +113,7 @@ def test_bars_are_refused_beyond_a_fifth() -> None:
 @pytest.mark.parametrize("guarantee", [sd.PureDP(1), sd.ZCDP("0.5")], ids=str)
 def test_bars_that_cost_less_than_their_noise_are_refused(guarantee: sd.Guarantee) -> None:
     """A spread that is a little too small for its cost: the guarantee would be passed."""
-    mechanism = sd.SmoothNoise.calibrate(
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(
         Median(BOUNDS), guarantee=guarantee, n_records=4001, coverage=Coverage.read("0.9")
     )
     bars = mechanism.bars
@@ -137,7 +137,7 @@ def test_bars_that_cost_less_than_their_noise_are_refused(guarantee: sd.Guarante
 def test_both_grids_widen_the_interval(step: Fraction) -> None:
     """y +- (q e^(L + h/2) / s + step / 2), at 300 bits, ends rounded outwards."""
     query, n = Median((-(10**9), 10**9)), 4001
-    mechanism = sd.SmoothNoise.calibrate(
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(
         query, guarantee=sd.PureDP(1), n_records=n, coverage=Coverage.read("0.9")
     )
     bars = mechanism.bars
@@ -170,7 +170,7 @@ def test_ends_of_an_interval_are_rounded_outwards() -> None:
     """Where the bounds themselves are no floats, the ends lie outside of them by a hair."""
     bounds = (F(1, 3), F(2, 3))
     query, n = Median(bounds), 4001
-    mechanism = sd.SmoothNoise.calibrate(
+    mechanism = sd.mechanisms.SmoothNoise.calibrate(
         query, guarantee=sd.PureDP(1), n_records=n, coverage=Coverage.read("0.9")
     )
     assert mechanism.bars is not None

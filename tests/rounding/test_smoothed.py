@@ -17,8 +17,10 @@ PAIR = sd.DataModel([("0.2", "0.3", "0.5"), ("0.4", "0.3", "0.3")])
 COMPOSITIONS = [(20, 0), (17, 3), (12, 8), (0, 20)]
 
 
-def interval(compositions: Sequence[tuple[int, int]], confidence: Fraction) -> sd.DeltaInterval:
-    return sd.smoothed_delta_interval(
+def interval(
+    compositions: Sequence[tuple[int, int]], confidence: Fraction
+) -> sd.smoothed.DeltaInterval:
+    return sd.smoothed.smoothed_delta_interval(
         sd.SamplingHistogram(20, n_draws=10),
         PAIR,
         epsilon="0.5",

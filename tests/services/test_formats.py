@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.client.client import randomize

@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from smoothdp.services.analyzer.window_release import release_counted

@@ -11,18 +11,18 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from smoothdp.noise.theorems.amounts import (
+
+import smoothdp as sd
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.exact.balls.balls import precision, round_down
+from smoothdp.ledger.budgets import filter_of
+from smoothdp.noise.calibration.paper import (
     Amount,
     concentrated_amount,
     pure_amount,
     pure_amount_reaches,
     theorem_31_amount,
 )
-
-import smoothdp as sd
-from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.exact.balls.balls import precision, round_down
-from smoothdp.ledger.budgets import filter_of
 
 MODEL = sd.DataModel([("0.3", "0.7"), ("0.6", "0.4")])
 SAME = sd.DataModel([("0.6", "0.4"), ("0.5", "0.5"), ("0.3", "0.7")])

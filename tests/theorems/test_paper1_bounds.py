@@ -13,8 +13,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from smoothdp import DataModel, SamplingHistogram, smoothed_delta
-from smoothdp import paper_bounds as pb
+from smoothdp import DataModel, SamplingHistogram, paper_bounds as pb, smoothed_delta
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.testing import oracles
 

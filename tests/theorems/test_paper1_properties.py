@@ -15,8 +15,14 @@ from itertools import combinations, product
 
 import pytest
 
-from smoothdp import ApproxDP, DataModel, SamplingHistogram, SmoothedDP, smoothed_delta
-from smoothdp import paper_bounds as pb
+from smoothdp import (
+    ApproxDP,
+    DataModel,
+    SamplingHistogram,
+    SmoothedDP,
+    paper_bounds as pb,
+    smoothed_delta,
+)
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.smoothed.properties import (
     compose_smoothed,

@@ -9,18 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from smoothdp import (
-    ZCDP,
-    ApproxDP,
-    DataModel,
-    GaussianDP,
-    IncompatibleClaims,
-    InvalidParameter,
-    Pair,
-    PureDP,
-    SmoothedDP,
-)
+from smoothdp import ZCDP, ApproxDP, DataModel, GaussianDP, Pair, PureDP, SmoothedDP
 from smoothdp.claims.guarantees import conversions as convert
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 
 
 def random_pair(rng: random.Random, size: int) -> Pair:

@@ -36,8 +36,7 @@ from smoothdp.noise.laws.uniform_log_normal import (
     uniform_log_normal_score_as_printed,
 )
 from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.paper_bounds import bun_steinke as paper
-from smoothdp.paper_bounds import improved
+from smoothdp.paper_bounds import bun_steinke as paper, improved
 from smoothdp.paper_bounds.hladik_tetek import hladik_tetek_claim_16_loss
 from tests.theorems import paper_noise as laws
 

@@ -76,7 +76,7 @@ def show(file: Path, delta: str | None, as_json: bool, plot: Path | None) -> Non
     Example:
       smoothdp account show ledger.db --delta 1e-6
     """
-    shown = sd.Account.of(open_ledger(file), delta=delta)
+    shown = sd.report.Account.of(open_ledger(file), delta=delta)
     if plot is not None:
         click.echo(f"Picture: {shown.draw(plot)}", err=True)
     click.echo(json.dumps(shown.to_dict(), indent=2) if as_json else shown.text())
@@ -113,5 +113,5 @@ def create(file: Path, budget: BudgetOptions, as_json: bool) -> None:
     Example:
       smoothdp account create ledger.db --epsilon 1 --delta 1e-6
     """
-    made = sd.Account.of(sd.Ledger(file, budget=read_budget(budget), method=budget.method))
+    made = sd.report.Account.of(sd.Ledger(file, budget=read_budget(budget), method=budget.method))
     click.echo(json.dumps(made.to_dict(), indent=2) if as_json else made.text())

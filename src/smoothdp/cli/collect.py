@@ -18,7 +18,7 @@ from smoothdp.text import percent_text
 What = Literal["share", "mean", "counts"]
 
 
-def error_words(collected: sd.Collection, *, what: What, n_users: int, level: str) -> str:
+def error_words(collected: sd.report.Collection, *, what: What, n_users: int, level: str) -> str:
     """Return what the error of a collection covers, and what it does not."""
     near = f"within {collected.printed_error()} of"
     if what == "counts":
@@ -40,7 +40,7 @@ def error_words(collected: sd.Collection, *, what: What, n_users: int, level: st
 
 
 def show_collection(
-    collected: sd.Collection,
+    collected: sd.report.Collection,
     *,
     what: What,
     n_users: int,
@@ -127,16 +127,16 @@ def collect(
     shared = None
     if counts:
         values, names, shared = read_counted(file, column, domain, bins, missing)
-        collected = sd.collect_histogram(values, domain=names, **options)
+        collected = sd.report.collect_histogram(values, domain=names, **options)
         n_users = len(values)
     else:
         numbers = sd.read_column(file, column, missing=missing)
         if bounds is not None:
-            collected = sd.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
+            collected = sd.report.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
         else:
             if above is None:
                 require_bits(numbers, column=column)
-            collected = sd.collect_share(numbers, above=above, **options)
+            collected = sd.report.collect_share(numbers, above=above, **options)
         n_users = len(numbers)
     if plot is not None:
         collected.draw(plot)

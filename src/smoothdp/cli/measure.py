@@ -129,7 +129,7 @@ def measure(
         return
     categories = read_counts(counts, file, column, universe, missing)
     mechanism = read_mechanism(sum(categories.values()), sample)
-    result = sd.measure_histogram(
+    result = sd.report.measure_histogram(
         mechanism,
         categories,
         epsilon=epsilon,
@@ -141,7 +141,7 @@ def measure(
 
 
 def show_measurement(
-    result: sd.Measurement, *, plot: Path | None, note: str, as_json: bool
+    result: sd.report.Measurement, *, plot: Path | None, note: str, as_json: bool
 ) -> None:
     """Print a measurement, and draw it if asked to."""
     if plot is not None:

@@ -22,7 +22,7 @@ _SOON = 20_000
 Mechanism = sd.SamplingHistogram | sd.BernoulliHistogram
 
 
-def smoothed_text(smoothed: sd.SmoothedDelta, mechanism: Mechanism) -> str:
+def smoothed_text(smoothed: sd.smoothed.SmoothedDelta, mechanism: Mechanism) -> str:
     """Return smoothed delta rounded up, never above ordinary DP beside it, rounded alike.
 
     Its logarithm may be: that is a float above the rational number.
@@ -30,7 +30,7 @@ def smoothed_text(smoothed: sd.SmoothedDelta, mechanism: Mechanism) -> str:
     return lesser(upper_text(smoothed.log_delta, 8), number_up(mechanism.inclusion(), 8))
 
 
-def smoothed_sentence(smoothed: sd.SmoothedDelta, mechanism: Mechanism) -> str:
+def smoothed_sentence(smoothed: sd.smoothed.SmoothedDelta, mechanism: Mechanism) -> str:
     """Return the claim in words, how often a guess is right by smoothed delta at epsilon 0.
 
     (epsilon, delta) alone says much less: it is taken where that would take long.
@@ -39,7 +39,7 @@ def smoothed_sentence(smoothed: sd.SmoothedDelta, mechanism: Mechanism) -> str:
         return smoothed.guarantee.sentence(delta_at_zero=mechanism.inclusion())
     with warnings.catch_warnings():
         # It was said once, at epsilon.
-        warnings.simplefilter("ignore", sd.PrivacyWarning)
+        warnings.simplefilter("ignore", sd.errors.PrivacyWarning)
         at_zero = sd.smoothed_delta(mechanism, smoothed.guarantee.model, epsilon=0)
     return smoothed.guarantee.sentence(delta_at_zero=at_zero.exact_delta)
 
@@ -96,7 +96,7 @@ def describe_design(
     kind: Literal["with_replacement", "without_replacement"] = (
         "with_replacement" if sampling == "with_replacement" else "without_replacement"
     )
-    design = sd.largest_sample(
+    design = sd.smoothed.largest_sample(
         model, n_records=n_records, epsilon=epsilon, delta=delta, sampling=kind
     )
     smoothed = design.smoothed
@@ -165,7 +165,7 @@ def describe_interval(
 ) -> tuple[str, dict[str, object]]:
     """Return an estimate of smoothed delta by sampled databases, in words and for JSON."""
     with progress_bar("databases") as progress:
-        result = sd.smoothed_delta_interval(
+        result = sd.smoothed.smoothed_delta_interval(
             mechanism, model, epsilon=epsilon, n_databases=n_databases, progress=progress
         )
     most = mechanism.inclusion()

@@ -39,7 +39,7 @@ def noise(
     """
     promise = read_guarantee(guarantee)
     with progress_bar("calibrating") as progress:
-        compared = sd.noise_table(promise, smoothing=smoothing, progress=progress)
+        compared = sd.report.noise_table(promise, smoothing=smoothing, progress=progress)
     if plot is not None:
         compared.draw(plot)
         click.echo(f"Picture: {plot}", err=True)

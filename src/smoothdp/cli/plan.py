@@ -73,7 +73,7 @@ def plan(
     assuming = read_assumption(assumption)
     with warnings.catch_warnings():
         # The plan has it as a line, and as a note beside JSON.
-        warnings.simplefilter("ignore", sd.PrivacyWarning)
+        warnings.simplefilter("ignore", sd.errors.PrivacyWarning)
         planned = sd.plan(
             query,
             guarantee=promise,

@@ -102,7 +102,7 @@ def release(
 
 
 def show_release(
-    released: sd.Release[float | int],
+    released: sd.claims.Release[float | int],
     query: sd.queries.Query,
     *,
     n_records: int,
@@ -114,7 +114,7 @@ def show_release(
     Args:
         query: as it was given to the release. note: about missing values.
     """
-    interval = released if isinstance(released, sd.IntervalRelease) else None
+    interval = released if isinstance(released, sd.mechanisms.IntervalRelease) else None
     statistic = released_words(
         query,
         guarantee=released.guarantee,

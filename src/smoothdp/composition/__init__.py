@@ -4,8 +4,21 @@
 with stated rounding; `attacks` says what an attacker reaches.
 """
 
+from smoothdp.composition.central_limit import CentralLimitEstimate, central_limit_estimate
 from smoothdp.composition.compose import compose
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaw, LossLaws
+from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
 
-__all__ = ["ComposedProfile", "HasLossLaws", "LossBracket", "LossLaw", "LossLaws", "compose"]
+__all__ = [
+    "CentralLimitEstimate",
+    "ComposedProfile",
+    "HasLossLaws",
+    "LossBracket",
+    "LossLaw",
+    "LossLaws",
+    "central_limit_estimate",
+    "compose",
+    "compose_parallel",
+    "replace_one_parallel",
+]

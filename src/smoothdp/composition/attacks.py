@@ -17,6 +17,8 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, exp_upper, log_sum_upper
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_real
 
+__all__ = ["advantage", "bayes_success", "best_attack"]
+
 _GOLDEN = 0.3819660112501051
 _FARTHEST = 4096.0
 

@@ -22,6 +22,10 @@ class CentralLimitEstimate:
 
     Attributes:
         mu: 2 x the sum of the means of the losses over their standard deviation.
+
+    Example:
+        >>> round(CentralLimitEstimate(1.0).delta(0), 6)
+        0.382925
     """
 
     source: ClassVar[Source] = Source("dong-roth-su", "Theorem 3.4")

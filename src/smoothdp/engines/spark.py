@@ -15,8 +15,12 @@ from typing import Any, TypeVar
 
 from smoothdp.engines.category_counts import category_counts as _category_counts
 from smoothdp.engines.job import Job, Run, merged
-from smoothdp.engines.randomized_counts import RandomizedCounts, Users, require_users
-from smoothdp.engines.randomized_counts import randomized_counts as _randomized_counts
+from smoothdp.engines.randomized_counts import (
+    RandomizedCounts,
+    Users,
+    randomized_counts as _randomized_counts,
+    require_users,
+)
 from smoothdp.engines.spark_columns import (
     NUMBERS,
     SINGLE,

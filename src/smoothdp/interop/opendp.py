@@ -49,7 +49,7 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
     >>> import opendp.prelude as dp
     >>> import smoothdp as sd
     >>> dp.enable_features("contrib", "honest-but-curious")
-    >>> mechanism = sd.SmoothNoise.calibrate(
+    >>> mechanism = sd.mechanisms.SmoothNoise.calibrate(
     ...     sd.queries.Median((0, 120)), guarantee=sd.PureDP("0.5"), n_records=1000
     ... )
     >>> measurement = to_opendp(mechanism)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from dataclasses import fields as dataclass_fields
+from dataclasses import dataclass, fields as dataclass_fields, replace
 from fractions import Fraction
 from typing import Any, Self
 

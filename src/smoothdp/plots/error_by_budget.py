@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Point(Protocol):
-    """The numbers of one budget, as `sd.errors_by_epsilon` and `sd.errors_by_size` return them."""
+    """The numbers of one budget, as `errors_by_epsilon` and `errors_by_size` return them."""
 
     @property
     def x(self) -> float: ...
@@ -46,7 +46,7 @@ def plot_error_by_budget(
         raise InvalidParameter(
             expected="1 to 3 lists of points",
             got=len(named),
-            remedy="Give lists of sd.errors_by_epsilon",
+            remedy="Give lists of sd.planning.errors_by_epsilon",
         )
     axes = new_axes()
     for (label, points), (colour, _) in zip(named.items(), STYLES, strict=False):

@@ -44,7 +44,7 @@ class Collection:
 
     >>> import smoothdp as sd
     >>> promise = sd.ApproxDP(2, delta="1e-3")
-    >>> found = sd.collect_share([0, 1, 1, 1] * 50, guarantee=promise)
+    >>> found = sd.report.collect_share([0, 1, 1, 1] * 50, guarantee=promise)
     >>> found.messages_per_user, found.release.guarantee == promise
     (1.0, True)
     >>> print(found.text().splitlines()[0])

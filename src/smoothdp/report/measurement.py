@@ -56,7 +56,7 @@ class Measurement:
 
     >>> import smoothdp as sd
     >>> mechanism = sd.SamplingHistogram(20, n_draws=10)
-    >>> found = sd.measure_histogram(mechanism, {"yes": 12, "no": 8}, epsilon="0.5")
+    >>> found = sd.report.measure_histogram(mechanism, {"yes": 12, "no": 8}, epsilon="0.5")
     >>> found.delta[1] < found.worst_case_delta, found.below_one_over_n
     (True, True)
     """

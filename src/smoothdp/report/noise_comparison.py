@@ -54,7 +54,7 @@ class NoiseTable:
         InvalidParameter: a calibration for another guarantee.
 
     >>> import smoothdp as sd
-    >>> table = sd.noise_table(sd.PureDP(1), smoothing="0.1")
+    >>> table = sd.report.noise_table(sd.PureDP(1), smoothing="0.1")
     >>> [row.family for row in table.rows if row.calibration is not None]
     ['PolyPlace', 'StudentT', 'GeneralizedCauchy']
     """

@@ -38,6 +38,10 @@ def zcdp_to_approx(
     "paper" is Lemma 9 of paper 2: epsilon = rho + 2 sqrt(rho ln(1/delta)). "exact" uses the
     profile of `ZCDP`, which is never worse.
 
+    Raises:
+        InvalidParameter: delta outside (0, 1], another method, or a delta that no finite epsilon
+            reaches.
+
     >>> loose = zcdp_to_approx(ZCDP("0.5"), delta="1e-6", method="paper").epsilon
     >>> zcdp_to_approx(ZCDP("0.5"), delta="1e-6").epsilon < loose
     True
@@ -110,6 +114,9 @@ def _no_epsilon(delta: Fraction) -> InvalidParameter:
 def gaussian_to_approx(guarantee: GaussianDP, *, delta: Parameter) -> ApproxDP:
     """Return (epsilon, delta)-DP from mu-Gaussian DP (paper 5, Corollary 2.5).
 
+    Raises:
+        InvalidParameter: delta outside [0, 1], or one that no finite epsilon reaches.
+
     >>> round(gaussian_to_approx(GaussianDP(1), delta="1e-6").epsilon, 4)
     4.8866
     """
@@ -155,6 +162,9 @@ def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
     """Return the claim about replacing one record from one about adding or removing it.
 
     Replacing is removing and adding, so this is group privacy for two (factor two).
+
+    Raises:
+        IncompatibleClaims: a claim about other neighbours, or one without group privacy.
 
     >>> add_remove_to_replace_one(PureDP(1, neighbours="add_remove"))
     PureDP(epsilon=2, neighbours='replace_one')

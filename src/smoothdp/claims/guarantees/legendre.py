@@ -22,6 +22,9 @@ def curve_to_profile(
 ) -> PrivacyProfile:
     """Return the privacy profile of a curve: the worse of both directions.
 
+    Raises:
+        InvalidParameter: something other than a TradeoffFunction, or unknown neighbours.
+
     >>> profile = curve_to_profile(TradeoffFunction([0.25], [0.75]))
     >>> round(profile.delta(0), 12)
     0.5
@@ -39,6 +42,9 @@ def curve_to_profile(
 
 def profile_to_curve(profile: PrivacyProfile, *, n_lines: int = 200) -> TradeoffFunction:
     """Return a curve that every mechanism with this profile lies above, from n_lines lines.
+
+    Raises:
+        InvalidParameter: n_lines below 2.
 
     >>> from smoothdp.claims import GaussianDP
     >>> f = profile_to_curve(GaussianDP(1).profile(), n_lines=400)

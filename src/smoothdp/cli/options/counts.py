@@ -26,7 +26,7 @@ def read_counts(
             f"Expected --column with {file}; got none. Name the column that holds the categories."
         )
     named = [name.strip() for name in universe.split(",")] if universe is not None else None
-    counted = sd.count_column(file, column, universe=named, missing=missing)
+    counted = sd.data.count_column(file, column, universe=named, missing=missing)
     if universe is None:
         click.echo(
             "Note: only categories that occur are known; a record that moved to another would "

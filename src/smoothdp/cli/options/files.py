@@ -44,20 +44,20 @@ def ask_ledger(path: Path | None, guarantee: object) -> sd.Ledger | None:
     return ledger
 
 
-def read_plan(path: Path) -> sd.Plan:
+def read_plan(path: Path) -> sd.planning.Plan:
     """Return the plan of a file that ``smoothdp plan --out`` wrote."""
     try:
-        return sd.plan_from_json(path.read_text(encoding="utf-8"))
+        return sd.planning.plan_from_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         got = reason(error)
-    except (sd.InvalidData, sd.InvalidParameter) as error:
+    except (sd.errors.InvalidData, sd.errors.InvalidParameter) as error:
         got = str(error).partition("; got ")[2].partition(". ")[0] or "something else"
     raise click.UsageError(
         f"Expected a plan as JSON in {path}; got {got}. Give a file that smoothdp plan wrote."
     )
 
 
-def check_size(plan: sd.Plan, n_records: int) -> None:
+def check_size(plan: sd.planning.Plan, n_records: int) -> None:
     """Refuse data of another size than the plan's, and name the command that mends it."""
     if n_records != plan.n_records:
         raise click.UsageError(
@@ -67,7 +67,7 @@ def check_size(plan: sd.Plan, n_records: int) -> None:
         )
 
 
-def write_plan(plan: sd.Plan, path: Path) -> None:
+def write_plan(plan: sd.planning.Plan, path: Path) -> None:
     """Write a plan, whole or not at all."""
     with whole_file(path) as partial:
         partial.write_text(plan.to_json() + "\n", encoding="utf-8")

@@ -70,7 +70,7 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
     _add_noise(curves, calibration)
     python = (
         "import smoothdp as sd\nfrom pathlib import Path\n"
-        'plan = sd.plan_from_json(Path("plan.json").read_text())\nprint(plan.text())'
+        'plan = sd.planning.plan_from_json(Path("plan.json").read_text())\nprint(plan.text())'
     )
     return HtmlReport(
         title="What will be released, and what it will tell",

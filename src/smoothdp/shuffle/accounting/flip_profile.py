@@ -18,8 +18,12 @@ from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_real
 from smoothdp.shuffle.accounting.flip_curve import flip_tradeoff
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
-from smoothdp.shuffle.accounting.worst_case import MOST_PARTS, Value, worst_case
-from smoothdp.shuffle.accounting.worst_case import violation as find_violation
+from smoothdp.shuffle.accounting.worst_case import (
+    MOST_PARTS,
+    Value,
+    violation as find_violation,
+    worst_case,
+)
 
 # Up to so many bits of the others the search goes on to single data sets.
 _SEARCHED_TO_THE_END = 10_000
