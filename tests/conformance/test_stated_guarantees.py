@@ -29,7 +29,11 @@ from smoothdp.shuffle import (
 )
 
 REFUSALS = (sd.errors.InvalidParameter, sd.errors.IncompatibleClaims, sd.errors.InvalidData)
-ROOMS = ("interop", "noise", "paper_bounds", "queries", "services", "shuffle", "engines", "plots")
+ROOMS = (
+    *("claims", "composition", "data", "engines", "interop", "ledger", "mechanisms", "noise"),
+    *("paper_bounds", "papers", "planning", "plots", "queries", "report", "services", "shuffle"),
+    *("smoothed", "testing", "training_runs"),
+)
 KINDS = ("Guarantee", "DP", "Calibration", "ErrorBars", "PrivacyProfile", "Release[", "Budget")
 NAMES = {"guarantee", "promise", "claim", "calibration", "bars", "profile", "budget", "met"}
 
@@ -247,7 +251,24 @@ NO_CLAIM = {
             *("Log1pNormal", "NoiseDistribution", "PolyPlace", "StudentT", "UniformLogNormal"),
         )
     },
+    **{
+        name: "what follows from a claim, itself a claim"
+        for name in (
+            *("add_remove_to_replace_one", "gaussian_to_approx", "gaussian_to_zcdp"),
+            *("profile_to_curve", "pure_to_zcdp", "zcdp_to_approx", "zcdp_triangle"),
+            *("smoothed_distribution_reduction", "smoothed_post_processing"),
+            "smoothed_pre_processing",
+        )
+    },
     "SmoothNoise.calibrate": _CALIBRATED,
+    "Entry": "a row of a ledger, whose hash chain is verified when it is read",
+    "Filter": "a budget is a limit",
+    "Filter.costs": "what a claim costs, itself no claim",
+    "Filter.price": "what a claim costs, itself no claim",
+    "LossLaw.cost": "an amount of work: its budget is an error",
+    "LossLaw.transform": "its budget is an error of rounding",
+    "released_words": "the words of a release that was made",
+    "report_protocol": "a target of the protocol's calibrate",
     "release": _CALIBRATED,
     "plan": _CALIBRATED,
     "Plan.release": _CALIBRATED,

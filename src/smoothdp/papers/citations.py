@@ -97,8 +97,14 @@ def _sources(public: ModuleType) -> dict[str, Source]:
             value = getattr(public, name)
         except (ImportError, MissingExtra):
             continue  # a room whose extra is not installed
-        inside = getattr(value, "__all__", ()) if hasattr(value, "__path__") else ()
-        every = {name: value, **{f"{name}.{inner}": getattr(value, inner) for inner in inside}}
+        inside = getattr(value, "__all__", ()) if isinstance(value, ModuleType) else ()
+        every = {name: value}
+        # What the root has, too, is cited by its short name.
+        every |= {
+            f"{name}.{inner}": getattr(value, inner)
+            for inner in inside
+            if inner not in public.__all__
+        }
         for full, named in every.items():
             source = getattr(named, "source", None)
             if isinstance(source, Source):
