@@ -74,7 +74,10 @@ def _find(name: str, public: ModuleType) -> Source:
     try:
         return Source(PAPERS.get(name, name), "")
     except InvalidParameter:
-        near = difflib.get_close_matches(name, [known for known, _ in known_names(public)], n=3)
+        # A name is known with its room and without.
+        known = [word for word, _ in known_names(public)]
+        known += [word.rpartition(".")[2] for word in known if word not in PAPERS.values()]
+        near = difflib.get_close_matches(name, sorted(set(known)), n=3)
         raise InvalidParameter(
             expected="a public name with a source, a key of the bibliography or paper-1 to paper-5",
             got=repr(name),
