@@ -369,7 +369,7 @@ SMOOTH, PLAIN = law_privacy.SMOOTHINGS
         (FarPrinted(5), PURE, SMOOTH),
         (FarUndilated(), CONCENTRATED, PLAIN),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_wrong_claim_is_refuted(
     law: NoiseDistribution, target: law_privacy.Target, smoothing: Fraction
