@@ -24,7 +24,7 @@ help: ## Show this list
 	@echo "make test-lowest  fast tests with the lowest dependencies that are allowed"
 	@echo "make tests-of     the tests of a file: make tests-of FILE=src/... (ALL=1 shows all)"
 	@echo "make coverage     which lines the fast tests do not run; fails below 95%"
-	@echo "make mutants      breaks the rounding in 200 places, one by one: tests must notice"
+	@echo "make mutants      breaks the rounding in more than 200 lines, one by one: tests must notice"
 	@echo "make bench        speed, as a table, and which ratios fell by a third"
 	@echo "make bench-keep   the same; later runs are compared with this one"
 	@echo "make docs         the documentation site, strictly, into site/"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -141,11 +142,26 @@ class Tree:
         found = []
         for test in self.tests():
             uses, helper = self._uses(test, target) if target else (mentions[test.name], "")
-            after = test.path.stem.startswith(f"test_{path.stem}")
+            uses += self._runs(test, path)
+            after = test.path.stem.startswith(f"test_{self._subject(path)}")
             if uses or after or test is target:
                 shown = str(test.path.relative_to(self.root))
                 found.append(Found(shown, after, uses, helper, test.has_slow))
         return sorted(found, key=lambda f: (not f.is_named_after, bool(f.helper), -f.uses, f.path))
+
+    @staticmethod
+    def _subject(path: Path) -> str:
+        """Return what the tests of a file are named after; those of a command say so."""
+        return f"commands_{path.stem}" if path.parent.name == "cli" else path.stem
+
+    @staticmethod
+    def _runs(test: Module, path: Path) -> int:
+        """Return how often a test runs the command of a file of `cli/`: by its first word."""
+        if path.parent.name != "cli":
+            return 0
+        word = path.stem.replace("_", " ").split(" ")[0]
+        text = test.path.read_text(encoding="utf-8")
+        return len(re.findall(rf'\((?:\w+, )*\[?"{word}"[,\])]', text))
 
     def _uses(self, test: Module, target: Module) -> tuple[int, str]:
         helpers = []

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         shuffle as shuffle,
         smoothed as smoothed,
         testing as testing,
+        training_runs as training_runs,
     )
     from smoothdp.claims import (
         ZCDP as ZCDP,
@@ -108,7 +109,9 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'smoothdp' has no attribute {name!r}")
+        rooms = [room for room in _HOMES if _is_named(room, name)]
+        where = f"; it is smoothdp.{rooms[0]}.{name}" if rooms else ""
+        raise AttributeError(f"module 'smoothdp' has no attribute {name!r}{where}")
     home = import_module(_HOMES[name]) if _HOMES[name] != __name__ else None
     if home is None or not hasattr(home, name):
         value: Any = import_module(f"{_HOMES[name]}.{name}")
@@ -116,6 +119,17 @@ def __getattr__(name: str) -> Any:
         value = getattr(home, name)
     globals()[name] = value
     return value
+
+
+def _is_named(room: str, name: str) -> bool:
+    """Whether a room exports a name: read from its file, so that nothing is loaded to say so."""
+    if _HOMES[room] != __name__:
+        return False
+    try:
+        text = get_data(__name__, f"{room}/__init__.py") or b""
+    except OSError:  # a room that is one file
+        text = get_data(__name__, f"{room}.py") or b""
+    return f'    "{name}",\n'.encode() in text
 
 
 def __dir__() -> list[str]:

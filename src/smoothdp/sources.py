@@ -134,6 +134,13 @@ _BIBLIOGRAPHY = {
         "technical report",
         "2000",
     ),
+    "own": (
+        "misc",
+        "What its author vouches for",
+        "whoever wrote the code",
+        "unpublished",
+        "n.d.",
+    ),
     "devroye": (
         "book",
         "Non-Uniform Random Variate Generation",
@@ -146,7 +153,11 @@ _BIBLIOGRAPHY = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A place in a publication: ``key`` of the bibliography, ``where`` in it."""
+    """A place in a publication: ``key`` of the bibliography, ``where`` in it.
+
+    A law, claim or protocol that is in no publication has the key "own", and says in ``where``
+    what it rests on.
+    """
 
     key: str
     where: str
@@ -156,7 +167,7 @@ class Source:
             raise InvalidParameter(
                 expected="a key of the bibliography",
                 got=f"{self.key!r}",
-                remedy="Add it to sources.py",
+                remedy='Add it to sources.py, or give "own" for something unpublished',
             )
 
     def __str__(self) -> str:

@@ -251,15 +251,15 @@ NO_CLAIM = {
             *("Log1pNormal", "NoiseDistribution", "PolyPlace", "StudentT", "UniformLogNormal"),
         )
     },
-    **{
-        name: "what follows from a claim, itself a claim"
-        for name in (
+    **dict.fromkeys(
+        (
             *("add_remove_to_replace_one", "gaussian_to_approx", "gaussian_to_zcdp"),
             *("profile_to_curve", "pure_to_zcdp", "zcdp_to_approx", "zcdp_triangle"),
             *("smoothed_distribution_reduction", "smoothed_post_processing"),
             "smoothed_pre_processing",
-        )
-    },
+        ),
+        "what follows from a claim, itself a claim",
+    ),
     "SmoothNoise.calibrate": _CALIBRATED,
     "Entry": "a row of a ledger, whose hash chain is verified when it is read",
     "Filter": "a budget is a limit",

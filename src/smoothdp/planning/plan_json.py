@@ -108,7 +108,10 @@ def _read_alternative(fields: dict[str, Any]) -> Alternative:
 
 def _read_query(fields: dict[str, Any]) -> Query:
     query = dict(fields)
-    return _QUERIES[query.pop("type")](**query)
+    kind = query.pop("type")
+    if kind not in _QUERIES:
+        raise ValueError(f"the statistic {kind}, which is none of {', '.join(sorted(_QUERIES))}")
+    return _QUERIES[kind](**query)
 
 
 def _read_replaced(fields: dict[str, Any] | None) -> Replaced | None:

@@ -143,7 +143,7 @@ def best_plan(request: PlanRequest) -> Plan:
         raise InvalidParameter(
             expected="a guarantee that some noise can keep",
             got=f"{request.guarantee!r}",
-            remedy="Weaken it",
+            remedy="Raise its epsilon or rho (or delta), or take more records",
         )
     return _made(request, choices, price, error)
 

@@ -132,12 +132,24 @@ def wide_balls_contain_narrow_ones(law: NoiseDistribution) -> None:
             centre = special.number((low + high) / 2)
             around = law._ball_branch(centre)(special.rectangle(centre, 0.01, 0.01))
             point = law._ball_elasticity(centre)
+            _is_continued(law, float(centre), around)
             require(
                 not around.is_finite() or special.real(around).overlaps(point),
                 f"a continuation of the elasticity of {law!r} around {point}",
                 around,
                 "Use functions that take complex balls: special.log and special.sqrt",
             )
+
+
+def _is_continued(law: NoiseDistribution, v: float, around: Ball) -> None:
+    """Away from kinks the elasticity is finite on small complex balls: integrals need them."""
+    near_kink = any(abs(v - math.log(kink)) < 0.25 for kink in law._kinks())
+    require(
+        around.is_finite() or near_kink or _is_closed(law),
+        f"a finite _ball_elasticity of {law!r} on the complex ball of radius .01 around v = {v:g}",
+        around,
+        "Write it so that wide balls stay finite: with exponentials of -v where v > 0, not of v",
+    )
 
 
 def growth_is_true(law: NoiseDistribution) -> None:

@@ -52,7 +52,7 @@ def guarantee_from_json(text: str) -> Guarantee:
         raise InvalidData(
             expected=f"a claim with a type among {', '.join(CLAIMS)}",
             got=repr(kind),
-            remedy="Use to_json()",
+            remedy="Use to_json() of one of these; a claim of your own is added to codec.CLAIMS",
         )
     names = CLAIMS[kind].json_names()
     if set(fields) != set(names):

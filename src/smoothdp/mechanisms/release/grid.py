@@ -1,4 +1,4 @@
-"""The numbers that a release can have as its value: a grid fixed before the data are read."""
+"""The numbers that a release can have as its value: a grid that is chosen without the values."""
 
 from __future__ import annotations
 

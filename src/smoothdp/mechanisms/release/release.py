@@ -32,7 +32,7 @@ def release(
 ) -> Release[float | int]:
     """Return a statistic of the data with noise scaled to its smooth sensitivity.
 
-    f(x) + (S(x) / s) Z, correctly rounded to a grid that is fixed before the data are read.
+    f(x) + (S(x) / s) Z, correctly rounded to a grid that is chosen without the values.
     Window, smoothing and law that are not given come from n, the bounds and the guarantee alone
     (`smoothdp.mechanisms.release.defaults`), never from the data. The number of records is
     public; the bounds must be fixed without looking at the data.

@@ -23,5 +23,5 @@ def too_much_work(law: object, guarantee: object, smoothing: object) -> Explanat
         f"a calibration within the work limit of {MOST_WORK:,} units, a few seconds",
         f"more work than that for {law!r}, {guarantee!r} and smoothing={smoothing}",
         "Use another law or shape, a smoothing further from the limit, a less extreme guarantee, "
-        'or method="closed_form"',
+        'or method="closed_form" for a law of the papers',
     )

@@ -1,8 +1,9 @@
 """Tails of the output when only two categories exist: sums along one line.
 
 With two categories the output is one number, i records of category a, and every set of
-outputs that matters is a tail {i >= first}. The first probability comes from ball
-arithmetic, the others by exact ratios (notes A2).
+outputs that matters is a tail {i >= first}. The first probability comes by Loader's
+method where that is sharp enough and from ball arithmetic elsewhere; the others follow by the
+ratios of neighbouring probabilities, three roundings each (notes A2).
 """
 
 from __future__ import annotations
