@@ -114,7 +114,7 @@ def test_a_printed_interval_contains_the_interval(
         n_databases=50,
     )
     ends = dataclasses.replace(found, log_lower=math.log(0.123456), log_upper=math.log(0.654321))
-    monkeypatch.setattr(sd, "smoothed_delta_interval", lambda *_, **__: ends)
+    monkeypatch.setattr(sd.smoothed, "smoothed_delta_interval", lambda *_, **__: ends)
     options = ("--model", str(model), "--n", "100", "--epsilon", "1", "--sampling-rate", "0.9")
     text = run(capsys, "measure", *options, "--databases", "50")
     assert "between 0.1234 and 0.6544 with" in text

@@ -382,8 +382,8 @@ def test_a_pair_says_it_once_and_for_all() -> None:
     assert said.reverse().reverse().first == "with_record"
     assert said.self_compose(5).first == said.compose(said).first == "with_record"
     assert said.compose(A).first is A.compose(said).first is None
-    assert said.profile().neighbours is sd.privacy.Neighbours.ADD_REMOVE
-    assert A.profile().neighbours is sd.privacy.Neighbours.REPLACE_ONE
+    assert said.profile().neighbours is sd.claims.Neighbours.ADD_REMOVE
+    assert A.profile().neighbours is sd.claims.Neighbours.REPLACE_ONE
     found = [compose([(pair, 10), (pair.reverse(), 10)]).delta(2) for pair in (said, A)]
     assert found == pytest.approx([0.48367841, 0.60259857], rel=1e-7)
     product = compose([(said.self_compose(5), 4)])
