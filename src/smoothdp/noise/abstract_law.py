@@ -120,8 +120,8 @@ class AbstractLaw(Divergences):
         return type(self), tuple(self.values().values())
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={shown(value)}" for name, value in self.values().items())
-        return f"{type(self).__name__}({given})"
+        parameters = ", ".join(f"{name}={shown(value)}" for name, value in self.values().items())
+        return f"{type(self).__name__}({parameters})"
 
     @classmethod
     def finite_moment_above(cls, k: int) -> int:

@@ -147,7 +147,7 @@ UNKNOWN = (
     "unknown, as nothing is assumed of the data. Give --assume or --public-sample (in Python "
     "assuming=) to see what to expect"
 )
-"""What stands in the place of errors where nothing was assumed."""
+"""The words for errors where nothing was assumed."""
 
 
 def noise_words(plan: PlanFigures) -> str:
@@ -188,7 +188,9 @@ def plan_text(plan: PlanFigures) -> str:
         lines += [f"  {rival.error:<10.4g}{rival.name}" for rival in plan.rivals]
     if verdict_words(plan):
         lines.append(f"Verdict     {verdict_words(plan)}")
-    lines += [f"Runner-up   {other.describe(plan.n_records)}" for other in plan.runners_up]
+    lines += [
+        f"Runner-up   {alternative.describe(plan.n_records)}" for alternative in plan.runners_up
+    ]
     return "\n".join(lines)
 
 

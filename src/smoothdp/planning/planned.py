@@ -16,7 +16,7 @@ from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.plan_words import plan_text, replaced_words
-from smoothdp.queries.reading import read_values
+from smoothdp.queries.read_arguments import read_values
 from smoothdp.sources import Source
 
 

@@ -69,7 +69,7 @@ def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Ri
     is_concentrated = isinstance(guarantee.terms(), RhoTerms)
     law = global_law(guarantee)
     kind = type(law).__name__
-    e, middle, found = Rule.of(guarantee).epsilon, (low + high) / 2, []
+    e, middle, others = Rule.of(guarantee).epsilon, (low + high) / 2, []
 
     def noisy(drops: tuple[int, int], values: FloatArray, targets: FloatArray) -> float:
         moved = (high - low) / (n_records - sum(drops))
@@ -91,10 +91,10 @@ def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Ri
             squares = _exponential(
                 values, ranks, targets, bounds, float(level * n_records), _slope(e, is_concentrated)
             )
-            found.append(
+            others.append(
                 Rival("the exponential mechanism on ranks", math.sqrt(float(squares.mean())))
             )
-        found.append(
+        others.append(
             Rival(
                 f"{kind} noise to global sensitivity, on the plain statistic",
                 noisy(drops, targets, targets),
@@ -106,12 +106,12 @@ def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Ri
         near = np.full(1, min(max(error.target, low), high))
         if isinstance(query, Mean | TrimmedMean) and drops != (0, 0):
             words = f"{kind} noise to global sensitivity, on the mean of all values"
-            found.append(Rival(words, noisy((0, 0), near, near)))
+            others.append(Rival(words, noisy((0, 0), near, near)))
         words = f"{kind} noise to global sensitivity, on the same statistic"
-        found.append(Rival(words, noisy(drops, near, near)))
+        others.append(Rival(words, noisy(drops, near, near)))
         away = abs(error.target - middle)
-    found.append(Rival(NO_DATA, away))
-    return tuple(sorted(found, key=lambda rival: rival.error))
+    others.append(Rival(NO_DATA, away))
+    return tuple(sorted(others, key=lambda rival: rival.error))
 
 
 def _slope(e: float, is_concentrated: bool) -> float:

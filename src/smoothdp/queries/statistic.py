@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.sealed import Sealed
-from smoothdp.queries.reading import Bounds
+from smoothdp.queries.read_arguments import Bounds
 from smoothdp.sources import Source
 
 

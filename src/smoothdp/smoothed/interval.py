@@ -46,8 +46,8 @@ class DeltaInterval:
 
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> mechanism, model = SamplingHistogram(20, n_draws=10), DataModel([("0.3", "0.7")])
-    >>> found = smoothed_delta_interval(mechanism, model, epsilon=1, n_databases=10)
-    >>> found.lower <= found.estimate <= found.upper
+    >>> interval = smoothed_delta_interval(mechanism, model, epsilon=1, n_databases=10)
+    >>> interval.lower <= interval.estimate <= interval.upper
     True
     """
 
@@ -129,7 +129,7 @@ def smoothed_delta_interval(
         raise InvalidParameter(
             expected="0 < confidence < 1",
             got=f"confidence={confidence}",
-            remedy="Choose 0.99, for example",
+            remedy="Give a confidence such as 0.99",
         )
     hull = model.hull()
     chosen = _compositions(compositions, mechanism.n_records, hull.n_vertices)
@@ -140,10 +140,10 @@ def smoothed_delta_interval(
     total = count * len(chosen)
     best: tuple[_Means, tuple[int, ...], str] | None = None
     highest = -math.inf
-    for place, composition in enumerate(chosen):
+    for position, composition in enumerate(chosen):
         step = None
         if progress is not None:
-            step = _Step(progress, place * count, total)
+            step = _Step(progress, position * count, total)
         means, method = question.estimate(composition, generator, step)
         highest = max(highest, means.log_upper)
         if best is None or means.log_estimate > best[0].log_estimate:
@@ -175,25 +175,30 @@ class _Step:
 
 
 def _compositions(
-    given: Sequence[Sequence[int]] | None, n: int, n_vertices: int
+    compositions: Sequence[Sequence[int]] | None, n: int, n_vertices: int
 ) -> list[tuple[int, ...]]:
-    if given is None:
-        return [tuple(n * (at == place) for at in range(n_vertices)) for place in range(n_vertices)]
-    if not given:
+    if compositions is None:
+        return [
+            tuple(n * (other == vertex) for other in range(n_vertices))
+            for vertex in range(n_vertices)
+        ]
+    if not compositions:
         raise InvalidParameter(
-            expected="at least one composition", got="none", remedy="Leave it out"
+            expected="at least one composition",
+            got="none",
+            remedy="Leave compositions= out, for all records from one vertex",
         )
     chosen = []
-    for composition in given:
+    for composition in compositions:
         if n_vertices == 1 and len(composition) == 1:
-            counts = tuple(int(part) for part in composition)
+            counts = tuple(int(count) for count in composition)
         else:
             counts = read_counts(composition, total=n, name="composition")
         if len(counts) != n_vertices or sum(counts) != n:
             raise InvalidParameter(
                 expected=f"compositions of {n} records over {n_vertices} vertices",
                 got=f"{counts}",
-                remedy="Look at model.hull().vertices",
+                remedy="Give a number of records for each of model.hull().vertices",
             )
         chosen.append(counts)
     return chosen
@@ -201,7 +206,7 @@ def _compositions(
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is asked of every composition alike; alpha is its share of what may fail."""
+    """What is asked of every composition; alpha is the failure probability of each."""
 
     mechanism: SampledMechanism[Any]
     vertices: tuple[tuple[Fraction, ...], ...]
@@ -244,7 +249,7 @@ class _Question:
                 high[draw] = math.exp(min(0.0, known[key].upper - scale))
             if step is not None:
                 step(draw + 1)
-        log_scale, log_beside = (cap, -math.inf) if proposal is None else proposal.parts
+        log_scale, log_beside = (cap, -math.inf) if proposal is None else proposal.log_shares
         method = "databases of the model" if proposal is None else proposal.method
         below, above = _interval(low, self.alpha)[0], _interval(high, self.alpha)[1]
         mean = float(high.mean())

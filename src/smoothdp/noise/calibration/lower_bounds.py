@@ -223,7 +223,7 @@ def _unsupported(guarantee: Guarantee) -> InvalidParameter:
             "the variance TruncatedCDP as well)"
         ),
         got=f"{guarantee!r}",
-        remedy="Approximate DP allows infinite losses, and bounds no variance",
+        remedy="Ask for PureDP, ZCDP or GaussianDP (approximate DP allows infinite losses)",
     )
 
 

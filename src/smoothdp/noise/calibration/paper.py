@@ -65,8 +65,8 @@ def paper_shift(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -> 
 
     >>> from smoothdp.noise import PolyPlace
     >>> from smoothdp.claims.guarantees.standard import PureDP
-    >>> found = paper_shift(PolyPlace(10), PureDP(1), Fraction(1, 10))
-    >>> float(found.exact_shift), found.label
+    >>> claim = paper_shift(PolyPlace(10), PureDP(1), Fraction(1, 10))
+    >>> float(claim.exact_shift), claim.label
     (0.1, 'proved')
     """
     return law._printed_claim(guarantee, read_smoothing(smoothing))

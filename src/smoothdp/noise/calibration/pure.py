@@ -186,10 +186,10 @@ class Curve(NamedTuple):
 
 def curves(t: Ball) -> tuple[Curve, Curve, Curve]:
     """Return shift only, reverse and forward at t: the three that can be worst."""
-    one, zero = ball(1), ball(0)
+    unit, zero = ball(1), ball(0)
     return (
-        Curve(one, zero, zero),
-        Curve(one, t, -t),
+        Curve(unit, zero, zero),
+        Curve(unit, t, -t),
         Curve((-t).exp(), -t, t),
     )
 

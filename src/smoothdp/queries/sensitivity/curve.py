@@ -17,7 +17,7 @@ from typing import ClassVar
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.logspace.log_sums import largest as largest_bounds
 from smoothdp.exact.parameters.numbers import Parameter
-from smoothdp.queries.reading import read_smoothing
+from smoothdp.queries.read_arguments import read_smoothing
 from smoothdp.queries.sensitivity.candidates import Candidate, decayed_upper, largest, log_decayed
 from smoothdp.sources import Source
 

@@ -1,4 +1,4 @@
-"""What a statistic needs of a column that is too large to be in one place."""
+"""What a statistic needs of a column that is too large for one machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.queries.reading import Bounds, Values
+from smoothdp.queries.read_arguments import Bounds, Values
 from smoothdp.queries.windows.sides import Clamp, Sides, sides
 from smoothdp.sources import Source
 

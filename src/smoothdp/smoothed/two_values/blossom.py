@@ -73,10 +73,10 @@ def _kernel(s: int, chances: tuple[Fraction, Fraction]) -> FloatArray:
     kernel[0] = 1.0
     columns = np.arange(s + 1)
     for step in range(s):
-        own = np.where(step < columns, p, q)
-        other = np.where(step < columns, not_p, not_q)
-        moved = kernel[:-1] * own
-        kernel *= other
+        taken = np.where(step < columns, p, q)
+        missed = np.where(step < columns, not_p, not_q)
+        moved = kernel[:-1] * taken
+        kernel *= missed
         kernel[1:] += moved
     return kernel
 

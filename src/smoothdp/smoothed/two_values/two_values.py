@@ -41,10 +41,10 @@ def two_values(line: DeltaLine, chances: tuple[Fraction, ...], *, sharpen: bool 
         return Bracket(logs, (n,), "one distribution: the expectation over its databases")
     first, second = chances
     ends = _ends(line, (first, second))
-    place = int(ends[1].expectation.lower > ends[0].expectation.lower)
-    lower = ends[place].expectation.lower
+    worst_end = int(ends[1].expectation.lower > ends[0].expectation.lower)
+    lower = ends[worst_end].expectation.lower
     upper = max(end.envelope for end in ends)
-    worst = (n, 0) if place == 0 else (0, n)
+    worst = (n, 0) if worst_end == 0 else (0, n)
     gap = upper - lower
     if n <= _SMALL and not sharpen and _is_valley(line):
         upper = max(end.expectation.upper for end in ends)
@@ -63,10 +63,10 @@ def _ends(line: DeltaLine, chances: tuple[Fraction, Fraction]) -> tuple[Endpoint
     large = int(coarse[1] > coarse[0])
     main = endpoint(line, chances[large])
     if coarse[1 - large] < main.expectation.lower:
-        other = Endpoint(LogBounds(-math.inf, coarse[1 - large]), coarse[1 - large])
+        lesser = Endpoint(LogBounds(-math.inf, coarse[1 - large]), coarse[1 - large])
     else:
-        other = endpoint(line, chances[1 - large])
-    return (other, main) if large else (main, other)
+        lesser = endpoint(line, chances[1 - large])
+    return (lesser, main) if large else (main, lesser)
 
 
 def _is_valley(line: DeltaLine) -> bool:
