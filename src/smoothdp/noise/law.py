@@ -1,4 +1,4 @@
-"""What every noise law can do: density, distribution, quantiles, moments, calibration."""
+"""The base class of noise laws: density, distribution, quantiles, moments, calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed-form bounds of the five papers by name, each with its verdict in its docstring.
+"""Closed-form bounds of the five papers, by name; each docstring says whether the bound holds.
 
 Bounds that are false as printed say so and are named as printed, or ``*_as_printed``; the
 others are proved, and rounded so that they stay true as floats. What may underflow is a `Bound`:
@@ -65,7 +65,6 @@ from smoothdp.paper_bounds.liu.lower import (
     liu_theorem_3_lower,
     liu_theorem_4,
 )
-from smoothdp.paper_bounds.liu.noise import liu_table_1
 from smoothdp.paper_bounds.liu.printed import (
     liu_inequality_7,
     liu_remark_8,
@@ -78,6 +77,7 @@ from smoothdp.paper_bounds.liu.replacement import (
     liu_theorem_5_smoothed_upper,
     liu_theorem_5_upper,
 )
+from smoothdp.paper_bounds.liu.table_1 import liu_table_1
 from smoothdp.paper_bounds.liu.upper import (
     liu_all_epsilon_smoothed_upper,
     liu_all_epsilon_upper,

@@ -32,7 +32,7 @@ def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[
             remedy="Take more records",
         )
     if isinstance(query, TrimmedMean) and not keep_trim:
-        # As a count, so that what is asked for is found among them.
+        # As a count, so that the trimming asked for is among them.
         trims = sorted({*_trims(n_records), query.drops(n_records)[0]})
         return [TrimmedMean(m, bounds=query.bounds) for m in trims]
     return [query]

@@ -25,7 +25,7 @@ PLAN_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class PlanFigures:
-    """What a plan holds; `Plan`, which can release, says what each figure is."""
+    """The figures of a plan; the docstring of `Plan`, which can release, explains each."""
 
     query: Query
     guarantee: Guarantee

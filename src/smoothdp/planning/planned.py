@@ -162,5 +162,5 @@ class Plan(PlanFigures):
         return replaced_words(self)
 
     def text(self) -> str:
-        """Return the plan as a few lines for a reader; each error says against what it is."""
+        """Return the plan as a few lines for a reader; each error names its target."""
         return plan_text(self)

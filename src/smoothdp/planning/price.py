@@ -1,4 +1,4 @@
-"""What a value costs, and its error bars if there are any, at S = 1 and before certification."""
+"""The noise of a value and of its error bars, at S = 1 and before certification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others would err with the same promise: under the assumption, for the same target.
+"""The errors of other methods with the same promise, assumption and target.
 
 * The exponential mechanism on ranks (the quantiles of OpenDP and diffprivlib): density on [a, b]
   proportional to exp(-lambda |#{x < v} - qn|), lambda = epsilon / 2 (zCDP sqrt(2 rho)). With d_i
@@ -11,7 +11,7 @@
   for the mean of a window of w values, b - a for one order statistic.
 * The middle of the bounds, which reads no data.
 
-Values are clamped to the bounds, as ours is. Nobody spends anything on error bars.
+Values are clamped to the bounds, as the value of a plan is. No method pays for error bars.
 
 Source: the notes on quantiles, section 3; the notes on accuracy, section 1.
 """
@@ -45,9 +45,10 @@ class Rival:
     """Another way to the same target under the same guarantee.
 
     Attributes:
-        name: what it is. error: its root mean square error, values clamped to the bounds: for a
-            median or quantile against the plain one of the records, as `Plan.privacy_rmse`; else
-            against the population's mean, as `Plan.rmse`.
+        name: the method in words.
+        error: its root mean square error, values clamped to the bounds: for a median or quantile
+            against the plain statistic of the records, as `Plan.privacy_rmse`; else against the
+            population's mean, as `Plan.rmse`.
 
     >>> Rival("the middle of the bounds, without data", 3.0).error
     3.0

@@ -1,4 +1,4 @@
-"""Any statistic of any data, given its smooth sensitivity: papers 2 and 4 ask for no more."""
+"""Any statistic of any data whose smooth sensitivity the caller provides (papers 2 and 4)."""
 
 from __future__ import annotations
 

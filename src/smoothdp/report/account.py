@@ -1,4 +1,4 @@
-"""A ledger, ready to be shown: entries, what is spent in any notion, and what is left."""
+"""The account of a ledger: its entries, what is spent in any notion, and what is left."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _entries(count: int) -> str:
 
 
 def _exactly(amount: Amount) -> Fraction:
-    """Return an amount, rounded down if it is irrational."""
+    """Return an amount exactly; an irrational amount is rounded down."""
     value = amount.lower()
     return value if isinstance(value, Fraction) else Fraction(log_bounds(value.ratio).lower)
 

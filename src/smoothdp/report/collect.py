@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.domains import read_inner_probability
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
@@ -263,14 +264,7 @@ def _column(values: ArrayLike) -> FloatArray:
 
 
 def _failure(confidence: Parameter) -> Fraction:
-    level = exact_fraction(confidence, name="confidence")
-    if not 0 < level < 1:
-        raise InvalidParameter(
-            expected="0 < confidence < 1",
-            got=f"confidence={confidence}",
-            remedy="Give a confidence such as 0.95",
-        )
-    return 1 - level
+    return 1 - read_inner_probability(confidence, name="confidence", example="0.95")
 
 
 def _random_users(protocol: BooleanSum, guarantee: ApproxDP) -> str:

@@ -77,7 +77,7 @@ class Collection:
             )
 
     def sentence(self) -> str:
-        """Return the guarantee, and what it rests on."""
+        """Return the guarantee, and the conditions of the guarantee."""
         return (
             f"{self._promise()} It holds if all {self.n_users} users follow the "
             "protocol (with fewer, epsilon and delta are larger), against an analyser who does "

@@ -122,7 +122,7 @@ class Measurement:
         return ", ".join(f"{name}: {value}" for name, value in self.counts.items())
 
     def sentence(self) -> str:
-        """Return what was found in plain English."""
+        """Return the result in plain English."""
         others, unseen = "another of these categories", ""
         if not self.all_named:
             others = "another of the categories that occur"
@@ -138,7 +138,7 @@ class Measurement:
         )
 
     def caution(self) -> str:
-        """Return what has to stand beside the exact figures."""
+        """Return the warning that belongs to the exact figures."""
         if self.counts_are == "public":
             return (
                 "This holds at these counts, which were declared public, and is as public as they "

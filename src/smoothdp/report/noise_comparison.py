@@ -31,7 +31,7 @@ class NoiseRow:
         paper_deviation: least standard deviation by the printed theorem, at smooth
             sensitivity 1, over shapes; None where there is none, or none that is true.
         calibration: the exact calibration at the best shape; None where there is none.
-        why_not: why there is none, as the library says it.
+        why_not: the message of the library where there is no calibration.
     """
 
     family: str
@@ -74,7 +74,7 @@ class NoiseTable:
                 )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table, with a legend."""
         header = ("law", "theorem", "exact", "label", "s", "gap", "exact / lower bound")
         rows = [self._cells(row) for row in self.rows]
         bound = "no lower bound is known for this guarantee"

@@ -49,7 +49,7 @@ def _least_over_shapes(
     best = (math.inf, low)
     epsilon = guarantee.parameters().get("epsilon")
     if isinstance(epsilon, Fraction):
-        # PolyPlace's own, which no grid meets.
+        # The shape that the theorem about PolyPlace uses, which no grid meets.
         epsilon_shape = epsilon / smoothing
         best = min(
             best, (_try_shape(family, epsilon_shape, guarantee, smoothing), float(epsilon_shape))

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smoothdp.claims.domains import read_epsilon
+from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.sampling.counts import read_counts
@@ -124,13 +124,7 @@ def smoothed_delta_interval(
     """
     exact = read_epsilon(epsilon)
     count = exact_int(n_databases, name="n_databases", minimum=2)
-    level = exact_fraction(confidence, name="confidence")
-    if not 0 < level < 1:
-        raise InvalidParameter(
-            expected="0 < confidence < 1",
-            got=f"confidence={confidence}",
-            remedy="Give a confidence such as 0.99",
-        )
+    level = read_inner_probability(confidence, name="confidence", example="0.99")
     hull = model.hull()
     chosen = _compositions(compositions, mechanism.n_records, hull.n_vertices)
     bits = (SystemRandom() if rng is None else rng).bits(128)

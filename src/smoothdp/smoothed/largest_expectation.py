@@ -163,7 +163,7 @@ def _bracket(
 def _without_a_value(
     mechanism: HistogramMechanism, vertices: tuple[tuple[Fraction, ...], ...]
 ) -> Bracket | None:
-    """Return the cap where it is reached: a value that nobody has, or nothing lost."""
+    """Return the cap of delta where delta reaches it: a value that nobody has, or nothing lost."""
     n = mechanism.n_records
     # inclusion() may be rounded up to 1; its logarithm is 0 only where nothing is lost.
     keeps_all = mechanism.cap.logs.lower == 0.0

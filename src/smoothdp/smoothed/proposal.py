@@ -21,7 +21,7 @@ import numpy as np
 
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
-from smoothdp.smoothed.many_values.falling import (
+from smoothdp.smoothed.many_values.falling_steps import (
     falling_steps,
     least_count,
     log_any_below,

@@ -1,4 +1,4 @@
-"""How much noise smooth sensitivity must add, whatever the law."""
+"""Lower bounds of the noise that smooth sensitivity must add, whatever the law."""
 
 from __future__ import annotations
 

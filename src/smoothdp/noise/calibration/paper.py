@@ -73,7 +73,7 @@ def paper_shift(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -> 
 
 
 def closed_form_shift(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
-    """Return the shift of the closed form, never above what it proves and never below print.
+    """Return the shift that the closed form proves, never below the printed shift.
 
     What it shares with print and what it improves: the exact scores and the exact cost of a
     dilation for Student's T and the generalised Cauchy law, the exact score for the uniform

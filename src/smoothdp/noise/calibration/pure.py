@@ -100,7 +100,7 @@ def pure_estimate(law: AbstractLaw, epsilon: Real, t: Fraction) -> float:
 
 
 def _certified(law: AbstractLaw, epsilon: Real, t: Fraction, close: Fraction) -> ShiftClaim:
-    """Return a shift that keeps epsilon at both ends of [0, t] in balls, and one that does not.
+    """Return a shift that keeps epsilon at both ends of [0, t] in balls, and a shift that does not.
 
     Raises:
         InvalidParameter: no scale of the law meets the guarantee.

@@ -1,4 +1,4 @@
-"""What panels leave out: cells near the ends of regions and at kinks, and infinite tails."""
+"""The line outside the panels: cells near the ends of regions and at kinks, and infinite tails."""
 
 from __future__ import annotations
 

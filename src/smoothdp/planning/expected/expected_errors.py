@@ -1,4 +1,4 @@
-"""The errors that a plan tells of a choice: of the released value, clamped to the bounds."""
+"""The errors of a choice that a plan tells: those of the released value, clamped to bounds."""
 
 from __future__ import annotations
 

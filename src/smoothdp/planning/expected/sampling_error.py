@@ -1,4 +1,4 @@
-"""What a statistic errs by without noise, under an assumption.
+"""The error of a statistic without noise, under an assumption.
 
 The variance of the mean of a window is that of the winsorised record over n (1 - d)^2, d the
 share left out (asymptotic; exact for the mean). Of a few values it may be far off, where the law

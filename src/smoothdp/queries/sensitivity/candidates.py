@@ -1,8 +1,8 @@
 """Candidates for the largest e^(-rate k) d, rate and d rational: compared and rounded exactly.
 
 Two candidates with different k are never equal: e^x is irrational for rational x other than 0.
-So the largest is found for certain by raising the precision until it stands out. Pairs of steps
-that floats found become one exact difference for each distance, the largest.
+So the precision is raised until the largest stands out for certain. Pairs of steps from a
+search in floats become one exact difference for each distance, the largest.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def decayed_upper(candidate: Candidate, rate: Fraction) -> float:
     return min(undecayed, max(SMALLEST_FLOAT, decayed))
 
 
-# ---- from pairs found by floats to exact differences --------------------------------------
+# ---- from pairs of a search in floats to exact differences --------------------------------
 
 
 def exact_candidates(sides: Sides, low: IntArray, high: IntArray) -> list[Candidate]:

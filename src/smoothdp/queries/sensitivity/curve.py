@@ -51,11 +51,11 @@ class SensitivitySummary:
     candidates: tuple[Candidate, ...]
 
     def smooth_sensitivity(self) -> float:
-        """Return S as a float, never below it; 5e-324 at least."""
+        """Return S as a float, rounded up; 5e-324 at least."""
         return max(decayed_upper(candidate, self.smoothing) for candidate in self.candidates)
 
     def log_smooth_sensitivity(self) -> float:
-        """Return ln S as a float, never below it."""
+        """Return ln S as a float, rounded up."""
         return self.log_bounds().upper
 
     def log_bounds(self) -> LogBounds:

@@ -24,13 +24,13 @@ from smoothdp.queries.sensitivity.row_maxima import PairTable, near_row_maxima
 from smoothdp.queries.windows.sides import Sides
 from smoothdp.types import BoolArray, IntArray
 
-# Up to this many pairs are simply all looked at.
+# Up to so many pairs, all are looked at.
 _ALL_PAIRS = 1 << 19
 _ROUNDS = 3
 
 
 class Pairs(NamedTuple):
-    """Places of pairs on the low and the high side, and the largest F seen."""
+    """Positions of pairs on the low and the high side, and the largest F seen."""
 
     low: IntArray
     high: IntArray

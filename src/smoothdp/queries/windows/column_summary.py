@@ -1,4 +1,4 @@
-"""What a statistic needs of a column that is too large for one machine."""
+"""The summary of a column that is too large for one machine, as a statistic needs it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ColumnSummary:
         return self.n_records - sum(self.drops)
 
     def check(self, drops: tuple[int, int], bounds: Bounds) -> None:
-        """Raise InvalidParameter unless it was made for this window and these bounds."""
+        """Raise InvalidParameter unless the summary was made for this window and these bounds."""
         if (drops, bounds) != (self.drops, self.bounds):
             raise InvalidParameter(
                 expected=f"a summary for the window without {drops} values and these bounds",

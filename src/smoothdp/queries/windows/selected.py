@@ -15,11 +15,11 @@ from smoothdp.queries.windows.sides import Clamp, Sides, sides
 
 
 class OrderStatistics:
-    """A private copy of a column, put in order piece by piece.
+    """A private copy of a column, put in order range by range.
 
     Positions count from 0 in ascending order. `arrange` costs O(n) and the sorting of its
-    pieces; afterwards ``values[start:stop]`` of a piece is sorted, and what lies between two
-    pieces is the right set of values in any order.
+    ranges; afterwards ``values[start:stop]`` of a range is sorted, and what lies between two
+    ranges is the right set of values in any order.
     """
 
     __slots__ = ("values",)

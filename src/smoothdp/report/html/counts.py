@@ -38,8 +38,8 @@ def report_counts(
 ) -> HtmlReport:
     """Return the page about a histogram mechanism at public counts.
 
-    Everything in it is a function of the counts, as private as they are: never make it for
-    counts that are not public, hypothetical or modelled.
+    Everything on the page is a function of the counts and as private as the counts: make the
+    page only for counts that are public, hypothetical or modelled.
 
     Args:
         mechanism, counts, epsilon, threshold: as `measure_histogram` takes them.

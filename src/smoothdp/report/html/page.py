@@ -18,20 +18,20 @@ from smoothdp.whole_file import whole_file
 
 @dataclass
 class Section:
-    """A heading and what is below it, as HTML; every text is escaped."""
+    """A heading and the blocks below, as HTML; every text is escaped."""
 
     heading: str
     blocks: list[str] = field(default_factory=list)
 
     def text(self, paragraph: str, *, kind: str = "") -> Section:
-        """Add a paragraph; kind "promise" or "caution" sets it off."""
+        """Add a paragraph; kind "promise" or "caution" sets the paragraph off."""
         attribute = f' class="{kind}"' if kind else ""
         lines = "<br>".join(escape(line) for line in paragraph.split("\n"))
         self.blocks.append(f"<p{attribute}>{lines}</p>")
         return self
 
     def code(self, listing: str) -> Section:
-        """Add text to copy, as it stands."""
+        """Add text that the reader may copy."""
         self.blocks.append(f"<pre><code>{escape(listing)}</code></pre>")
         return self
 
@@ -52,7 +52,7 @@ class Section:
         return self
 
     def picture(self, axes: Any, *, alt: str, caption: str, name: str) -> Section:
-        """Add a picture, matplotlib axes, with its content in words for those who do not see it."""
+        """Add a picture, matplotlib axes, with a description for readers who do not see it."""
         svg = inline_svg(axes, alt=alt, name=name)
         legend = f"<figcaption>{escape(caption)}</figcaption>"
         self.blocks.append(f"<figure>\n{svg}\n{legend}\n</figure>")

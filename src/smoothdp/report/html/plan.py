@@ -27,7 +27,7 @@ from smoothdp.report.html.shared_sections import (
 from smoothdp.text import percent_text
 
 _SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
-"""Of the largest epsilon: where the profile of the noise is asked. Beyond it gets costly."""
+"""Shares of the largest epsilon, at which the profile of the noise is computed."""
 
 
 def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
@@ -109,7 +109,7 @@ def reach_of(guarantee: Guarantee) -> float:
 
 
 def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
-    """Return what the error bars are and what they cost; none if the plan has none."""
+    """Return rows about the error bars and their cost; none for a plan without error bars."""
     if mechanism.bars is None or plan.confidence is None:
         return []
     value_guarantee = mechanism.calibration.guarantee

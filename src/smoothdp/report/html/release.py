@@ -29,8 +29,8 @@ _KNOWN = {
 def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport:
     """Return the page about what `smoothdp release --json` printed.
 
-    It takes nothing but that: the data are not read, and a file with anything more in it, such
-    as a sensitivity at the data, is refused.
+    The data are not read, and a file that holds more than the command prints, such as a
+    sensitivity at the data, is refused.
 
     Args:
         text: the JSON.
@@ -108,7 +108,7 @@ def _curves(claim: Guarantee) -> Section:
 
 
 def _comparison(claim: Guarantee) -> Section:
-    """Return what the claim is worth in ordinary terms, as other notions put it."""
+    """Return the (epsilon, delta) pairs of ordinary DP that follow from the claim."""
     profile = claim.profile()
     rows = [
         (f"epsilon at delta = {delta}", number_up(profile.epsilon(delta)))
@@ -167,7 +167,7 @@ def _claim(fields: Mapping[str, Any]) -> Guarantee | None:
 
 
 def _records(fields: Mapping[str, Any]) -> int | None:
-    """Return n, if the file has it as a whole number."""
+    """Return n where the file has n as a whole number, else None."""
     n_records = fields["n_records"]
     return n_records if isinstance(n_records, int) and not isinstance(n_records, bool) else None
 

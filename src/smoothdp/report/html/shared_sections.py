@@ -147,9 +147,9 @@ def bound_text(bound: Callable[..., Bound], setting: Mapping[str, Any]) -> str:
 class ChordProfile(PrivacyProfile):
     """An upper bound of a privacy profile from its values at a few epsilons.
 
-    delta is convex in e^epsilon (a largest value of p - e^epsilon q, or the expectation of
-    such), so that its chord lies above it; beyond the last epsilon delta does not rise. There
-    is no lower bound.
+    delta is convex in e^epsilon (a largest value of p - e^epsilon q, or an expectation of such
+    values), so that a chord of delta lies above delta; beyond the last epsilon delta does not
+    rise. There is no lower bound.
 
     Attributes:
         points: (epsilon, ln of an upper bound of delta there), epsilon rising from 0.

@@ -101,7 +101,7 @@ class Multinomial:
             )
             remaining -= probability
         self._known: dict[int, FloatArray] = {}
-        # All of them fit into 160 MB, or each is made when it is asked for.
+        # All laws are kept where they fit into 160 MB; otherwise each is made when it is asked for.
         axes = len(vertex) - 1
         self._keep = (largest + 1) ** (axes + 1) <= 20_000_000 * (axes + 1)
 
@@ -118,7 +118,7 @@ class Multinomial:
         result = np.ones((1,) * axes)
         left: IntArray = np.full((1,) * axes, k)
         for matrix, count in zip(self._conditional, steps, strict=True):
-            # Below 0 nothing is left, and the factor before it is 0 there.
+            # Below 0 nothing is left, and the factor before such an entry is 0.
             result = result * matrix[np.maximum(left, 0), count]
             left = left - count
         if self._keep:
@@ -177,7 +177,7 @@ def _of_every_histogram(
             continue
         histogram = (*counts, last)
         # A histogram's delta depends on its two smallest counts alone (composition notes
-        # C(i)); that of a function of it does not.
+        # C(i)); the delta of a function of the histogram does not.
         key = histogram
         if isinstance(mechanism, HistogramMechanism):
             key = tuple(sorted(histogram)[:2])

@@ -23,7 +23,7 @@ from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
-from smoothdp.smoothed.many_values.falling import (
+from smoothdp.smoothed.many_values.falling_steps import (
     falling_steps,
     least_count,
     log_any_below,

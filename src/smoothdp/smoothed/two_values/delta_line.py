@@ -93,7 +93,7 @@ class DeltaLine:
         edges = np.maximum(self.breaks[blocks[0] : blocks[1]] - first, 0)
         floor = np.minimum.reduceat(few.lower, edges)
         many = self.coarse[1][blocks[0] : blocks[1]] > floor
-        # Where the coarse bound of the other side is below this side, it is not needed.
+        # The side of many records is needed only where its coarse bound exceeds the other side.
         ends = np.append(edges[1:], last - first + 1)
         lower, upper = few.lower.copy(), few.upper.copy()
         for begin, end in _runs(edges[many], ends[many]):

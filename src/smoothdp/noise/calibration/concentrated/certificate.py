@@ -39,8 +39,9 @@ first argument (Fact 1), so for t' in [u, v]
 
     R(t') <= max(R(u; shift s), R(v; shift s e^(v - u))).
 
-Pieces are laid from t downwards. R(u; shift s) of a piece is at most what the next piece, which
-ends at u with a larger shift, is checked for; at u = 0 it is the forward curve at dilation 0.
+Intervals are laid from t downwards. R(u; shift s) of an interval is at most the bound that the
+next one, which ends at u with a larger shift, is checked for; at u = 0 it is the forward curve at
+dilation 0.
 """
 
 from __future__ import annotations

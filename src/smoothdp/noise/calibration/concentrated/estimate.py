@@ -1,4 +1,4 @@
-"""Plain floats: where the largest shift is, roughly. Nothing here is relied upon."""
+"""An estimate of the largest shift in plain floats, on which no guarantee rests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Binding(NamedTuple):
 class Loss:
     """Weights and losses of Z against e^t Z + s at the nodes of a trapezoidal rule.
 
-    The pieces x < 0, 0 < x < s and x > s have the coordinates x = -e^u, s / (1 + e^-u) and
+    The regions x < 0, 0 < x < s and x > s have the coordinates x = -e^u, s / (1 + e^-u) and
     s + e^u, in which every law is smooth.
     """
 

@@ -23,7 +23,7 @@ from smoothdp.noise.shift_claim import ShiftClaim, below
 from smoothdp.sources import Source
 
 _STEP = 4e-6
-# A cover of fewer pieces: noise that is larger by so much, certified in half the time.
+# A cover of fewer intervals: noise that is larger by so much, certified in half the time.
 _COVER_STEP = 2e-4
 _MOST_STEPS = 14
 _SOURCE = Source("bun-steinke-averages", "section 3, calibrated exactly")

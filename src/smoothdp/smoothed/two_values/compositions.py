@@ -59,7 +59,7 @@ def all_compositions(
 def one_composition(
     table: FloatArray, j: int, chances: tuple[Fraction, Fraction]
 ) -> tuple[float, float]:
-    """Return F_j and its relative error; what it leaves out makes it smaller."""
+    """Return F_j and its relative error; the terms left out only make F_j smaller."""
     low, weights = _coarse(j, table.size - 1 - j, chances)
     value = float(weights @ table[low : low + weights.size])
     return value, 1.01 * ((2.0 * weights.size + 16) * UNIT_ROUNDOFF + 2 * _LOG_ERROR)
