@@ -23,8 +23,10 @@ from smoothdp.paper_bounds.bun_steinke import (
     bun_steinke_section_3_5,
     bun_steinke_theorem_18,
     bun_steinke_theorem_22,
+    bun_steinke_theorem_22_improved,
     bun_steinke_theorem_25,
     bun_steinke_theorem_31,
+    bun_steinke_theorem_31_improved,
     bun_steinke_theorem_34,
 )
 from smoothdp.paper_bounds.chen_long import (
@@ -49,15 +51,11 @@ from smoothdp.paper_bounds.clones import (
 from smoothdp.paper_bounds.hladik_tetek import (
     hladik_tetek_claim_16,
     hladik_tetek_claim_16_loss,
+    hladik_tetek_claim_16_loss_improved,
     hladik_tetek_claim_17,
     hladik_tetek_claim_18,
     hladik_tetek_lemma_13,
     hladik_tetek_theorem_8,
-)
-from smoothdp.paper_bounds.improved import (
-    bun_steinke_theorem_22_improved,
-    bun_steinke_theorem_31_improved,
-    hladik_tetek_claim_16_loss_improved,
 )
 from smoothdp.paper_bounds.liu.lower import (
     liu_exact_lower,

@@ -15,6 +15,7 @@ from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.balls.special import Ball, sqrt
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real
+from smoothdp.noise.laws.generalized_cauchy import generalized_cauchy_score
 from smoothdp.paper_bounds.settings import read_above, read_magnitude, upper_float
 
 
@@ -88,6 +89,25 @@ def hladik_tetek_claim_16_loss(power: Parameter, *, shift: Parameter, dilation: 
     c = read_above(power, 1, name="power")
     s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
     return upper_float(lambda: ball((c + 1) * (s + t)))
+
+
+def hladik_tetek_claim_16_loss_improved(
+    power: Parameter, *, shift: Parameter, dilation: Parameter
+) -> float:
+    """Return max(1, c - 1) |t| + (c - 1)^((c - 1) / c) |s|, rounded up: generalised Cauchy, c > 1.
+
+    The sum of the two exact scores, never above `hladik_tetek_claim_16_loss`. Not in the paper.
+
+    Raises:
+        InvalidParameter: power not above 1.
+
+    >>> hladik_tetek_claim_16_loss_improved(2, shift=1, dilation="0.5")
+    1.5
+    """
+    c = read_above(power, 1, name="power")
+    s, t = read_magnitude(shift, name="shift"), read_magnitude(dilation, name="dilation")
+    slope = max(Fraction(1), c - 1)
+    return upper_float(lambda: ball(slope * t) + ball(s) * generalized_cauchy_score(c))
 
 
 def hladik_tetek_claim_17(degrees: Parameter, *, epsilon: Parameter, smoothing: Parameter) -> float:
