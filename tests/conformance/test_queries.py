@@ -211,7 +211,7 @@ class TestEveryStatistic:
         ("bounds", "words"),
         [
             ((1, 1), "bounds=\\(1, 1\\)"),
-            ((2, 1), "Order them"),
+            ((2, 1), "Give the smaller bound first"),
             ((math.nan, 1), "nan"),
             ((0, math.inf), "inf"),
             ((0, "inf"), "inf"),

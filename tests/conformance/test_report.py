@@ -14,7 +14,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.report import html
-from smoothdp.report.html.parts import ChordProfile
+from smoothdp.report.html.shared_sections import ChordProfile
 
 pytest.importorskip("matplotlib")
 

@@ -30,7 +30,7 @@ from smoothdp.noise.calibration.concentrated.certificate import certify
 from smoothdp.noise.calibration.concentrated.promise import Promise
 from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.noise.calibration.pure import pure_shift
-from smoothdp.noise.calibration.table import (
+from smoothdp.noise.calibration.shipped_claims import (
     Entry,
     entries,
     guarantee_text,

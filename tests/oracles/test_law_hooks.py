@@ -17,7 +17,7 @@ from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.abstract_law import Growth
 from smoothdp.noise.calibration import best_shape
-from smoothdp.noise.calibration.table import shipped_claim
+from smoothdp.noise.calibration.shipped_claims import shipped_claim
 from smoothdp.sources import Source
 from smoothdp.types import FloatArray
 

@@ -31,7 +31,7 @@ from smoothdp.noise.divergences.excess import RELATIVE_ERROR, log_psi, log_range
 from smoothdp.noise.divergences.loss_cells import CellFactory
 from smoothdp.noise.divergences.offset import Offset
 from smoothdp.noise.divergences.panels import Panel
-from smoothdp.noise.divergences.pieces import Left, Middle, Right
+from smoothdp.noise.divergences.regions import Left, Middle, Right
 from tests.oracles.noise_law_formulas import formulas
 
 LAWS: list[NoiseDistribution] = [
@@ -112,18 +112,18 @@ def test_continuation_off_the_real_line(law: NoiseDistribution) -> None:
         def log_density(v: mp.mpc) -> mp.mpc:
             return mp.log(truth.density(mp.exp(v)))
 
-        for piece in (Left(offset.shift), Middle(offset.shift), Right(offset.shift)):
+        for region in (Left(offset.shift), Middle(offset.shift), Right(offset.shift)):
             for center in (Fraction(-3), Fraction(1)):
-                panel = Panel(offset, piece, center, Fraction(1, 8))
+                panel = Panel(offset, region, center, Fraction(1, 8))
                 if not panel.analytic or isinstance(law, PolyPlace):
                     continue
                 s, t, c = mp.mpf("0.5"), mp.mpf("0.1"), mp.mpf(center.numerator)
                 for angle in (0.3, 1.2, 2.0, 3.0):
                     step = mp.mpf(1) / 8 * mp.expjpi(angle / mp.pi)
                     u = c + step
-                    if isinstance(piece, Left):
+                    if isinstance(region, Left):
                         near, far = u, mp.log(mp.exp(u) + s)
-                    elif isinstance(piece, Right):
+                    elif isinstance(region, Right):
                         near, far = mp.log(mp.exp(u) + s), u
                     else:
                         near, far = mp.log(s / (1 + mp.exp(-u))), mp.log(s / (1 + mp.exp(u)))
@@ -244,6 +244,6 @@ def test_cells_bound_the_loss(law: NoiseDistribution, t: str) -> None:
                 u = special.number(low + share * (high - low))
                 if isinstance(law, Laplace | Gaussian) and cell.is_tail:
                     continue
-                _, loss = offset.at(cell.piece.logs(u))
+                _, loss = offset.at(cell.region.logs(u))
                 assert cell.lower <= loss + special.number(1e-20)
                 assert cell.upper >= loss - special.number(1e-20)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.queries import Median, Quantile, TrimmedMean, WindowMean
-from smoothdp.queries.reading import read_values
+from smoothdp.queries.read_arguments import read_values
 from smoothdp.queries.sensitivity import near_maxima, row_maxima
 from smoothdp.queries.sensitivity.candidates import (
     decayed_upper,

@@ -14,7 +14,7 @@ from scipy.stats import binom
 import smoothdp as sd
 from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
-from smoothdp.smoothed.many_values.falling import (
+from smoothdp.smoothed.many_values.falling_steps import (
     falling_steps,
     least_count,
     log_any_below,

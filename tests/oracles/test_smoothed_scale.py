@@ -25,7 +25,7 @@ from smoothdp.mechanisms.sampling.draws import Draws, Sampling
 from smoothdp.smoothed.many_values.closed_bound import log_bound_of_drawn, log_bound_of_lost
 from smoothdp.smoothed.many_values.compositions import expectations
 from smoothdp.smoothed.many_values.many_values import every_composition
-from smoothdp.smoothed.two_values.blossom import all_compositions
+from smoothdp.smoothed.two_values.compositions import all_compositions
 from smoothdp.smoothed.two_values.delta_line import FIRST, DeltaLine
 from smoothdp.smoothed.two_values.endpoint import endpoint
 from smoothdp.smoothed.two_values.two_values import two_values

@@ -16,7 +16,7 @@ import pytest
 
 from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.queries import Maximum, Median, Minimum, Quantile, Query
-from smoothdp.queries.reading import Values
+from smoothdp.queries.read_arguments import Values
 from smoothdp.queries.sensitivity import clamped_inputs as kernel
 from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
 from smoothdp.queries.sensitivity.near_maxima import near_maxima

@@ -31,7 +31,7 @@ from smoothdp.noise import (
     UniformLogNormal,
 )
 from smoothdp.noise.calibration.limits import MOST_WORK, MOST_WORK_OF_A_CURVE
-from smoothdp.noise.calibration.proved import compute_claim
+from smoothdp.noise.calibration.proved_claim import compute_claim
 
 DATA = [(i * 0.618) % 1 for i in range(300)]
 UNENDING: list[tuple[NoiseDistribution, Guarantee, str]] = [

@@ -94,7 +94,7 @@ def test_interpolation_is_above_in_even_gaps(seed: int) -> None:
     places = np.sort(rng.uniform(0.05, 3.0, 6)).tolist()
     for place in places:
         curve.at(place)
-    for low, high in itertools.pairwise(curve.places):
+    for low, high in itertools.pairwise(curve.orders):
         fine = np.linspace(low, high, 6)[1:-1]
         truth = np.array([float(b * atoms.divergence(b)) for b in fine.tolist()])
         for window in curve.windows(low, high):

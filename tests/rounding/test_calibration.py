@@ -354,7 +354,7 @@ def test_the_wrong_interpolation_would_prove_what_is_false() -> None:
     curve = Curve(lambda b: (b, b))
     for place in (0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 9.0):
         curve.at(place)
-    for low, high in zip(curve.places[:-1], curve.places[1:], strict=True):
+    for low, high in zip(curve.orders[:-1], curve.orders[1:], strict=True):
         for window in curve.windows(low, high):
             assert window.index(low) % 2 == 0
             assert window[window.index(low) + 1] == high

@@ -15,6 +15,7 @@ import pytest
 from scipy import special, stats
 
 import smoothdp as sd
+from smoothdp import paper_bounds
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import precision
@@ -36,7 +37,7 @@ from smoothdp.noise.laws.uniform_log_normal import (
     uniform_log_normal_score_as_printed,
 )
 from smoothdp.noise.shift_claim import ShiftClaim
-from smoothdp.paper_bounds import bun_steinke as paper, improved
+from smoothdp.paper_bounds import bun_steinke as paper
 from smoothdp.paper_bounds.hladik_tetek import hladik_tetek_claim_16_loss
 from tests.theorems import paper_noise as laws
 
@@ -104,7 +105,7 @@ def test_section_3_1_1_cubic_and_bracket(epsilon: str, t: str) -> None:
 @pytest.mark.parametrize("sigma", ["0.1", "0.3", "0.75", "1.5"])
 @pytest.mark.parametrize(("s", "t"), PLACES)
 def test_theorem_22_repaired_for_every_sigma(sigma: str, s: float, t: float) -> None:
-    bound = improved.bun_steinke_theorem_22_improved(sigma, shift=s, dilation=t)
+    bound = paper_bounds.bun_steinke_theorem_22_improved(sigma, shift=s, dilation=t)
     assert laws.worst_zcdp_epsilon(laws.uniform_log_normal(float(sigma)), s, t) <= bound
 
 
@@ -239,7 +240,7 @@ def test_lemma_29_dilations() -> None:
 @pytest.mark.parametrize("d", ["0.5", "1", "2.5", "9"])
 @pytest.mark.parametrize(("s", "t"), PLACES)
 def test_theorem_31_repaired(d: str, s: float, t: float) -> None:
-    bound = improved.bun_steinke_theorem_31_improved(d, shift=s, dilation=t)
+    bound = paper_bounds.bun_steinke_theorem_31_improved(d, shift=s, dilation=t)
     log_f = laws.student_t(float(d))
     assert laws.max_loss(log_f, s, t) <= bound * (1 + 1e-12)
     assert laws.worst_zcdp_epsilon(log_f, s, t) <= bound
@@ -305,7 +306,7 @@ def test_generalized_cauchy_improved(c: float) -> None:
     log_f = laws.generalized_cauchy(c)
     assert score_on_grid(log_f, 1e-3, 1e3) == pytest.approx(score, rel=1e-6)
     for s, t in PLACES:
-        bound = improved.hladik_tetek_claim_16_loss_improved(c, shift=s, dilation=t)
+        bound = paper_bounds.hladik_tetek_claim_16_loss_improved(c, shift=s, dilation=t)
         assert bound == pytest.approx(max(1, c - 1) * abs(t) + score * abs(s), rel=1e-12)
         assert laws.max_loss(log_f, s, t) <= bound * (1 + 1e-9)
         printed = hladik_tetek_claim_16_loss(c, shift=s, dilation=t)

@@ -1,4 +1,4 @@
-"""The parameters of claims, read: epsilon, delta, and amounts such as rho and mu."""
+"""The parameters of claims, read: epsilon, delta, amounts such as rho, probabilities."""
 
 from __future__ import annotations
 
@@ -49,3 +49,19 @@ def read_delta(delta: Parameter) -> Fraction:
             expected="0 <= delta <= 1", got=f"delta={delta}", remedy="Give a probability"
         )
     return value
+
+
+def read_inner_probability(
+    value: Parameter, *, name: str = "delta", example: str = "1e-6"
+) -> Fraction:
+    """Return an exact probability in (0, 1), or raise InvalidParameter.
+
+    Args:
+        value: the probability. name: of the argument. example: what the remedy names.
+    """
+    probability = exact_fraction(value, name=name)
+    if not 0 < probability < 1:
+        raise InvalidParameter(
+            expected=f"0 < {name} < 1", got=f"{name}={value}", remedy=f"Give {name}={example}"
+        )
+    return probability

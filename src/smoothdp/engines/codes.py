@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smoothdp.queries.reading import Values
+from smoothdp.queries.read_arguments import Values
 from smoothdp.types import BoolArray, IntArray, WordArray
 
 LEVEL_BITS = 12

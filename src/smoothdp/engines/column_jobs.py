@@ -10,7 +10,7 @@ import numpy as np
 from smoothdp.engines.codes import Cell, codes_of, count_parts
 from smoothdp.engines.job import Partition
 from smoothdp.errors import InvalidData, OutOfReach
-from smoothdp.queries.reading import LARGEST_FLOAT, LARGEST_WHOLE, Bounds, Values
+from smoothdp.queries.read_arguments import LARGEST_FLOAT, LARGEST_WHOLE, Bounds, Values
 from smoothdp.queries.windows.exact_sums import exact_sum
 from smoothdp.queries.windows.sides import Clamp
 from smoothdp.types import IntArray, WordArray

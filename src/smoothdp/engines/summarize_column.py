@@ -19,7 +19,7 @@ from smoothdp.engines.job import Job, Run
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries import ColumnSummary, Query
-from smoothdp.queries.reading import read_smoothing
+from smoothdp.queries.read_arguments import read_smoothing
 from smoothdp.queries.windows.column_summary import MoreNeeded
 from smoothdp.queries.windows.selected import first_reach
 from smoothdp.queries.windows.sides import Clamp

@@ -1,9 +1,9 @@
-"""What calibration knows of a noise law: its divergences, and the facts that its file answers.
+"""A noise law as calibration sees it: divergences, and the facts that the file of a law answers.
 
 A law is symmetric and unimodal, and its elasticity -d ln f / d ln|x| does not fall (`BallLaw`):
-what calibration proves rests on that. A method that begins with an underscore is a hook: the
-file of the law answers it, calibration asks it, and nothing else in the house asks a law what it
-is.
+the proofs of calibration rest on these facts. A method that begins with an underscore is a hook:
+the file of the law answers it, calibration asks it, and nothing else in the house asks a law
+what it is.
 
 A law must answer: ``source``, ``parameters`` (with one attribute ``exact_<name>`` for each), and
 
@@ -120,8 +120,8 @@ class AbstractLaw(Divergences):
         return type(self), tuple(self.values().values())
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={shown(value)}" for name, value in self.values().items())
-        return f"{type(self).__name__}({given})"
+        parameters = ", ".join(f"{name}={shown(value)}" for name, value in self.values().items())
+        return f"{type(self).__name__}({parameters})"
 
     @classmethod
     def finite_moment_above(cls, k: int) -> int:

@@ -1,4 +1,4 @@
-"""What every noise law can do: density, distribution, quantiles, moments, calibration."""
+"""The base class of noise laws: density, distribution, quantiles, moments, calibration."""
 
 from __future__ import annotations
 
@@ -194,11 +194,11 @@ class NoiseDistribution(AbstractLaw):
 def apply(function: Callable[[FloatArray], FloatArray], x: Values) -> Values:
     """Apply a function of arrays to a number or an array of numbers."""
     try:
-        given = np.asarray(x, dtype=np.float64)
+        numbers = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameter(
             expected="numbers", got=f"{x!r}", remedy="Give a float or an array of floats"
         ) from None
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        result = function(np.atleast_1d(given))
-    return cast("Values", float(result[0]) if given.ndim == 0 else result)
+        result = function(np.atleast_1d(numbers))
+    return cast("Values", float(result[0]) if numbers.ndim == 0 else result)

@@ -12,9 +12,9 @@ from pathlib import Path
 from smoothdp import noise
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.noise import calibration
-from smoothdp.noise.calibration.proved import compute_claim
+from smoothdp.noise.calibration.proved_claim import compute_claim
 from smoothdp.noise.calibration.shapes import compute_shape
-from smoothdp.noise.calibration.table import FILE, make_entry
+from smoothdp.noise.calibration.shipped_claims import FILE, make_entry
 from smoothdp.noise.law import NoiseDistribution
 
 Row = tuple[type[NoiseDistribution], Guarantee, Fraction]

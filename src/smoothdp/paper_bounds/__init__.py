@@ -1,4 +1,4 @@
-"""Closed-form bounds of the five papers by name, each with its verdict in its docstring.
+"""Closed-form bounds of the five papers, by name; each docstring says whether the bound holds.
 
 Bounds that are false as printed say so and are named as printed, or ``*_as_printed``; the
 others are proved, and rounded so that they stay true as floats. What may underflow is a `Bound`:
@@ -23,8 +23,10 @@ from smoothdp.paper_bounds.bun_steinke import (
     bun_steinke_section_3_5,
     bun_steinke_theorem_18,
     bun_steinke_theorem_22,
+    bun_steinke_theorem_22_improved,
     bun_steinke_theorem_25,
     bun_steinke_theorem_31,
+    bun_steinke_theorem_31_improved,
     bun_steinke_theorem_34,
 )
 from smoothdp.paper_bounds.chen_long import (
@@ -49,15 +51,11 @@ from smoothdp.paper_bounds.clones import (
 from smoothdp.paper_bounds.hladik_tetek import (
     hladik_tetek_claim_16,
     hladik_tetek_claim_16_loss,
+    hladik_tetek_claim_16_loss_improved,
     hladik_tetek_claim_17,
     hladik_tetek_claim_18,
     hladik_tetek_lemma_13,
     hladik_tetek_theorem_8,
-)
-from smoothdp.paper_bounds.improved import (
-    bun_steinke_theorem_22_improved,
-    bun_steinke_theorem_31_improved,
-    hladik_tetek_claim_16_loss_improved,
 )
 from smoothdp.paper_bounds.liu.lower import (
     liu_exact_lower,
@@ -65,7 +63,6 @@ from smoothdp.paper_bounds.liu.lower import (
     liu_theorem_3_lower,
     liu_theorem_4,
 )
-from smoothdp.paper_bounds.liu.noise import liu_table_1
 from smoothdp.paper_bounds.liu.printed import (
     liu_inequality_7,
     liu_remark_8,
@@ -78,6 +75,7 @@ from smoothdp.paper_bounds.liu.replacement import (
     liu_theorem_5_smoothed_upper,
     liu_theorem_5_upper,
 )
+from smoothdp.paper_bounds.liu.table_1 import liu_table_1
 from smoothdp.paper_bounds.liu.upper import (
     liu_all_epsilon_smoothed_upper,
     liu_all_epsilon_upper,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from smoothdp.claims.domains import read_delta, read_epsilon
+from smoothdp.claims.domains import read_delta, read_epsilon, read_inner_probability
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
 from smoothdp.exact.parameters.numbers import (
@@ -56,19 +56,19 @@ def balcer_cheu_omission(
     >>> round(balcer_cheu_omission(10_000, epsilon=1, delta="1e-6"), 12)
     0.072543288693
     """
-    n, level, chance = _read(n_users, epsilon, delta, whole_histogram)
+    n, level, chance = _read_arguments(n_users, epsilon, delta, whole_histogram)
     _require_small(level)
     return _require_half(omission_upper(n, level, chance), n)
 
 
-def omission_upper(n_users: int, epsilon: Real, delta: Fraction, *, parts: int = 1) -> float:
-    """Return 50 ln(2/delta') / (epsilon'^2 n), rounded up, for delta' = delta / parts.
+def omission_upper(n_users: int, epsilon: Real, delta: Fraction, *, divisor: int = 1) -> float:
+    """Return 50 ln(2/delta') / (epsilon'^2 n), rounded up, for delta' = delta / divisor.
 
-    epsilon' likewise: of a histogram, which has 2 parts, it is half of epsilon.
+    epsilon' likewise: a histogram has the divisor 2, as a replaced record moves two counts.
     """
     with precision(_BITS):
-        square = _square(epsilon) / parts**2
-        return round_up(50 * _log_inverse(delta / parts) / (square * n_users))
+        square = _square(epsilon) / divisor**2
+        return round_up(50 * _log_inverse(delta / divisor) / (square * n_users))
 
 
 def balcer_cheu_omission_all_epsilon(
@@ -86,7 +86,7 @@ def balcer_cheu_omission_all_epsilon(
     >>> round(balcer_cheu_omission_all_epsilon(10_000, epsilon=1, delta="1e-6"), 12)
     0.067939610008
     """
-    n, level, chance = _read(n_users, epsilon, delta, whole_histogram)
+    n, level, chance = _read_arguments(n_users, epsilon, delta, whole_histogram)
     with precision(_BITS):
         slope = (ball(level) / 2).tanh()
         gamma = round_up(10 * _log_inverse(chance) / (slope**2 * n))
@@ -105,7 +105,7 @@ def balcer_cheu_users(
     >>> balcer_cheu_users(epsilon=1, delta="1e-6", whole_histogram=True)
     6081
     """
-    _, level, chance = _read(1, epsilon, delta, whole_histogram)
+    _, level, chance = _read_arguments(1, epsilon, delta, whole_histogram)
     _require_small(level)
     with precision(_BITS):
         needed = (100 * _log_inverse(chance) / _square(level)).ceil().unique_fmpz()
@@ -113,7 +113,7 @@ def balcer_cheu_users(
         raise InvalidParameter(
             expected="parameters that are not a tie",
             got=f"epsilon={epsilon}",
-            remedy="Change them a little",
+            remedy="Change epsilon or delta in the last digit",
         )
     return int(needed)
 
@@ -139,24 +139,20 @@ def balcer_cheu_error(
     >>> round(balcer_cheu_error(10_000, epsilon=1, delta="1e-6", failure_probability="0.05"), 9)
     0.082889369
     """
-    n, level, chance = _read(n_users, epsilon, delta, False)
+    n, level, chance = _read_arguments(n_users, epsilon, delta, False)
     _require_small(level)
     balcer_cheu_omission(n, epsilon=epsilon, delta=delta)
-    beta = exact_fraction(failure_probability, name="failure_probability")
-    if not 0 < beta < 1:
-        raise InvalidParameter(
-            expected="0 < failure_probability < 1", got=f"{failure_probability}", remedy="Mend it"
-        )
-    each = beta / n if simultaneous else beta
-    if each < chance**25:
+    beta = read_inner_probability(failure_probability, name="failure_probability", example="0.05")
+    failure = beta / n if simultaneous else beta
+    if failure < chance**25:
         raise InvalidParameter(
             expected="failure_probability >= delta^25" + (" n" if simultaneous else ""),
             got=f"failure_probability={failure_probability}",
-            remedy="Raise it; the exact error of the protocol has no such limit",
+            remedy="Raise failure_probability; the exact error of the protocol has no such limit",
         )
     with precision(_BITS):
         log_inverse = _log_inverse(chance)
-        spread = (200 * log_inverse * ball(LogRatio(2 / each))).sqrt()
+        spread = (200 * log_inverse * ball(LogRatio(2 / failure))).sqrt()
         return round_up(50 * log_inverse / (_square(level) * n) + spread / (ball(level) * n))
 
 
@@ -179,13 +175,13 @@ def balcer_cheu_smooth(n_trials: int, *, probability: Parameter, alpha: Paramete
     """
     n = exact_int(n_trials, name="n_trials", minimum=1)
     gamma = exact_fraction(probability, name="probability")
-    slope = exact_fraction(alpha, name="alpha")
+    slope = read_inner_probability(alpha, name="alpha", example="0.5")
     if not 0 < gamma <= Fraction(1, 2):
         raise InvalidParameter(
-            expected="0 < probability <= 1/2", got=f"{probability}", remedy="Mend it"
+            expected="0 < probability <= 1/2",
+            got=f"{probability}",
+            remedy="Give a probability such as 0.1",
         )
-    if not 0 < slope < 1:
-        raise InvalidParameter(expected="0 < alpha < 1", got=f"{alpha}", remedy="Mend it")
     weight = slope**2 * gamma * n
     with precision(_BITS):
         delta: Any = (-ball(weight) / 8).exp() + (-ball(weight) / (8 + 2 * ball(slope))).exp()
@@ -193,20 +189,24 @@ def balcer_cheu_smooth(n_trials: int, *, probability: Parameter, alpha: Paramete
         return SmoothLaw(epsilon, round_up(delta))
 
 
-def _read(
-    n_users: int, epsilon: Parameter, delta: Parameter, whole: bool
+def _read_arguments(
+    n_users: int, epsilon: Parameter, delta: Parameter, whole_histogram: bool
 ) -> tuple[int, Real, Fraction]:
     n = exact_int(n_users, name="n_users", minimum=1)
     level, chance = read_epsilon(epsilon), read_delta(delta)
     if sign(level) == 0 or not 0 < chance < 1:
         raise InvalidParameter(
-            expected="epsilon > 0 and 0 < delta < 1", got=f"{epsilon}, {delta}", remedy="Mend them"
+            expected="epsilon > 0 and 0 < delta < 1",
+            got=f"{epsilon}, {delta}",
+            remedy="Give epsilon=1 and delta=1e-6, for example",
         )
-    if not whole:
+    if not whole_histogram:
         return n, level, chance
     if isinstance(level, LogRatio):
         raise InvalidParameter(
-            expected="a rational epsilon to halve", got=f"epsilon={epsilon}", remedy="Give a number"
+            expected="a rational epsilon to halve",
+            got=f"epsilon={epsilon}",
+            remedy="Give epsilon as a number, not as a logarithm",
         )
     return n, level / 2, chance / 2
 

@@ -3,6 +3,8 @@
 Functions named after a theorem return what its bound says, rounded to the safe side, and
 their verdict. ``shift`` is s and ``dilation`` is t, of any sign. Statements that are false as
 printed (section 3.5, Proposition 39, Lemma 33 with gamma > 1) are offered as they should read.
+Those named ``*_improved`` are not in the paper: they are proved here, never above the printed
+bound, and calibration by them is method="closed_form".
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from smoothdp.noise.laws.gaussian import section_3_5_gap
 from smoothdp.noise.laws.laplace import theorem_34_cost
 from smoothdp.noise.laws.laplace_log_normal import laplace_log_normal_score
 from smoothdp.noise.laws.student_t import smoothing_over_epsilon, student_t_score
-from smoothdp.noise.laws.uniform_log_normal import uniform_log_normal_score_as_printed
+from smoothdp.noise.laws.uniform_log_normal import (
+    uniform_log_normal_score,
+    uniform_log_normal_score_as_printed,
+)
 from smoothdp.paper_bounds.settings import linear_loss, read_above, read_magnitude, upper_float
 
 
@@ -65,6 +70,24 @@ def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Para
             remedy="Use bun_steinke_theorem_22_improved",
         )
     return linear_loss(uniform_log_normal_score_as_printed, shape, 1 / shape, shift, dilation)
+
+
+def bun_steinke_theorem_22_improved(
+    sigma: Parameter, *, shift: Parameter, dilation: Parameter
+) -> float:
+    """Return |t| / sigma + c(sigma) |s|, c the exact score of the uniform log-normal law.
+
+    As `bun_steinke_theorem_22`, for every sigma > 0 and never above it. Not in the paper;
+    proved in `uniform_log_normal_score`.
+
+    Raises:
+        InvalidParameter: sigma not above 0.
+
+    >>> round(bun_steinke_theorem_22_improved("0.3", shift=1, dilation=0), 9)
+    4.87790423
+    """
+    shape = read_above(sigma, 0, name="sigma")
+    return linear_loss(uniform_log_normal_score, shape, 1 / shape, shift, dilation)
 
 
 def bun_steinke_theorem_25(sigma: Parameter, *, shift: Parameter, dilation: Parameter) -> float:
@@ -123,6 +146,24 @@ def bun_steinke_theorem_31(degrees: Parameter, *, shift: Parameter, dilation: Pa
     """
     d = read_above(degrees, 0, name="degrees")
     return linear_loss(student_t_score, d, d + 1, shift, dilation)
+
+
+def bun_steinke_theorem_31_improved(
+    degrees: Parameter, *, shift: Parameter, dilation: Parameter
+) -> float:
+    """Return max(1, d) |t| + |s| (d + 1) / (2 sqrt d), never above Theorem 31.
+
+    Not in the paper: with the Jacobian, d/dt of t + ln f(e^t x) is in [-d, 1]. So finite variance
+    reaches up to t = epsilon / 2, and the Cauchy law up to t = epsilon.
+
+    Raises:
+        InvalidParameter: degrees not above 0.
+
+    >>> bun_steinke_theorem_31_improved(1, shift=0, dilation="0.9")
+    0.9
+    """
+    d = read_above(degrees, 0, name="degrees")
+    return linear_loss(student_t_score, d, max(Fraction(1), d), shift, dilation)
 
 
 def bun_steinke_lemma_33(

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from typing import Literal
 
-from smoothdp.claims.domains import read_epsilon
+from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import exp_bounds, real_bounds
 from smoothdp.exact.balls.compare import normal_upper_quantile
@@ -26,7 +26,7 @@ from smoothdp.exact.logspace.log_sums import largest
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.paper_bounds.bound import Bound
-from smoothdp.paper_bounds.settings import RandomUsers, read_open_delta, read_random_users
+from smoothdp.paper_bounds.settings import RandomUsers, read_random_users
 
 _EXACT_UP_TO = 300
 
@@ -66,7 +66,7 @@ def chen_long_tradeoff(
         raise InvalidParameter(
             expected='reading "linear" or "step"',
             got=f"reading={reading!r}",
-            remedy="Use one of the two",
+            remedy='Choose reading="linear" or reading="step"',
         )
     return _claimed(setting, level, reading)[1]
 
@@ -95,7 +95,9 @@ def chen_long_mu(
     least = exact_fraction(least_alpha, name="least_alpha")
     if not 0 <= least <= Fraction(1, 2):
         raise InvalidParameter(
-            expected="0 <= least_alpha <= 1/2", got=f"least_alpha={least_alpha}", remedy="Lower it"
+            expected="0 <= least_alpha <= 1/2",
+            got=f"least_alpha={least_alpha}",
+            remedy="Lower least_alpha",
         )
     if least == 0:
         return math.inf
@@ -116,11 +118,11 @@ def _gap(alpha: float, miss: float, power: float, beta: float) -> float:
     return _upper_quantile(alpha, miss) - _upper_quantile(power, beta)
 
 
-def _upper_quantile(mass: float, rest: float) -> float:
+def _upper_quantile(mass: float, complement: float) -> float:
     """Return the x that a normal variable exceeds with probability mass."""
-    if mass <= rest:
+    if mass <= complement:
         return normal_upper_quantile(math.log(mass))[1] if mass > 0.0 else math.inf
-    return -normal_upper_quantile(math.log(rest))[0] if rest > 0.0 else -math.inf
+    return -normal_upper_quantile(math.log(complement))[0] if complement > 0.0 else -math.inf
 
 
 def chen_long_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> Bound:
@@ -157,8 +159,8 @@ def chen_long_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter
     68.0
     """
     n = exact_int(n_users, name="n_users", minimum=1)
-    target, part = read_epsilon(epsilon), read_open_delta(delta)
-    goal = math.log(part)
+    target, exact_delta = read_epsilon(epsilon), read_inner_probability(delta)
+    goal = math.log(exact_delta)
 
     def holds(users: float) -> bool:
         if users >= n:
@@ -171,21 +173,21 @@ def chen_long_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter
 
 def _claimed(setting: RandomUsers, level: Fraction, reading: str) -> tuple[float, float]:
     """Return (power, beta) that Theorem 2 claims at a type I error, each on its small side."""
-    place = _quantile(setting, level)
-    power, beta = _corner(setting, place + 1)
+    quantile = _quantile(setting, level)
+    power, beta = _corner(setting, quantile + 1)
     if reading == "step":
         return power, beta
     # Between the corners (F(m - 1), 1 - F(m)) and (F(m), 1 - F(m + 1)), m = F^-1(alpha).
-    before, after = _corner(setting, place - 1), _corner(setting, place)
+    before, after = _corner(setting, quantile - 1), _corner(setting, quantile)
     if level <= Fraction(1, 2):
         width, step = after[0] - before[0], float(level) - before[0]
     else:
         width, step = before[1] - after[1], before[1] - float(1 - level)
     share = min(1.0, max(0.0, step / width)) if width > 0.0 else 1.0
-    here = after
+    corner = after
     return (
-        (1 - share) * here[0] + share * power,
-        (1 - share) * here[1] + share * beta,
+        (1 - share) * corner[0] + share * power,
+        (1 - share) * corner[1] + share * beta,
     )
 
 
@@ -211,15 +213,15 @@ def _quantile(setting: RandomUsers, level: Fraction) -> int:
     """
     if level == 0:
         return -1
-    low_side = level <= Fraction(1, 2)
-    goal = float(level) if low_side else float(1 - level)
+    is_low = level <= Fraction(1, 2)
+    goal = float(level) if is_low else float(1 - level)
 
     def reached(m: int) -> bool:
-        mass, rest = _corner(setting, m)
-        here = mass if low_side else rest
-        if abs(here - goal) < 1e-9 * goal and setting.n_users <= _EXACT_UP_TO:
+        mass, complement = _corner(setting, m)
+        side_mass = mass if is_low else complement
+        if abs(side_mass - goal) < 1e-9 * goal and setting.n_users <= _EXACT_UP_TO:
             return _exact_mass(setting, m) >= level
-        return here >= goal if low_side else here <= goal
+        return side_mass >= goal if is_low else side_mass <= goal
 
     return least_integer(reached, 0, setting.n_users)
 
@@ -236,18 +238,20 @@ def log_shift_delta(n_trials: int, probability: Fraction, epsilon: Real) -> LogB
     >>> bounds.lower <= math.log(0.0935791566) + 1e-9 <= bounds.upper + 2e-9
     True
     """
-    both = [_log_shift_one_way(n_trials, p, epsilon) for p in (probability, 1 - probability)]
-    return largest(both)
+    directions = [
+        _log_shift_in_direction(n_trials, p, epsilon) for p in (probability, 1 - probability)
+    ]
+    return largest(directions)
 
 
-def _log_shift_one_way(n: int, p: Fraction, epsilon: Real) -> LogBounds:
+def _log_shift_in_direction(n: int, p: Fraction, epsilon: Real) -> LogBounds:
     growth = exp_bounds(epsilon)
     centre = math.floor((n + 1) * float(p) / (float(p) + growth.lower * float(1 - p)))
     best = LOG_ZERO
     for m in (centre - 1, centre, centre + 1):
         if 0 <= m <= n:
-            here = _log_shift_at(n, p, m, epsilon)
-            best = LogBounds(max(best.lower, here.lower), max(best.upper, here.upper))
+            bounds = _log_shift_at(n, p, m, epsilon)
+            best = LogBounds(max(best.lower, bounds.lower), max(best.upper, bounds.upper))
     return best
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from smoothdp.claims.domains import read_epsilon
+from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
 from smoothdp.exact.logspace.bisection import least_integer, smallest_true
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, exact_int
-from smoothdp.paper_bounds.settings import read_open_delta, read_random_users
+from smoothdp.paper_bounds.settings import read_random_users
 
 _BITS = 128
 
@@ -38,13 +38,13 @@ def cheu_epsilon(*, n_users: int, expected_random_users: Parameter, delta: Param
     0.913073
     """
     setting = read_random_users(n_users, expected_random_users)
-    part = read_open_delta(delta)
-    return _epsilon(setting.n_users, setting.random_users, part)
+    exact_delta = read_inner_probability(delta)
+    return _epsilon(setting.n_users, setting.random_users, exact_delta)
 
 
-def _epsilon(n: int, users: Fraction, part: Fraction) -> float:
+def _epsilon(n: int, users: Fraction, exact_delta: Fraction) -> float:
     with precision(_BITS):
-        log_four, log_two = (ball(LogRatio(c / part)) for c in (Fraction(4), Fraction(2)))
+        log_four, log_two = (ball(LogRatio(c / exact_delta)) for c in (Fraction(4), Fraction(2)))
         size = ball(users)
         if not size >= 14 * log_four:
             return math.inf
@@ -88,10 +88,10 @@ def cheu_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> 
     366.9
     """
     n = exact_int(n_users, name="n_users", minimum=1)
-    goal, part = float(read_epsilon(epsilon)), read_open_delta(delta)
+    goal, exact_delta = float(read_epsilon(epsilon)), read_inner_probability(delta)
 
     def holds(users: float) -> bool:
-        return users < n and _epsilon(n, Fraction(users), part) <= goal
+        return users < n and _epsilon(n, Fraction(users), exact_delta) <= goal
 
     # The bound falls with lambda: with 1/L and with 1 - L/n.
     if not holds(math.nextafter(float(n), 0.0)):
@@ -118,9 +118,9 @@ def cheu_fixed_set_epsilon(*, n_random_users: int, delta: Parameter) -> float:
     0.983823
     """
     size = exact_int(n_random_users, name="n_random_users", minimum=1)
-    part = read_open_delta(delta)
+    exact_delta = read_inner_probability(delta)
     with precision(_BITS):
-        log_four = ball(LogRatio(4 / part))
+        log_four = ball(LogRatio(4 / exact_delta))
         if not size > 8 * log_four:
             return math.inf
         return round_up((1 + (32 * log_four / size).sqrt()).log())
@@ -142,10 +142,10 @@ def cheu_choice(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
     972.92
     """
     n = exact_int(n_users, name="n_users", minimum=1)
-    goal, part = float(read_epsilon(epsilon)), read_open_delta(delta)
+    goal, exact_delta = float(read_epsilon(epsilon)), read_inner_probability(delta)
     if goal == 0.0:
         raise InvalidParameter(expected="epsilon > 0", got="epsilon=0", remedy="Raise epsilon")
-    return chosen_users(n, goal, float(LogRatio(4 / part)))
+    return chosen_users(n, goal, float(LogRatio(4 / exact_delta)))
 
 
 def chosen_users(n_users: int, epsilon: float, log_four: float) -> float:
@@ -171,7 +171,7 @@ def allowed_users(n_users: int, epsilon: float, log_four: float) -> float:
 
 
 def least_n_users(epsilon: float, log_four: float) -> int:
-    """Return the smallest n for which `allowed_users` has an answer; it has one beyond."""
+    """Return the smallest n for which, and beyond which, `allowed_users` has an answer."""
     if epsilon <= 0.0:
         return 0
     low, high = 1, 2

@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.claims.domains import read_epsilon
+from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision
 from smoothdp.exact.balls.compare import at_most
@@ -28,7 +28,7 @@ from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_i
 from smoothdp.exact.probabilities.points import binomial_point
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.paper_bounds.bound import Bound
-from smoothdp.paper_bounds.settings import read_open_delta, read_random_users
+from smoothdp.paper_bounds.settings import read_random_users
 
 _NATS = 50.0
 
@@ -94,7 +94,7 @@ def blanket_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Pa
 
 
 _LEAST_USERS = 1e-290
-"""Where a search ends: it is as good as none."""
+"""Where a search ends: so few users are as good as none."""
 
 
 def clones_random_users(
@@ -113,11 +113,13 @@ def clones_random_users(
     """
     if year not in (2021, 2023):
         raise InvalidParameter(
-            expected="year 2021 or 2023", got=f"year={year!r}", remedy="Use one of the two"
+            expected="year 2021 or 2023",
+            got=f"year={year!r}",
+            remedy="Choose year=2021 or year=2023",
         )
     n = exact_int(n_users, name="n_users", minimum=1)
-    target, part = read_epsilon(epsilon), read_open_delta(delta)
-    goal = log_bounds(part).lower
+    target, exact_delta = read_epsilon(epsilon), read_inner_probability(delta)
+    goal = log_bounds(exact_delta).lower
 
     def holds(users: float) -> bool:
         if users >= n:
@@ -126,7 +128,7 @@ def clones_random_users(
         clone = 2 * flip if year == 2023 else flip / (1 - flip)
         return _log_delta(n, flip, clone, target).upper <= goal
 
-    # Coarse steps, from below because few clones are fast: a lambda to compare designs.
+    # Coarse steps from below, because few clones are fast: the lambda compares designs.
     low, high = _LEAST_USERS, 1.0
     if holds(low):
         return low
@@ -144,7 +146,7 @@ def _log_delta(n: int, flip: Fraction, clone: Fraction, epsilon: Real) -> LogBou
     low, high = max(0, math.floor(mean - reach)), min(n - 1, math.ceil(mean + reach))
     hit, miss = clone.numerator, clone.denominator - clone.numerator
     test = _Test.at(flip, epsilon)
-    parts = [
+    terms = [
         binomial_point(c, n - 1, hit, miss).shifted(test.log_delta(c)) for c in range(low, high + 1)
     ]
     outside = [
@@ -152,8 +154,8 @@ def _log_delta(n: int, flip: Fraction, clone: Fraction, epsilon: Real) -> LogBou
         log_binomial_tail(n - low, n - 1, 1 - clone).upper,
     ]
     return LogBounds(
-        log_total([part.lower for part in parts]) - 1e-12,
-        log_total([*(part.upper for part in parts), *outside]) + 1e-12,
+        log_total([term.lower for term in terms]) - 1e-12,
+        log_total([*(term.upper for term in terms), *outside]) + 1e-12,
     )
 
 
@@ -182,12 +184,12 @@ class _Test(NamedTuple):
             )
 
     def log_delta(self, c: int) -> LogBounds:
-        place = self.tau * (c + 1)
-        t = math.floor(place)
-        # A wrong threshold only lowers the value: where rounding may matter, both are tried.
-        near = abs(place - round(place)) < 1e-6
-        tries = {t, round(place) - 1, round(place)} if near else {t}
-        values = [self._at(c, t) for t in tries if 0 <= t <= c]
+        threshold = self.tau * (c + 1)
+        rounded = math.floor(threshold)
+        # A wrong threshold only lowers the value: where rounding may matter, three are tried.
+        near = abs(threshold - round(threshold)) < 1e-6
+        tries = {rounded, round(threshold) - 1, round(threshold)} if near else {rounded}
+        values = [self._at(c, rounded) for rounded in tries if 0 <= rounded <= c]
         if not values:
             return LOG_ZERO
         return largest(values)

@@ -1,4 +1,4 @@
-"""What bounds of the papers are about: shapes and losses of noise, users of a Boolean sum."""
+"""Arguments of the papers' bounds: shapes and losses of noise, users of a Boolean sum."""
 
 from __future__ import annotations
 
@@ -66,13 +66,3 @@ def read_random_users(n_users: int, expected_random_users: Parameter) -> RandomU
             remedy="Give the expected number of users whose bit is random",
         )
     return RandomUsers(n, users, users / (2 * n))
-
-
-def read_open_delta(delta: Parameter) -> Fraction:
-    """Return a delta in (0, 1), or raise InvalidParameter."""
-    value = exact_fraction(delta, name="delta")
-    if not 0 < value < 1:
-        raise InvalidParameter(
-            expected="0 < delta < 1", got=f"delta={delta}", remedy="Give a probability"
-        )
-    return value

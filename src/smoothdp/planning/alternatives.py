@@ -1,4 +1,4 @@
-"""What a plan weighed against its choice, and what it put in the place of a wish."""
+"""The choices that a plan weighed against its own, and the trimmed mean that a plan replaced."""
 
 from __future__ import annotations
 

@@ -13,24 +13,26 @@ _MOST_TRIMMED = 0.45
 def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[Query]:
     """Return the statistics to compare; windows up to .3 of the shorter side, trims up to .45.
 
-    A trimming that is given is among them.
+    The trimming of the query is among them.
 
     Raises:
         InvalidData: too few records for the statistic.
     """
     if isinstance(query, Median) and query.window is None:
-        side = (n_records - 1) // 2
-        return [Median(query.bounds, window=w) for w in _windows(side)]
+        shorter_side = (n_records - 1) // 2
+        return [Median(query.bounds, window=w) for w in _windows(shorter_side)]
     if isinstance(query, Quantile) and query.window is None:
         rank = query.rank(n_records)
-        side = min(rank - 1, n_records - rank)
-        return [Quantile(query.q, bounds=query.bounds, window=w) for w in _windows(side)]
+        shorter_side = min(rank - 1, n_records - rank)
+        return [Quantile(query.q, bounds=query.bounds, window=w) for w in _windows(shorter_side)]
     if sum(query.drops(n_records)) >= n_records:
         raise InvalidData(
-            expected=f"records for the {query.describe()}", got=f"{n_records}", remedy="Take more"
+            expected=f"records for the {query.describe()}",
+            got=f"{n_records}",
+            remedy="Take more records",
         )
     if isinstance(query, TrimmedMean) and not keep_trim:
-        # As a count, so that what is asked for is found among them.
+        # As a count, so that the trimming asked for is among them.
         trims = sorted({*_trims(n_records), query.drops(n_records)[0]})
         return [TrimmedMean(m, bounds=query.bounds) for m in trims]
     return [query]
@@ -45,17 +47,17 @@ def plain(query: Query) -> Query:
     return Mean(query.bounds) if isinstance(query, TrimmedMean) else query
 
 
-def _windows(side: int) -> list[int]:
-    found, at = [1], 3.0
-    while at <= max(1.0, _WIDEST * side):
-        found.append(round((at - 1) / 2) * 2 + 1)
-        at *= _GROWTH
-    return sorted(set(found))
+def _windows(shorter_side: int) -> list[int]:
+    widths, width = [1], 3.0
+    while width <= max(1.0, _WIDEST * shorter_side):
+        widths.append(round((width - 1) / 2) * 2 + 1)
+        width *= _GROWTH
+    return sorted(set(widths))
 
 
 def _trims(n_records: int) -> list[int]:
-    found, at = [0], 1.0
-    while at <= _MOST_TRIMMED * n_records:
-        found.append(round(at))
-        at *= _GROWTH
-    return sorted(set(found))
+    trims, trim = [0], 1.0
+    while trim <= _MOST_TRIMMED * n_records:
+        trims.append(round(trim))
+        trim *= _GROWTH
+    return sorted(set(trims))

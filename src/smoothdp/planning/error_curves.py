@@ -91,17 +91,17 @@ def errors_by_epsilon(
 def _listed(values: Iterable[_Item], expected: str) -> list[_Item]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidParameter(expected=expected, got=repr(values), remedy="Give a list")
-    found = list(values)
-    if not found:
-        raise InvalidParameter(expected=expected, got="an empty list", remedy="Name one at least")
-    return found
+    listed = list(values)
+    if not listed:
+        raise InvalidParameter(expected=expected, got="an empty list", remedy="Name at least one")
+    return listed
 
 
 def _point(x: float, request: PlanRequest) -> ErrorPoint:
     made = best_plan(request)
-    found = (made.rmse, made.rmse_without_privacy, made.rmse_lower_bound, made.privacy_rmse)
-    known = [error for error in found if error is not None]
-    if len(known) < len(found):
+    errors = (made.rmse, made.rmse_without_privacy, made.rmse_lower_bound, made.privacy_rmse)
+    known = [error for error in errors if error is not None]
+    if len(known) < len(errors):
         raise InvalidParameter(
             expected="an assumption about the data, on which errors depend",
             got="assuming=None",

@@ -19,12 +19,12 @@ from smoothdp.queries import Query
 
 _COMMON = ("bounds", "truncate")
 PLAN_VERSION = 1
-"""Of the JSON of a plan."""
+"""The version of the JSON of a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanFigures:
-    """What a plan holds; `Plan`, which can release, says what each figure is."""
+    """The figures of a plan; the docstring of `Plan`, which can release, explains each."""
 
     query: Query
     guarantee: Guarantee
@@ -45,12 +45,12 @@ class PlanFigures:
     rivals: tuple[Rival, ...] = ()
 
     def __post_init__(self) -> None:
-        # Whether the noise keeps it is found anew by every `mechanism`.
+        # Every `mechanism` computes anew whether the noise keeps the guarantee.
         if not isinstance(self.guarantee, Guarantee):
             raise InvalidParameter(
                 expected="a guarantee such as PureDP(1)",
                 got=f"guarantee={self.guarantee!r}",
-                remedy="Give one",
+                remedy="Give a guarantee, such as PureDP(1)",
             )
 
     @property
@@ -75,7 +75,7 @@ class PlanFigures:
             rmse_without_privacy=None,
             rmse_lower_bound=None,
             half_width=None,
-            runners_up=tuple(other.without_errors() for other in self.runners_up),
+            runners_up=tuple(alternative.without_errors() for alternative in self.runners_up),
             replaced=None if asked is None else replace(asked, rmse=None),
             rivals=(),
         )
@@ -98,11 +98,11 @@ class PlanFigures:
             "assumption": self.assumption,
             "runners_up": [
                 {
-                    **_choice(other),
-                    **{name: getattr(other, name) for name in ERRORS_OF_OTHERS},
-                    "half_width": other.half_width,
+                    **_choice(alternative),
+                    **{name: getattr(alternative, name) for name in ERRORS_OF_OTHERS},
+                    "half_width": alternative.half_width,
                 }
-                for other in self.runners_up
+                for alternative in self.runners_up
             ],
             "confidence": None if self.confidence is None else exact_text(self.confidence),
             "half_width": self.half_width,

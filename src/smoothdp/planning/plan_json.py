@@ -66,7 +66,9 @@ def plan_from_json(text: str) -> Plan:
             smoothing=smoothing,
             **{name: _read_number(fields[name]) for name in ERRORS},
             assumption=str(fields["assumption"]),
-            runners_up=tuple(_read_alternative(other) for other in fields["runners_up"]),
+            runners_up=tuple(
+                _read_alternative(alternative) for alternative in fields["runners_up"]
+            ),
             confidence=_read_confidence(fields.get("confidence")),
             half_width=_read_number(fields.get("half_width")),
             replaced=_read_replaced(fields.get("replaced")),

@@ -1,4 +1,4 @@
-"""What is asked of a plan, read once: a statistic, a guarantee, n, and what is assumed."""
+"""The arguments of a plan, read once: a statistic, a guarantee, n, and what is assumed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PlanRequest:
     Attributes:
         query: the statistic as it was asked for. guarantee: what the release is to promise.
         n_records: n. assumption: what is assumed of a record.
-        keep_trim: whether the trimming given is kept.
+        keep_trim: whether the trimming of ``query`` is kept.
         confidence: of the error bars that the release is to have; None: none.
     """
 
@@ -77,23 +77,23 @@ def _check(query: object, guarantee: object) -> None:
         raise InvalidParameter(
             expected="a statistic such as Median((0, 100))",
             got=f"query={query!r}",
-            remedy="Give a query",
+            remedy="Give a statistic of smoothdp.queries",
         )
     if query.truncate != "inputs":
         raise InvalidParameter(
             expected='truncate="inputs" in a plan',
             got="output",
-            remedy="Use release, with its rules",
+            remedy="Release without a plan: smoothdp.release has rules for this",
         )
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
             expected="a guarantee such as PureDP(1)",
             got=f"guarantee={guarantee!r}",
-            remedy="Give one",
+            remedy="Give a guarantee, such as PureDP(1)",
         )
     if guarantee.neighbours is not Neighbours.REPLACE_ONE:
         raise IncompatibleClaims(
             expected="a guarantee about replacing one record",
             got=f"{guarantee!r}",
-            remedy="Give one",
+            remedy='Give a guarantee with neighbours="replace_one", such as PureDP(1)',
         )

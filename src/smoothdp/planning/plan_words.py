@@ -1,4 +1,4 @@
-"""A plan in words: every number says of what it is the error, and against what."""
+"""A plan in words: every error comes with the statistic and the target that it belongs to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smoothdp.planning.rivals import NO_DATA
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 _CLEARLY = 0.99
-"""A rival errs less if by a hundredth: the figures are estimates."""
+"""A rival counts as better from a hundredth on: the figures are estimates."""
 
 
 def target_words(query: Query, n_records: int) -> str:
@@ -51,9 +51,9 @@ def reference_words(query: Query) -> str:
 
 
 def error_rows(plan: PlanFigures) -> list[tuple[str, float, str]]:
-    """Return a short name, the root mean square error and what it is, for each figure of a plan.
+    """Return a short name, the root mean square error and its meaning, for each figure of a plan.
 
-    All but that of privacy are against one target. There are none where nothing was assumed.
+    All errors but that of privacy are against one target. Without an assumption there are none.
     """
     query, n = plan.query, plan.n_records
     target = target_words(query, n)
@@ -102,7 +102,7 @@ def rivals_words(plan: PlanFigures) -> str:
 
 
 def compared_error(plan: PlanFigures) -> float | None:
-    """Return the error that rivals are compared with: by privacy for quantiles, else of it all."""
+    """Return the error to compare with rivals: by privacy for quantiles, else the whole error."""
     is_quantile = isinstance(plan.query, Median | Quantile)
     return plan.privacy_rmse if is_quantile else plan.rmse
 
@@ -147,7 +147,7 @@ UNKNOWN = (
     "unknown, as nothing is assumed of the data. Give --assume or --public-sample (in Python "
     "assuming=) to see what to expect"
 )
-"""What stands in the place of errors where nothing was assumed."""
+"""The words for errors where nothing was assumed."""
 
 
 def noise_words(plan: PlanFigures) -> str:
@@ -188,7 +188,9 @@ def plan_text(plan: PlanFigures) -> str:
         lines += [f"  {rival.error:<10.4g}{rival.name}" for rival in plan.rivals]
     if verdict_words(plan):
         lines.append(f"Verdict     {verdict_words(plan)}")
-    lines += [f"Runner-up   {other.describe(plan.n_records)}" for other in plan.runners_up]
+    lines += [
+        f"Runner-up   {alternative.describe(plan.n_records)}" for alternative in plan.runners_up
+    ]
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.plan_words import plan_text, replaced_words
-from smoothdp.queries.reading import read_values
+from smoothdp.queries.read_arguments import read_values
 from smoothdp.sources import Source
 
 
@@ -162,5 +162,5 @@ class Plan(PlanFigures):
         return replaced_words(self)
 
     def text(self) -> str:
-        """Return the plan as a few lines for a reader; each error says against what it is."""
+        """Return the plan as a few lines for a reader; each error names its target."""
         return plan_text(self)

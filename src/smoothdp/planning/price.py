@@ -1,4 +1,4 @@
-"""What a value costs, and its error bars if there are any, at S = 1 and before certification."""
+"""The noise of a value and of its error bars, at S = 1 and before certification."""
 
 from __future__ import annotations
 
@@ -69,22 +69,22 @@ class Price:
     def quotes(self, rate: Fraction) -> list[Quote]:
         """Return the laws to compare at a smoothing, the default family first; [] if none serve."""
         try:
-            rest, spread = self.split(rate)
+            value_guarantee, spread = self.split(rate)
         except InvalidParameter:
             return []
-        found = []
-        for family in compared_families(rest, rate):
-            quote = self._quote(family, rest, rate, spread)
+        quotes = []
+        for family in compared_families(value_guarantee, rate):
+            quote = self._quote(family, value_guarantee, rate, spread)
             if quote is not None:
-                found.append(quote)
-        return found
+                quotes.append(quote)
+        return quotes
 
     def log_costs(self, rates: Sequence[float]) -> list[float]:
         """Return ln of what is kept small, by the default family, for each smoothing > 0."""
         return over_rates(self.guarantee, rates, self._log_cost)
 
     def log_cost_without_smoothing(self) -> float:
-        """Return the same for t = 0."""
+        """Return ln of what is kept small, by the default family, at t = 0."""
         return self._log_cost(Fraction(0))
 
     def log_least(self, rate: Fraction) -> float:
@@ -93,19 +93,23 @@ class Price:
 
     def _log_cost(self, rate: Fraction) -> float:
         try:
-            rest, spread = self.split(rate)
+            value_guarantee, spread = self.split(rate)
         except InvalidParameter:
             return math.inf
-        quote = self._quote(default_family(rest, rate), rest, rate, spread)
+        quote = self._quote(default_family(value_guarantee, rate), value_guarantee, rate, spread)
         return math.inf if quote is None else quote.log_cost(self.per_deviation)
 
     def _quote(
-        self, family: type[NoiseDistribution], rest: Guarantee, rate: Fraction, spread: Fraction
+        self,
+        family: type[NoiseDistribution],
+        value_guarantee: Guarantee,
+        rate: Fraction,
+        spread: Fraction,
     ) -> Quote | None:
-        found = estimated(family, rest, rate)
-        if found is None:
+        estimate = estimated(family, value_guarantee, rate)
+        if estimate is None:
             return None
-        law, log_deviation = found
+        law, log_deviation = estimate
         if self.confidence is None:
             return Quote(law, log_deviation, math.nan)
         kind = scale_noise(self.guarantee)

@@ -1,4 +1,4 @@
-"""What others would err with the same promise: under the assumption, for the same target.
+"""The errors of other methods with the same promise, assumption and target.
 
 * The exponential mechanism on ranks (the quantiles of OpenDP and diffprivlib): density on [a, b]
   proportional to exp(-lambda |#{x < v} - qn|), lambda = epsilon / 2 (zCDP sqrt(2 rho)). With d_i
@@ -11,7 +11,7 @@
   for the mean of a window of w values, b - a for one order statistic.
 * The middle of the bounds, which reads no data.
 
-Values are clamped to the bounds, as ours is. Nobody spends anything on error bars.
+Values are clamped to the bounds, as the value of a plan is. No method pays for error bars.
 
 Source: the notes on quantiles, section 3; the notes on accuracy, section 1.
 """
@@ -45,9 +45,10 @@ class Rival:
     """Another way to the same target under the same guarantee.
 
     Attributes:
-        name: what it is. error: its root mean square error, values clamped to the bounds: for a
-            median or quantile against the plain one of the records, as `Plan.privacy_rmse`; else
-            against the population's mean, as `Plan.rmse`.
+        name: the method in words.
+        error: its root mean square error, values clamped to the bounds: for a median or quantile
+            against the plain statistic of the records, as `Plan.privacy_rmse`; else against the
+            population's mean, as `Plan.rmse`.
 
     >>> Rival("the middle of the bounds, without data", 3.0).error
     3.0
@@ -69,7 +70,7 @@ def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Ri
     is_concentrated = isinstance(guarantee.terms(), RhoTerms)
     law = global_law(guarantee)
     kind = type(law).__name__
-    e, middle, found = Rule.of(guarantee).epsilon, (low + high) / 2, []
+    e, middle, others = Rule.of(guarantee).epsilon, (low + high) / 2, []
 
     def noisy(drops: tuple[int, int], values: FloatArray, targets: FloatArray) -> float:
         moved = (high - low) / (n_records - sum(drops))
@@ -91,10 +92,10 @@ def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Ri
             squares = _exponential(
                 values, ranks, targets, bounds, float(level * n_records), _slope(e, is_concentrated)
             )
-            found.append(
+            others.append(
                 Rival("the exponential mechanism on ranks", math.sqrt(float(squares.mean())))
             )
-        found.append(
+        others.append(
             Rival(
                 f"{kind} noise to global sensitivity, on the plain statistic",
                 noisy(drops, targets, targets),
@@ -106,12 +107,12 @@ def rivals(request: PlanRequest, query: Query, error: SamplingError) -> tuple[Ri
         near = np.full(1, min(max(error.target, low), high))
         if isinstance(query, Mean | TrimmedMean) and drops != (0, 0):
             words = f"{kind} noise to global sensitivity, on the mean of all values"
-            found.append(Rival(words, noisy((0, 0), near, near)))
+            others.append(Rival(words, noisy((0, 0), near, near)))
         words = f"{kind} noise to global sensitivity, on the same statistic"
-        found.append(Rival(words, noisy(drops, near, near)))
+        others.append(Rival(words, noisy(drops, near, near)))
         away = abs(error.target - middle)
-    found.append(Rival(NO_DATA, away))
-    return tuple(sorted(found, key=lambda rival: rival.error))
+    others.append(Rival(NO_DATA, away))
+    return tuple(sorted(others, key=lambda rival: rival.error))
 
 
 def _slope(e: float, is_concentrated: bool) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, RhoTerms
@@ -11,9 +11,9 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
-from smoothdp.planning.alternatives import Replaced
+from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.candidates import candidate_queries, plain
-from smoothdp.planning.expected.expected_errors import expected_errors
+from smoothdp.planning.expected.expected_errors import ExpectedErrors, expected_errors
 from smoothdp.planning.expected.sampling_error import SamplingError
 from smoothdp.planning.expected.simulated_samples import SimulatedSamples
 from smoothdp.planning.noise_levels import short
@@ -21,7 +21,6 @@ from smoothdp.planning.plan_request import PlanRequest
 from smoothdp.planning.planned import Plan
 from smoothdp.planning.price import Price
 from smoothdp.planning.rivals import rivals
-from smoothdp.planning.weighed import Choice, weighed
 from smoothdp.queries import Query, TrimmedMean
 
 _SAMPLES = 800
@@ -30,6 +29,26 @@ _LEAST, _LEAST_FOR_BARS = 0.015, 0.006
 _MOST, _MOST_UNKNOWN = 0.45, 0.32
 _MOST_CONCENTRATED = 0.6
 _RUNNERS_UP = 3
+_TIE = math.log(1.02)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A window and a smoothing; `log_square` is ln E S^2, and `criterion` the least sought."""
+
+    query: Query
+    rate: float
+    log_square: float
+    criterion: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A choice with a law, its errors, and the deviation that no noise can beat."""
+
+    choice: Alternative
+    errors: ExpectedErrors
+    least: float
 
 
 def plan(
@@ -63,7 +82,7 @@ def plan(
     The choice is by errors before clamping; those told are of the value clamped to the bounds.
 
     Args:
-        query: the statistic with its bounds. A window that is given is kept, None is chosen; the
+        query: the statistic with its bounds. A window of its own is kept, None is chosen; the
             trimming of a `TrimmedMean` is chosen unless ``keep_trim``, and `Plan.replaced` says so.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
         n_records: n, public.
@@ -71,7 +90,7 @@ def plan(
             None: chosen as for Student's T(3) with bounds 6,000 of its scale apart, with t at most
             .32 epsilon (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for
             bounds 1e5 spreads wide: a rule cannot search.
-        keep_trim: whether the trimming given is kept.
+        keep_trim: whether the trimming of ``query`` is kept.
         confidence: that of the error bars which the release is to have; None: none.
 
     Warns:
@@ -86,11 +105,11 @@ def plan(
     >>> from scipy import stats
     >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
-    >>> found = plan(
+    >>> made = plan(
     ...     Median((-60, 1440)), guarantee=PureDP(1), n_records=10_000,
     ...     assuming=stats.lognorm(s=1, scale=20),
     ... )
-    >>> found.query.window > 5, found.rmse < 1.2 * found.rmse_without_privacy
+    >>> made.query.window > 5, made.rmse < 1.2 * made.rmse_without_privacy
     (True, True)
     """
     request = PlanRequest.read(
@@ -114,7 +133,7 @@ def best_plan(request: PlanRequest) -> Plan:
     rates = _rates(request)
     costs = price.log_costs(rates)
     reference = plain(request.query)
-    drops = {found.drops(n_records) for found in (*queries, reference)}
+    drops = {statistic.drops(n_records) for statistic in (*queries, reference)}
     samples = SimulatedSamples.draw(
         assumption, n_records, drops, request.bounds, n_samples=_SAMPLES
     )
@@ -132,7 +151,7 @@ def best_plan(request: PlanRequest) -> Plan:
             squares = samples.log_squared_sensitivities(window, rates)
             tried = list(zip(rates, squares, costs, strict=True))
         choices += [
-            Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
+            _Choice(candidate, rate, square, without + math.exp(min(square + 2 * cost, 700)))
             for rate, square, cost in tried
             if math.isfinite(cost)
         ]
@@ -143,26 +162,26 @@ def best_plan(request: PlanRequest) -> Plan:
         raise InvalidParameter(
             expected="a guarantee that some noise can keep",
             got=f"{request.guarantee!r}",
-            remedy="Raise its epsilon or rho (or delta), or take more records",
+            remedy="Weaken the guarantee: raise its epsilon, delta or rho",
         )
     return _made(request, choices, price, error)
 
 
-def _made(request: PlanRequest, choices: list[Choice], price: Price, error: SamplingError) -> Plan:
+def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: SamplingError) -> Plan:
     """Return the plan of the best choice, its noise certified."""
     query, n_records, assumption = request.query, request.n_records, request.assumption
-    best_of: dict[tuple[int, int], Choice] = {}
+    best_of: dict[tuple[int, int], _Choice] = {}
     for choice in sorted(choices, key=lambda c: c.criterion):
         best_of.setdefault(choice.query.drops(n_records), choice)
     best, *others = best_of.values()
     rate = short(best.rate)
     window = best.query.drops(n_records)
-    chosen, *same = weighed(best, price, error)
-    rest, _ = price.split(rate)
+    chosen, *same = _weighed(best, price, error)
+    value_guarantee, _ = price.split(rate)
     law = chosen.choice.noise
-    deviation = law.calibrate(rest, smoothing=rate).standard_deviation
+    deviation = law.calibrate(value_guarantee, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
-    runners = same + [weighed(other, price, error)[0] for other in others[:_RUNNERS_UP]]
+    runners = same + [_weighed(choice, price, error)[0] for choice in others[:_RUNNERS_UP]]
     if request.confidence is None:
         runners.sort(key=lambda a: a.errors.privacy if error.is_quantile else a.errors.release)
     errors = expected_errors(
@@ -176,7 +195,7 @@ def _made(request: PlanRequest, choices: list[Choice], price: Price, error: Samp
     replaced = None
     if isinstance(query, TrimmedMean) and query.drops(n_records) != window:
         asked = best_of.get(query.drops(n_records))
-        wish = [] if asked is None else weighed(asked, price, error)
+        wish = [] if asked is None else _weighed(asked, price, error)
         replaced = Replaced(query, wish[0].errors.release if wish else None, bool(wish))
     made = Plan(
         query=best.query,
@@ -199,6 +218,36 @@ def _made(request: PlanRequest, choices: list[Choice], price: Price, error: Samp
     if assumption.is_default:
         return made.without_errors()
     return replace(made, rivals=rivals(request, best.query, error))
+
+
+def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[_Weighed]:
+    """Return a choice with laws of some families, by estimated scales; the best law first.
+
+    An earlier family counts as better up to 2%: its certificates are quicker.
+    """
+    window, rate = choice.query.drops(price.n_records), short(choice.rate)
+    least = math.exp(choice.log_square / 2 + price.log_least(rate))
+    width = float(choice.query.bounds[1] - choice.query.bounds[0])
+    ranked = []
+    for rank, quote in enumerate(price.quotes(rate)):
+        # An estimate may lie a little below what is proved.
+        noise = max(math.exp(choice.log_square / 2 + quote.log_deviation), least)
+        errors = expected_errors(error, window, rate, quote.law, noise=noise, least=least)
+        half = math.exp(min(choice.log_square / 2 + quote.log_half_width, 700.0))
+        alternative = Alternative(
+            choice.query,
+            quote.law,
+            rate,
+            errors.release,
+            errors.privacy,
+            error.total(window),
+            errors.least,
+            # Bars end at the bounds.
+            None if price.confidence is None else min(half, width / 2),
+        )
+        cost = quote.log_cost(price.per_deviation) + rank * _TIE
+        ranked.append((cost, rank, _Weighed(alternative, errors, least)))
+    return [entry for _, _, entry in sorted(ranked, key=lambda row: row[:2])]
 
 
 def _rates(request: PlanRequest) -> list[float]:

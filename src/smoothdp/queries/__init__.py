@@ -1,19 +1,16 @@
-"""Statistics with their local and smooth sensitivity, one file for each.
+"""Statistics with their local and smooth sensitivity.
 
-All but `Custom` are means of a window of order statistics; `query.py` has what they share,
-`windows/` what is taken of a column, and `sensitivity/` the sensitivities.
+All but `Custom` are means of a window of order statistics: `query.py` holds their base class,
+`windows/` the order statistics of a column, and `sensitivity/` the sensitivities.
 """
 
 from smoothdp.queries.custom import Custom
-from smoothdp.queries.maximum import Maximum
-from smoothdp.queries.mean import Mean
+from smoothdp.queries.extremes import Maximum, Minimum
+from smoothdp.queries.means import Mean, TrimmedMean, WindowMean
 from smoothdp.queries.median import Median
-from smoothdp.queries.minimum import Minimum
 from smoothdp.queries.quantile import Quantile
 from smoothdp.queries.query import Query
 from smoothdp.queries.sensitivity.curve import SensitivityCurve, SensitivitySummary
-from smoothdp.queries.trimmed_mean import TrimmedMean
-from smoothdp.queries.window_mean import WindowMean
 from smoothdp.queries.windows.column_summary import ColumnSummary
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Any statistic of any data, given its smooth sensitivity: papers 2 and 4 ask for no more."""
+"""Any statistic of any data whose smooth sensitivity the caller provides (papers 2 and 4)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text, float_bounds
-from smoothdp.queries.reading import read_bounds
+from smoothdp.queries.read_arguments import read_bounds
 from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
@@ -53,8 +53,8 @@ class Custom(Statistic):
         value: called with the data, returns a whole number, a fraction or a float (which means
             its exact binary value). It is clamped to the bounds, which widens no difference.
         log_smooth_sensitivity: called with the data and the smoothing, a float below that of the
-            release (by the name ``smoothing`` if it takes one argument by place); returns ln S,
-            finite.
+            release (by the name ``smoothing`` if the function takes one positional argument);
+            returns ln S, finite.
         bounds: (a, b), a < b, fixed without looking at the data.
         neighbours: "replace_one" or "add_remove": which databases the two facts are about.
         unit: what is replaced, added or removed: "one record", "one edge".
@@ -104,24 +104,26 @@ class Custom(Statistic):
                 raise InvalidParameter(
                     expected=f"{label} as a function",
                     got=f"{label}={function!r}",
-                    remedy="Give a function",
+                    remedy=f"Give a function as {label}",
                 )
         slack = exact_fraction(rounding, name="rounding")
         if not 0 <= slack <= _MOST_ROUNDING:
             raise InvalidParameter(
                 expected="rounding between 0 and 0.01",
                 got=f"rounding={rounding}",
-                remedy="Give 1e-9",
+                remedy="Give a smaller rounding, such as 1e-9",
             )
-        said = getattr(value, "__name__", "<lambda>") if name is None else name
+        label_of_value = getattr(value, "__name__", "<lambda>") if name is None else name
         fields = {
             "value": value,
             "log_smooth_sensitivity": log_smooth_sensitivity,
             "bounds": read_bounds(bounds),
             "neighbours": read_neighbours(neighbours),
-            "unit": _words("unit", unit, "one edge"),
-            "proof": _words("proof", proof, "Nissim et al. 2007, Claim 3.13"),
-            "name": _words("name", "statistic" if said == "<lambda>" else said, "triangles"),
+            "unit": _read_words("unit", unit, "one edge"),
+            "proof": _read_words("proof", proof, "Nissim et al. 2007, Claim 3.13"),
+            "name": _read_words(
+                "name", "statistic" if label_of_value == "<lambda>" else label_of_value, "triangles"
+            ),
             "rounding": slack,
         }
         for field, content in fields.items():
@@ -164,7 +166,7 @@ class Custom(Statistic):
         del n_records
 
     def log_least_sensitivity(self, smoothing: Fraction, n_records: int | None) -> None:
-        """Return None: none is known."""
+        """Return None: no lower bound of S is known."""
         del smoothing, n_records
 
     def private_summary(self, data: object, *, smoothing: Fraction) -> PrivateSummary:
@@ -201,7 +203,7 @@ class Custom(Statistic):
         )
 
 
-def _number(function: Callable[..., Any], *given: object, **named: object) -> Fraction | None:
+def _number(function: Callable[..., Any], *arguments: object, **named: object) -> Fraction | None:
     """Return what a function says, exactly; None if that is no finite number, or an error.
 
     An error is dropped here, with its text and its frames, so that nothing carries it on; so
@@ -210,14 +212,14 @@ def _number(function: Callable[..., Any], *given: object, **named: object) -> Fr
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = function(*given, **named)
-            if isinstance(found, np.generic):
-                found = found.item()
-            if isinstance(found, bool) or not isinstance(found, int | float | Rational):
+            result = function(*arguments, **named)
+            if isinstance(result, np.generic):
+                result = result.item()
+            if isinstance(result, bool) or not isinstance(result, int | float | Rational):
                 return None
-            if isinstance(found, float) and not math.isfinite(found):
+            if isinstance(result, float) and not math.isfinite(result):
                 return None
-            return Fraction(found)
+            return Fraction(result)
         except KeyboardInterrupt:
             interrupted = True
         except BaseException:
@@ -229,7 +231,7 @@ def _number(function: Callable[..., Any], *given: object, **named: object) -> Fr
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
-    """Whether a function takes data and smoothing by place; else the second goes by its name."""
+    """Whether a function takes data and smoothing by position; else smoothing goes by its name."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -241,11 +243,11 @@ def _takes_two(function: Callable[..., Any]) -> bool:
     return True
 
 
-def _words(label: str, given: object, example: str) -> str:
-    if isinstance(given, str) and given.strip() and len(given) <= 500:
-        return given.strip()
+def _read_words(label: str, text: object, example: str) -> str:
+    if isinstance(text, str) and text.strip() and len(text) <= 500:
+        return text.strip()
     raise InvalidParameter(
         expected=f"{label} in words",
-        got=f"{label}={given!r}",
+        got=f"{label}={text!r}",
         remedy=f'Give something such as "{example}"',
     )

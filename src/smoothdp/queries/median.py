@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from smoothdp.queries.query import Query, bounds_text
-from smoothdp.queries.reading import check_room, read_bounds, read_window
+from smoothdp.queries.read_arguments import check_room, read_bounds, read_window
 from smoothdp.sources import Source
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.queries.query import Query, bounds_text
-from smoothdp.queries.reading import check_room, read_bounds, read_window
+from smoothdp.queries.read_arguments import check_room, read_bounds, read_window
 from smoothdp.sources import Source
 
 

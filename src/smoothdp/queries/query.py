@@ -1,4 +1,4 @@
-"""The base of all statistics: what they have in common is a window of order statistics."""
+"""The base class of statistics that are means of a window of order statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds, float_of
-from smoothdp.queries.reading import Bounds, Values, read_bounds, read_smoothing, read_values
+from smoothdp.queries.read_arguments import Bounds, Values, read_bounds, read_smoothing, read_values
 from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
 from smoothdp.queries.sensitivity.clamped_output import ClampedOutput
 from smoothdp.queries.sensitivity.curve import SensitivityCurve, SensitivitySummary, hull
@@ -45,7 +45,7 @@ class Query(Statistic):
     bounds: Bounds
 
     def __post_init__(self) -> None:
-        # Of a statistic without a constructor of its own; the others read them there.
+        # For a statistic without a constructor of its own; the other constructors read bounds.
         object.__setattr__(self, "bounds", read_bounds(self.bounds))
 
     @property
@@ -116,7 +116,7 @@ class Query(Statistic):
         return "one record"
 
     def read(self, data: object) -> Values | ColumnSummary:
-        """Return the column of numbers; a summary of one stays as it is."""
+        """Return the column of numbers; a summary of a column stays as it is."""
         return data if isinstance(data, ColumnSummary) else read_values(data)
 
     def size(self, data: object) -> int:
@@ -131,12 +131,14 @@ class Query(Statistic):
                 got="n_records=None",
                 remedy="Give the number of records",
             )
-        out = sum(self.drops(n_records))
-        if out >= n_records:
+        left_out = sum(self.drops(n_records))
+        if left_out >= n_records:
             raise InvalidData(
-                expected=f"more than {out} values, as many as the {self.describe()} leaves out",
+                expected=(
+                    f"more than {left_out} values, as many as the {self.describe()} leaves out"
+                ),
                 got=f"{n_records}",
-                remedy="Leave out fewer, or take more records",
+                remedy="Leave out fewer values, or take more records",
             )
 
     def fixed_sensitivity(self, n_records: int | None) -> Fraction | None:
@@ -230,7 +232,7 @@ def read_truncate(truncate: str) -> Truncate:
     raise InvalidParameter(
         expected='truncate "inputs" or "output"',
         got=f"truncate={truncate!r}",
-        remedy="Use one of the two",
+        remedy='Use truncate="inputs" or truncate="output"',
     )
 
 

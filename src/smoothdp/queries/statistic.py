@@ -1,4 +1,4 @@
-"""What a release needs to know of any statistic, whoever proved its sensitivity."""
+"""The methods of a statistic that a release calls, whoever proved its sensitivity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.sealed import Sealed
-from smoothdp.queries.reading import Bounds
+from smoothdp.queries.read_arguments import Bounds
 from smoothdp.sources import Source
 
 
@@ -62,7 +62,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def size(self, data: object) -> int | None:
-        """Return n of what `read` returned where it is public, else None."""
+        """Return n of the data that `read` returned where n is public, else None."""
 
     @abstractmethod
     def check_size(self, n_records: int | None) -> None:
@@ -70,7 +70,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def fixed_sensitivity(self, n_records: int | None) -> Fraction | None:
-        """Return the sensitivity where it is the same at all data, else None."""
+        """Return the sensitivity if all data have the same sensitivity, else None."""
 
     @abstractmethod
     def log_least_sensitivity(self, smoothing: Fraction, n_records: int | None) -> float | None:

@@ -1,4 +1,4 @@
-"""A ledger, ready to be shown: entries, what is spent in any notion, and what is left."""
+"""The account of a ledger: its entries, what is spent in any notion, and what is left."""
 
 from __future__ import annotations
 
@@ -97,20 +97,22 @@ class Account:
             for e in self.entries[-_SHOWN:]
         ]
         hidden = len(self.entries) - len(rows)
-        parts = [
+        blocks = [
             f"{self.path}: {_entries(len(self.entries))}, verified. Budget: {self.budget!r}",
             table(amounts, header=("", "spent", "budget", "left")),
         ]
         if rows:
             note = f"The last {len(rows)} of them:\n" if hidden else ""
-            parts.append(note + table(rows, header=("entry", "time (UTC)", "mechanism", "charged")))
+            blocks.append(
+                note + table(rows, header=("entry", "time (UTC)", "mechanism", "charged"))
+            )
             sums = [f"  {claim!r}" for claim in self.totals]
             if self.epsilon is not None:
                 sums.append(f"  epsilon {number_up(self.epsilon)} at delta {self.delta}")
             if sums:
-                parts.append("\n".join(["All guarantees together:", *sums, _CAVEAT]))
-        parts.append(f"All releases together, the budget: {self.budget.sentence()}")
-        return "\n\n".join(parts)
+                blocks.append("\n".join(["All guarantees together:", *sums, _CAVEAT]))
+        blocks.append(f"All releases together, the budget: {self.budget.sentence()}")
+        return "\n\n".join(blocks)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
@@ -143,7 +145,7 @@ class Account:
             raise InvalidData(
                 expected="a ledger with entries",
                 got=f"none in {self.path}",
-                remedy="Spend something first",
+                remedy="Charge the ledger first",
             )
         largest = max(1.0, 1.5 * min(self.profile.epsilon("1e-6"), 1e6))
         title = f"{self.path.name}: {len(self.entries)} releases, as if fixed in advance"
@@ -155,7 +157,7 @@ def _entries(count: int) -> str:
 
 
 def _exactly(amount: Amount) -> Fraction:
-    """Return an amount, rounded down if it is irrational."""
+    """Return an amount exactly; an irrational amount is rounded down."""
     value = amount.lower()
     return value if isinstance(value, Fraction) else Fraction(log_bounds(value.ratio).lower)
 

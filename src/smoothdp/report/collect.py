@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.domains import read_inner_probability
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.exact.parameters.reading import float_array
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
-from smoothdp.queries.reading import read_bounds
+from smoothdp.queries.read_arguments import read_bounds
 from smoothdp.report.collection import Collection
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.accounting.float_estimates import error_of_counts, misplaced, scaled_estimate
@@ -47,10 +48,10 @@ def collect_share(
         BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
         In all these cases nothing is collected.
 
-    >>> found = collect_share(
+    >>> collection = collect_share(
     ...     np.array([0.0, 1.0] * 1000), guarantee=ApproxDP(1, delta="1e-6"), confidence="0.99"
     ... )
-    >>> abs(found.estimates["share with a 1"] - 0.5) < 0.2
+    >>> abs(collection.estimates["share with a 1"] - 0.5) < 0.2
     True
     """
     check_budget(ledger, guarantee)
@@ -73,7 +74,7 @@ def collect_share(
     profile = protocol.profile()
     # All that could fail comes before the charge.
     reach, log_delta = protocol.error(failure), profile.log_delta(guarantee.exact_epsilon)
-    others = {"noise": _random_users(protocol, guarantee)}
+    notes = {"noise": _random_users(protocol, guarantee)}
     if ledger is not None:
         ledger.charge(protocol)
     release = protocol.release(bits.astype(np.uint8), rng=rng)
@@ -89,7 +90,7 @@ def collect_share(
         profile=profile,
         epsilon=guarantee.epsilon,
         log_delta=log_delta,
-        bounds=others,
+        bounds=notes,
     )
 
 
@@ -103,7 +104,7 @@ def collect_mean(
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
-    """Collect the mean of values clipped to public bounds: RealSum of their places in [0, 1].
+    """Collect the mean of values clipped to public bounds: RealSum of their positions in [0, 1].
 
     Args:
         values: one number per user.
@@ -119,10 +120,10 @@ def collect_mean(
         BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
         In all these cases nothing is collected.
 
-    >>> found = collect_mean(
+    >>> collection = collect_mean(
     ...     np.linspace(0, 10, 2000), bounds=(0, 10), guarantee=ApproxDP(1, delta="1e-6"), n_bits=6
     ... )
-    >>> abs(found.estimates["mean"] - 5) < 2
+    >>> abs(collection.estimates["mean"] - 5) < 2
     True
     """
     check_budget(ledger, guarantee)
@@ -132,13 +133,13 @@ def collect_mean(
     protocol = RealSum.calibrate(n, guarantee=guarantee, n_bits=n_bits)
     failure = _failure(confidence)
     width = float(high - low)
-    places = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
+    shares = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
     profile = protocol.profile()
     reach = protocol.error(failure)
     log_delta = profile.log_delta(guarantee.exact_epsilon)
     if ledger is not None:
         ledger.charge(protocol)
-    release = protocol.release(places, rng=rng)
+    release = protocol.release(shares, rng=rng)
     factor, more = (high - low) / n, misplaced(low, high, width)
     shown = ", ".join(number_up(float(bound), 17) for bound in (low, high))
     mean, error = scaled_estimate(release.value, reach, factor=factor, offset=low, more=more)
@@ -182,41 +183,41 @@ def collect_histogram(
         BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
         In all these cases nothing is collected.
 
-    >>> found = collect_histogram(
+    >>> collection = collect_histogram(
     ...     ["a", "b"] * 5000, domain=["a", "b", "c"], guarantee=ApproxDP(1, delta="1e-6")
     ... )
-    >>> abs(found.estimates["a"] - 5000) < 2000
+    >>> abs(collection.estimates["a"] - 5000) < 2000
     True
     """
     check_budget(ledger, guarantee)
     values, domain = _texts(values, name="values"), _texts(domain, name="domain")
-    places = {value: place for place, value in enumerate(domain)}
-    if len(places) != len(domain):
+    bins = {value: bin_index for bin_index, value in enumerate(domain)}
+    if len(bins) != len(domain):
         raise InvalidData(
-            expected="distinct values in the domain", got="one twice", remedy="Mend the domain"
+            expected="distinct values in the domain", got="one twice", remedy="Name each value once"
         )
-    if any(value not in places for value in values):
+    if any(value not in bins for value in values):
         raise InvalidData(
             expected="values of the domain",
             got="another value",
-            remedy="Widen the domain or mend the data",
+            remedy="Add it to the domain, or replace it by a value of the domain",
         )
     n, failure = len(values), _failure(confidence)
     protocol = Histogram.calibrate(n, n_bins=len(domain), guarantee=guarantee)
     profile = protocol.profile()
     error = protocol.error(failure, simultaneous=True)
     log_delta = profile.log_delta(guarantee.exact_epsilon)
-    others = {"noise": _noise_bits(protocol, guarantee)}
+    notes = {"noise": _noise_bits(protocol, guarantee)}
     if ledger is not None:
         ledger.charge(protocol)
-    release = protocol.release([places[value] for value in values], rng=rng)
+    release = protocol.release([bins[value] for value in values], rng=rng)
     hidden = n * protocol.omission_probability
     error, spare = error_of_counts(error, hidden, release.value.counts.values())
     return Collection(
         title=f"Counts of {n} users over {len(domain)} values",
         # What the protocol leaves out is estimated by 0.
         estimates=dict.fromkeys(domain, 0.0)
-        | {domain[place]: count for place, count in release.value.top(len(domain))},
+        | {domain[bin_index]: count for bin_index, count in release.value.top(len(domain))},
         error=error,
         confidence=float(1 - failure),
         messages_per_user=protocol.mean_messages,
@@ -225,7 +226,7 @@ def collect_histogram(
         profile=profile,
         epsilon=guarantee.epsilon,
         log_delta=log_delta,
-        bounds=others,
+        bounds=notes,
         spare=spare,
     )
 
@@ -236,12 +237,12 @@ def _texts(values: object, *, name: str) -> list[str]:
         raise InvalidData(
             expected=f"{name} as a list of texts", got=type(values).__name__, remedy="Give a list"
         )
-    found = list(values)
-    if not all(isinstance(value, Hashable) for value in found):
+    texts = list(values)
+    if not all(isinstance(value, Hashable) for value in texts):
         raise InvalidData(
             expected=f"{name} as a list of texts", got="a list of lists", remedy="Give texts"
         )
-    return found
+    return texts
 
 
 def _column(values: ArrayLike) -> FloatArray:
@@ -251,7 +252,7 @@ def _column(values: ArrayLike) -> FloatArray:
         raise InvalidData(
             expected="one number per user",
             got=f"an array of shape {numbers.shape}",
-            remedy="Give one column",
+            remedy="Give one column: a list or an array of one dimension",
         )
     if not np.isfinite(numbers).all():
         raise InvalidData(
@@ -263,14 +264,7 @@ def _column(values: ArrayLike) -> FloatArray:
 
 
 def _failure(confidence: Parameter) -> Fraction:
-    level = exact_fraction(confidence, name="confidence")
-    if not 0 < level < 1:
-        raise InvalidParameter(
-            expected="0 < confidence < 1",
-            got=f"confidence={confidence}",
-            remedy="Choose 0.95, for example",
-        )
-    return 1 - level
+    return 1 - read_inner_probability(confidence, name="confidence", example="0.95")
 
 
 def _random_users(protocol: BooleanSum, guarantee: ApproxDP) -> str:

@@ -44,10 +44,10 @@ class Collection:
 
     >>> import smoothdp as sd
     >>> promise = sd.ApproxDP(2, delta="1e-3")
-    >>> found = sd.report.collect_share([0, 1, 1, 1] * 50, guarantee=promise)
-    >>> found.messages_per_user, found.release.guarantee == promise
+    >>> collection = sd.report.collect_share([0, 1, 1, 1] * 50, guarantee=promise)
+    >>> collection.messages_per_user, collection.release.guarantee == promise
     (1.0, True)
-    >>> print(found.text().splitlines()[0])
+    >>> print(collection.text().splitlines()[0])
     Share of 200 users with a 1
     """
 
@@ -77,7 +77,7 @@ class Collection:
             )
 
     def sentence(self) -> str:
-        """Return the guarantee, and what it rests on."""
+        """Return the guarantee, and the conditions of the guarantee."""
         return (
             f"{self._promise()} It holds if all {self.n_users} users follow the "
             "protocol (with fewer, epsilon and delta are larger), against an analyser who does "
@@ -102,12 +102,12 @@ class Collection:
             *self.bounds.items(),
         ]
         more = len(self.estimates) - len(rows)
-        rest = f"\n... and {more} more" if more > 0 else ""
+        omitted = f"\n... and {more} more" if more > 0 else ""
         private = "" if self.release.is_private else "NOT PRIVATE: a seeded generator was used.\n"
         header = ("", "estimate", f"{percent_text(self.confidence)} error")
         return (
             f"{self.title}\n\n"
-            f"{table(rows, header=header)}{rest}\n\n"
+            f"{table(rows, header=header)}{omitted}\n\n"
             f"{table(about)}\n\n{private}{self.sentence()}"
         )
 

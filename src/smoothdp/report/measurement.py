@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
 
 CountsAre = Literal["public", "given", "private"]
-"""Declared public; given by who asks, and perhaps not public; or read from private data."""
+"""Whether counts are declared public, or given by the caller and perhaps not public, or read
+from private data."""
 
 _BELOW_TITLE: dict[CountsAre, str] = {
     "public": "",
@@ -56,8 +57,8 @@ class Measurement:
 
     >>> import smoothdp as sd
     >>> mechanism = sd.SamplingHistogram(20, n_draws=10)
-    >>> found = sd.report.measure_histogram(mechanism, {"yes": 12, "no": 8}, epsilon="0.5")
-    >>> found.delta[1] < found.worst_case_delta, found.below_one_over_n
+    >>> measurement = sd.report.measure_histogram(mechanism, {"yes": 12, "no": 8}, epsilon="0.5")
+    >>> measurement.delta[1] < measurement.worst_case_delta, measurement.below_one_over_n
     (True, True)
     """
 
@@ -121,7 +122,7 @@ class Measurement:
         return ", ".join(f"{name}: {value}" for name, value in self.counts.items())
 
     def sentence(self) -> str:
-        """Return what was found in plain English."""
+        """Return the result in plain English."""
         others, unseen = "another of these categories", ""
         if not self.all_named:
             others = "another of the categories that occur"
@@ -137,7 +138,7 @@ class Measurement:
         )
 
     def caution(self) -> str:
-        """Return what has to stand beside the exact figures."""
+        """Return the warning that belongs to the exact figures."""
         if self.counts_are == "public":
             return (
                 "This holds at these counts, which were declared public, and is as public as they "
@@ -224,15 +225,16 @@ def measure_histogram(
         InvalidData: counts that do not fit the mechanism.
 
     >>> from smoothdp.mechanisms import SamplingHistogram
-    >>> found = measure_histogram(SamplingHistogram(10, n_draws=9), {"yes": 6, "no": 4}, epsilon=1)
-    >>> 0 < found.delta[1] < 0.9
+    >>> mechanism = SamplingHistogram(10, n_draws=9)
+    >>> measurement = measure_histogram(mechanism, {"yes": 6, "no": 4}, epsilon=1)
+    >>> 0 < measurement.delta[1] < 0.9
     True
     """
     if counts_are not in get_args(CountsAre):
         raise InvalidParameter(
             expected='"public", "given" or "private"',
             got=f"counts_are={counts_are!r}",
-            remedy="Use one",
+            remedy='Choose one of these; "given" for counts that may not be public',
         )
     exact_epsilon, exact_threshold = _resolve_threshold(epsilon, threshold)
     values = list(counts.values())
@@ -264,9 +266,9 @@ def _worst_utility(
 ) -> LogBounds | None:
     """Return bounds of the utility, the worst over whose record the adversary is after."""
     bounds = []
-    for place, count in enumerate(counts):
+    for category, count in enumerate(counts):
         if count:
-            known = [*counts[:place], count - 1, *counts[place + 1 :]]
+            known = [*counts[:category], count - 1, *counts[category + 1 :]]
             try:
                 bounds.append(mechanism.log_adversary_utility(known, threshold=threshold))
             except OutOfReach:
@@ -286,7 +288,7 @@ def _finite(value: float) -> float | None:
 def _resolve_threshold(
     epsilon: Parameter | None, threshold: Parameter | None
 ) -> tuple[Real, Fraction]:
-    """Return both where one of them is given, by threshold = E / (E + 1) with E = e^epsilon.
+    """Return epsilon and threshold from one of them: threshold = E / (E + 1), E = e^epsilon.
 
     Raises:
         InvalidParameter: neither is given, or one is outside its domain.
@@ -295,7 +297,7 @@ def _resolve_threshold(
         raise InvalidParameter(
             expected="epsilon or threshold",
             got="neither",
-            remedy="Give one, such as threshold 0.51",
+            remedy="Give epsilon=1, for example, or threshold=0.51",
         )
     if threshold is not None:
         exact_threshold = exact_fraction(threshold, name="threshold")
@@ -314,5 +316,5 @@ def _resolve_threshold(
     if isinstance(exact_epsilon, LogRatio):
         return exact_epsilon, exact_epsilon.ratio / (1 + exact_epsilon.ratio)
     # t = 1 / (1 + e^-epsilon), rounded down to 15 places, two units below the float.
-    places = math.floor(_THRESHOLD_STEP / (1 + math.exp(-min(700.0, float(exact_epsilon))))) - 2
-    return exact_epsilon, max(Fraction(1, 2), Fraction(places, _THRESHOLD_STEP))
+    steps = math.floor(_THRESHOLD_STEP / (1 + math.exp(-min(700.0, float(exact_epsilon))))) - 2
+    return exact_epsilon, max(Fraction(1, 2), Fraction(steps, _THRESHOLD_STEP))

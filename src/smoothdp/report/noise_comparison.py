@@ -31,7 +31,7 @@ class NoiseRow:
         paper_deviation: least standard deviation by the printed theorem, at smooth
             sensitivity 1, over shapes; None where there is none, or none that is true.
         calibration: the exact calibration at the best shape; None where there is none.
-        why_not: why there is none, as the library says it.
+        why_not: the message of the library where there is no calibration.
     """
 
     family: str
@@ -74,7 +74,7 @@ class NoiseTable:
                 )
 
     def text(self) -> str:
-        """Return the table and what it says."""
+        """Return the table, with a legend."""
         header = ("law", "theorem", "exact", "label", "s", "gap", "exact / lower bound")
         rows = [self._cells(row) for row in self.rows]
         bound = "no lower bound is known for this guarantee"
@@ -94,19 +94,19 @@ class NoiseTable:
 
     def _cells(self, row: NoiseRow) -> tuple[str, ...]:
         paper = "-" if row.paper_deviation is None else f"{row.paper_deviation:.4g}"
-        found = row.calibration
-        if found is None:
+        calibration = row.calibration
+        if calibration is None:
             return (row.family, paper, "none", "", "", "", "")
         ratio = "-"
         if self.least_deviation is not None:
-            ratio = f"{found.standard_deviation / self.least_deviation:.3f}"
-        gap = "-" if math.isinf(found.relative_gap) else f"{found.relative_gap:.0e}"
+            ratio = f"{calibration.standard_deviation / self.least_deviation:.3f}"
+        gap = "-" if math.isinf(calibration.relative_gap) else f"{calibration.relative_gap:.0e}"
         return (
-            repr(found.law),
+            repr(calibration.law),
             paper,
-            f"{found.standard_deviation:.4g}",
-            found.label,
-            f"{found.shift:.6g}",
+            f"{calibration.standard_deviation:.4g}",
+            calibration.label,
+            f"{calibration.shift:.6g}",
             gap,
             ratio,
         )
@@ -169,14 +169,14 @@ def noise_table(
             remedy="Give the smoothing of the sensitivity, such as 0.1",
         )
     rows = []
-    for done, family in enumerate(sorted(LAWS, key=_place_in_table), 1):
+    for done, family in enumerate(sorted(LAWS, key=_table_position), 1):
         rows.append(_row(family, guarantee, t))
         if progress is not None:
             progress(done, len(LAWS))
     return NoiseTable(guarantee, t, tuple(rows), least_deviation(guarantee, t))
 
 
-def _place_in_table(family: type[NoiseDistribution]) -> int:
+def _table_position(family: type[NoiseDistribution]) -> int:
     name = family.__name__
     return TABLE_ORDER.index(name) if name in TABLE_ORDER else len(TABLE_ORDER)
 
@@ -185,21 +185,21 @@ def _row(family: type[NoiseDistribution], guarantee: Guarantee, smoothing: Fract
     paper = paper_deviation(family, guarantee, smoothing)
     try:
         law = best_shape(family, guarantee, smoothing=smoothing)
-        found = calibrate(law, guarantee, smoothing=smoothing)
+        calibration = calibrate(law, guarantee, smoothing=smoothing)
     except SmoothdpError as error:
         return NoiseRow(family.__name__, paper, None, str(error))
-    return NoiseRow(family.__name__, paper, found)
+    return NoiseRow(family.__name__, paper, calibration)
 
 
 def _calibration_dict(row: NoiseRow) -> dict[str, object]:
-    found = row.calibration
-    if found is None:
+    calibration = row.calibration
+    if calibration is None:
         return {"law": None, "why_not": row.why_not}
     return {
-        "law": repr(found.law),
-        "shift": found.shift,
-        "standard_deviation": found.standard_deviation,
-        "label": found.label,
-        "relative_gap": None if math.isinf(found.relative_gap) else found.relative_gap,
-        "reason": found.reason,
+        "law": repr(calibration.law),
+        "shift": calibration.shift,
+        "standard_deviation": calibration.standard_deviation,
+        "label": calibration.label,
+        "relative_gap": None if math.isinf(calibration.relative_gap) else calibration.relative_gap,
+        "reason": calibration.reason,
     }

@@ -31,12 +31,12 @@ def paper_deviation(
     The shape is found to about a relative 1e-6 of the deviation.
     """
     if family.printed_shapes is not None:
-        found = _least_over_shapes(family, family.printed_shapes, guarantee, smoothing)
+        deviation = _least_over_shapes(family, family.printed_shapes, guarantee, smoothing)
     elif family.parameters:
         return None
     else:
-        found = _deviation_by_paper(family(), guarantee, smoothing)
-    return found if math.isfinite(found) else None
+        deviation = _deviation_by_paper(family(), guarantee, smoothing)
+    return deviation if math.isfinite(deviation) else None
 
 
 def _least_over_shapes(
@@ -49,17 +49,19 @@ def _least_over_shapes(
     best = (math.inf, low)
     epsilon = guarantee.parameters().get("epsilon")
     if isinstance(epsilon, Fraction):
-        # PolyPlace's own, which no grid meets.
-        own = epsilon / smoothing
-        best = min(best, (_try_shape(family, own, guarantee, smoothing), float(own)))
+        # The shape that the theorem about PolyPlace uses, which no grid meets.
+        epsilon_shape = epsilon / smoothing
+        best = min(
+            best, (_try_shape(family, epsilon_shape, guarantee, smoothing), float(epsilon_shape))
+        )
     for _ in range(_REFINEMENTS):
         ratio = (high / low) ** (1 / _GRID)
         grid = [low * ratio**step for step in range(_GRID + 1)]
-        found = [
+        tried = [
             (_try_shape(family, Fraction(f"{shape:.10g}"), guarantee, smoothing), shape)
             for shape in grid
         ]
-        best = min(best, *found)
+        best = min(best, *tried)
         # A step on either side of the best one.
         low, high = max(low, best[1] / ratio), min(high, best[1] * ratio)
         if not low < high:

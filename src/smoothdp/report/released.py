@@ -1,4 +1,4 @@
-"""What a released number is, in words that stand beside it."""
+"""The words that stand beside a released number: which statistic it is."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from smoothdp.claims.domains import read_delta, read_epsilon
+from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
@@ -25,7 +25,7 @@ class SampleDesign:
         n_records: n; n_draws: the number of records to draw.
         smoothed: the smoothed delta of that sample, at most the target.
         is_largest: True if one more record drawn is proved to miss the target, or none can be
-            drawn in addition; False if it is only not proved to meet it.
+            drawn in addition; False if one more is only not proved to meet the target.
 
     >>> design = largest_sample(DataModel([("1/3", "2/3")]), n_records=50, epsilon=1, delta="1e-3")
     >>> design.n_draws + design.n_lost, design.is_largest
@@ -55,7 +55,7 @@ def largest_sample(
 
     The answer to "how many records must be lost". Smoothed delta grows with the sample:
     draws left out at random are post-processing of the histogram (paper 1, Proposition 4).
-    So the number is found by bisection on the proved upper bound.
+    So bisection finds the number on the proved upper bound.
 
     Args:
         model: the set of distributions, fixed without the private data.
@@ -73,11 +73,7 @@ def largest_sample(
     (949, 51, True)
     """
     exact = read_epsilon(epsilon)
-    target = read_delta(delta)
-    if not 0 < target < 1:
-        raise InvalidParameter(
-            expected="0 < delta < 1", got=f"delta={delta}", remedy="Give a target such as 1e-6"
-        )
+    target = read_inner_probability(delta)
     log_target = log_bounds(target).lower
     n = exact_int(n_records, name="n_records", minimum=2)
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smoothdp.claims.domains import read_epsilon
+from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.exact.random.entropy import Entropy, SystemRandom
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.sampling.counts import read_counts
@@ -46,8 +46,8 @@ class DeltaInterval:
 
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> mechanism, model = SamplingHistogram(20, n_draws=10), DataModel([("0.3", "0.7")])
-    >>> found = smoothed_delta_interval(mechanism, model, epsilon=1, n_databases=10)
-    >>> found.lower <= found.estimate <= found.upper
+    >>> interval = smoothed_delta_interval(mechanism, model, epsilon=1, n_databases=10)
+    >>> interval.lower <= interval.estimate <= interval.upper
     True
     """
 
@@ -124,13 +124,7 @@ def smoothed_delta_interval(
     """
     exact = read_epsilon(epsilon)
     count = exact_int(n_databases, name="n_databases", minimum=2)
-    level = exact_fraction(confidence, name="confidence")
-    if not 0 < level < 1:
-        raise InvalidParameter(
-            expected="0 < confidence < 1",
-            got=f"confidence={confidence}",
-            remedy="Choose 0.99, for example",
-        )
+    level = read_inner_probability(confidence, name="confidence", example="0.99")
     hull = model.hull()
     chosen = _compositions(compositions, mechanism.n_records, hull.n_vertices)
     bits = (SystemRandom() if rng is None else rng).bits(128)
@@ -140,10 +134,10 @@ def smoothed_delta_interval(
     total = count * len(chosen)
     best: tuple[_Means, tuple[int, ...], str] | None = None
     highest = -math.inf
-    for place, composition in enumerate(chosen):
+    for position, composition in enumerate(chosen):
         step = None
         if progress is not None:
-            step = _Step(progress, place * count, total)
+            step = _Step(progress, position * count, total)
         means, method = question.estimate(composition, generator, step)
         highest = max(highest, means.log_upper)
         if best is None or means.log_estimate > best[0].log_estimate:
@@ -175,25 +169,30 @@ class _Step:
 
 
 def _compositions(
-    given: Sequence[Sequence[int]] | None, n: int, n_vertices: int
+    compositions: Sequence[Sequence[int]] | None, n: int, n_vertices: int
 ) -> list[tuple[int, ...]]:
-    if given is None:
-        return [tuple(n * (at == place) for at in range(n_vertices)) for place in range(n_vertices)]
-    if not given:
+    if compositions is None:
+        return [
+            tuple(n * (other == vertex) for other in range(n_vertices))
+            for vertex in range(n_vertices)
+        ]
+    if not compositions:
         raise InvalidParameter(
-            expected="at least one composition", got="none", remedy="Leave it out"
+            expected="at least one composition",
+            got="none",
+            remedy="Leave compositions= out, for all records from one vertex",
         )
     chosen = []
-    for composition in given:
+    for composition in compositions:
         if n_vertices == 1 and len(composition) == 1:
-            counts = tuple(int(part) for part in composition)
+            counts = tuple(int(count) for count in composition)
         else:
             counts = read_counts(composition, total=n, name="composition")
         if len(counts) != n_vertices or sum(counts) != n:
             raise InvalidParameter(
                 expected=f"compositions of {n} records over {n_vertices} vertices",
                 got=f"{counts}",
-                remedy="Look at model.hull().vertices",
+                remedy="Give a number of records for each of model.hull().vertices",
             )
         chosen.append(counts)
     return chosen
@@ -201,7 +200,7 @@ def _compositions(
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is asked of every composition alike; alpha is its share of what may fail."""
+    """What is asked of every composition; alpha is the failure probability of each."""
 
     mechanism: SampledMechanism[Any]
     vertices: tuple[tuple[Fraction, ...], ...]
@@ -244,7 +243,7 @@ class _Question:
                 high[draw] = math.exp(min(0.0, known[key].upper - scale))
             if step is not None:
                 step(draw + 1)
-        log_scale, log_beside = (cap, -math.inf) if proposal is None else proposal.parts
+        log_scale, log_beside = (cap, -math.inf) if proposal is None else proposal.log_shares
         method = "databases of the model" if proposal is None else proposal.method
         below, above = _interval(low, self.alpha)[0], _interval(high, self.alpha)[1]
         mean = float(high.mean())

@@ -44,8 +44,8 @@ class SmoothedDelta:
 
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> mechanism, model = SamplingHistogram(4, n_draws=2), DataModel([("1/2", "1/2")])
-    >>> found = smoothed_delta(mechanism, model, epsilon=1)
-    >>> found.lower <= found.delta, found.vertex_counts
+    >>> result = smoothed_delta(mechanism, model, epsilon=1)
+    >>> result.lower <= result.delta, result.vertex_counts
     (True, (4,))
     """
 
@@ -118,7 +118,7 @@ def smoothed_delta(
         raise InvalidParameter(
             expected="a sampled mechanism",
             got=repr(mechanism),
-            remedy="Give one, such as SamplingHistogram",
+            remedy="Give a mechanism such as SamplingHistogram",
         )
     if not isinstance(model, DataModel):
         raise InvalidParameter(
@@ -163,14 +163,14 @@ def _bracket(
 def _without_a_value(
     mechanism: HistogramMechanism, vertices: tuple[tuple[Fraction, ...], ...]
 ) -> Bracket | None:
-    """Return the cap where it is reached: a value that nobody has, or nothing lost."""
+    """Return the cap of delta where delta reaches it: a value that nobody has, or nothing lost."""
     n = mechanism.n_records
     # inclusion() may be rounded up to 1; its logarithm is 0 only where nothing is lost.
-    whole = mechanism.cap.logs.lower == 0.0
-    places = [place for place, vertex in enumerate(vertices) if whole or min(vertex) == 0]
-    if not places:
+    keeps_all = mechanism.cap.logs.lower == 0.0
+    reaching = [index for index, vertex in enumerate(vertices) if keeps_all or min(vertex) == 0]
+    if not reaching:
         return None
-    if not whole:
+    if not keeps_all:
         warnings.warn(
             "A distribution of the model gives a value probability 0: databases in which "
             "nobody has it, and a record that moves there stands out, are in the model, so "
@@ -179,8 +179,8 @@ def _without_a_value(
             PrivacyWarning,
             stacklevel=4,
         )
-    counts = tuple(n if place == places[0] else 0 for place in range(len(vertices)))
-    why = "nothing is lost" if whole else "a value that nobody has"
+    counts = tuple(n if index == reaching[0] else 0 for index in range(len(vertices)))
+    why = "nothing is lost" if keeps_all else "a value that nobody has"
     return Bracket(mechanism.cap.logs, counts, f"{why}: delta(x) is that of ordinary DP")
 
 

@@ -24,7 +24,7 @@ from smoothdp.text import ratio_up
 def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
     """Return the claim for any function of the output, randomised or not: the same.
 
-    Paper 1, Proposition 4. It holds at each database, so also on average.
+    Paper 1, Proposition 4. The claim holds at each database, so also on average.
 
     Raises:
         InvalidParameter: something else than a claim of smoothed DP.
@@ -34,7 +34,7 @@ def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
     >>> smoothed_post_processing(claim) == claim
     True
     """
-    same = post_processing(_read(claim))
+    same = post_processing(_read_claim(claim))
     assert isinstance(same, SmoothedDP)
     return same
 
@@ -55,11 +55,11 @@ def compose_smoothed(first: SmoothedDP, second: SmoothedDP) -> SmoothedDP:
 
     >>> model = DataModel([("1/3", "2/3")])
     >>> a = SmoothedDP("0.5", delta="1e-6", model=model)
-    >>> both = compose_smoothed(a, SmoothedDP(1, delta="2e-6", model=model))
-    >>> both.exact_epsilon, both.exact_delta == Fraction(3, 10**6)
+    >>> total = compose_smoothed(a, SmoothedDP(1, delta="2e-6", model=model))
+    >>> total.exact_epsilon, total.exact_delta == Fraction(3, 10**6)
     (Fraction(3, 2), True)
     """
-    if not _read(first).model.same_hull(_read(second).model):
+    if not _read_claim(first).model.same_hull(_read_claim(second).model):
         raise IncompatibleClaims(
             expected="two claims over the same model",
             got=f"{first.model.n_vertices} and {second.model.n_vertices} different distributions",
@@ -95,7 +95,7 @@ def smoothed_pre_processing(
     True
     """
     features = _read_model(model).push(record_function, n_atoms=n_atoms)
-    _require_covered(_read(claim).model, features)
+    _require_covered(_read_claim(claim).model, features)
     return SmoothedDP(claim.exact_epsilon, delta=claim.exact_delta, model=model)
 
 
@@ -114,7 +114,7 @@ def smoothed_distribution_reduction(claim: SmoothedDP, *, model: DataModel) -> S
     >>> smoothed_distribution_reduction(claim, model=DataModel([("0.5", "0.5")])).delta
     1e-06
     """
-    _require_covered(_read(claim).model, model)
+    _require_covered(_read_claim(claim).model, model)
     return SmoothedDP(claim.exact_epsilon, delta=claim.exact_delta, model=model)
 
 
@@ -171,11 +171,11 @@ def smoothed_to_distributional(claim: SmoothedDP) -> DistributionalDP:
     (True, Fraction(1, 1000000))
     """
     return DistributionalDP(
-        _read(claim).exact_epsilon, claim.exact_delta, claim.model, claim.model.vertices[0]
+        _read_claim(claim).exact_epsilon, claim.exact_delta, claim.model, claim.model.vertices[0]
     )
 
 
-def _read(claim: object) -> SmoothedDP:
+def _read_claim(claim: object) -> SmoothedDP:
     if not isinstance(claim, SmoothedDP):
         raise InvalidParameter(
             expected="a claim of smoothed DP",

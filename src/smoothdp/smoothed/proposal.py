@@ -21,7 +21,7 @@ import numpy as np
 
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
-from smoothdp.smoothed.many_values.falling import (
+from smoothdp.smoothed.many_values.falling_steps import (
     falling_steps,
     least_count,
     log_any_below,
@@ -37,22 +37,23 @@ _BESIDE = math.log(1e-4)
 class Proposal:
     """A law of databases, as tables over H_a.
 
-    ``parts``: ln Z, and ln of what lies beside; ``log_cap`` is ln V for every count.
+    ``log_shares``: ln Z, and ln of the part with some other count too small; ``log_cap`` is ln V
+    for every count of the category ``rarest``.
     """
 
     n_records: int
-    place: int
+    rarest: int
     least_other: int
     others: FloatArray
     cumulative: FloatArray
     log_cap: FloatArray
-    parts: tuple[float, float]
+    log_shares: tuple[float, float]
 
     @property
     def method(self) -> str:
         """How the databases were drawn, in words."""
         return (
-            f"importance sampling of category {self.place + 1}, others of at least "
+            f"importance sampling of category {self.rarest + 1}, others of at least "
             f"{self.least_other} records"
         )
 
@@ -60,10 +61,10 @@ class Proposal:
         """Return a histogram and ln V there; inf if another count is too small."""
         h = int(np.searchsorted(self.cumulative, generator.random() * self.cumulative[-1]))
         h = min(h, self.cumulative.size - 1)
-        rest = generator.multinomial(self.n_records - h, self.others)
-        scale = math.inf if int(rest.min()) < self.least_other else float(self.log_cap[h])
-        histogram = rest.tolist()
-        histogram.insert(self.place, h)
+        other_counts = generator.multinomial(self.n_records - h, self.others)
+        scale = math.inf if int(other_counts.min()) < self.least_other else float(self.log_cap[h])
+        histogram = other_counts.tolist()
+        histogram.insert(self.rarest, h)
         return tuple(histogram), scale
 
 
@@ -74,8 +75,8 @@ def propose(
     n = mechanism.n_records
     if len(vertex) < 3 or min(vertex) == 0 or n > _LARGEST:
         return None
-    place = vertex.index(min(vertex))
-    others = [p for at, p in enumerate(vertex) if at != place]
+    rarest = vertex.index(min(vertex))
+    others = [p for category, p in enumerate(vertex) if category != rarest]
     value = two_smallest(mechanism, epsilon)
     target = _BESIDE
     for _ in range(6):
@@ -86,7 +87,7 @@ def propose(
         def log_cap(h: int, least: int = least) -> float:
             return value(min(h, least), least)
 
-        steps = falling_steps(log_cap, n, vertex[place])
+        steps = falling_steps(log_cap, n, vertex[rarest])
         beside = log_any_below(n, others, least) + mechanism.cap.logs.upper
         beside = float(np.logaddexp(beside, steps.log_beyond))
         if beside <= steps.log_total + _BESIDE:
@@ -95,7 +96,7 @@ def propose(
             chances = np.array([float(p) for p in others])
             return Proposal(
                 n,
-                place,
+                rarest,
                 least,
                 chances / chances.sum(),
                 weights,

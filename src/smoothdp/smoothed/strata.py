@@ -69,7 +69,7 @@ def smoothed_strata(
     '2.90577e-08 2.90577e-08'
     """
     exact = read_epsilon(epsilon)
-    each = {
+    results = {
         name: smoothed_delta(stratum, model, epsilon=exact)
         for name, stratum, model in zip(
             mechanism.names, mechanism.strata, _models(mechanism, models), strict=True
@@ -78,9 +78,9 @@ def smoothed_strata(
     # The largest delta of all is a probability of being sampled at most.
     cap = max(stratum.cap.logs.upper for stratum in mechanism.strata)
     return StrataDelta(
-        log_delta=min(cap, log_total_upper([result.log_delta for result in each.values()])),
-        log_lower=max(result.log_lower for result in each.values()),
-        strata=each,
+        log_delta=min(cap, log_total_upper([result.log_delta for result in results.values()])),
+        log_lower=max(result.log_lower for result in results.values()),
+        strata=results,
     )
 
 
@@ -92,13 +92,13 @@ def _models(
         return [models] * len(mechanism.strata)
     if isinstance(models, Mapping):
         listed = [models[name] for name in mechanism.names if name in models]
-        given = ", ".join(map(str, models)) or "none"
+        supplied = ", ".join(map(str, models)) or "none"
     else:
-        listed, given = list(models), f"{len(models)} models"
+        listed, supplied = list(models), f"{len(models)} models"
     if len(listed) != len(mechanism.strata) or len(models) != len(listed):
         raise InvalidParameter(
             expected=f"a model for each of the strata {', '.join(mechanism.names)}",
-            got=given,
-            remedy="Give one model for all, or one for each",
+            got=supplied,
+            remedy="Give one model for all strata, or one model for each stratum",
         )
     return listed

@@ -194,8 +194,8 @@ MUTANTS = (
     ),
     Mutant(
         "noise/calibration/approximate/envelope.py",
-        "upper = special.maximum(one.upper, other.upper)",
-        "upper = special.minimum(one.upper, other.upper)",
+        "upper = special.maximum(first.upper, second.upper)",
+        "upper = special.minimum(first.upper, second.upper)",
         "the smaller loss of two dilations",
         _ENVELOPE,
     ),

@@ -31,8 +31,8 @@ MUTANTS = (
     ),
     Mutant(
         "noise/divergences/divergences.py",
-        "return max(0.0, value * (1 + side * 3e-15))",
-        "return max(0.0, value * (1 - side * 3e-15))",
+        "return max(0.0, value * (1 + rounding * 3e-15))",
+        "return max(0.0, value * (1 - rounding * 3e-15))",
         "a Renyi divergence rounded inwards",
         _DIVERGENCES,
     ),
@@ -52,14 +52,14 @@ MUTANTS = (
     ),
     Mutant(
         "noise/divergences/divergences.py",
-        "return max(b[0] for b in both), max(b[1] for b in both)",
-        "return max(b[0] for b in both), min(b[1] for b in both)",
+        "return max(b[0] for b in bounds), max(b[1] for b in bounds)",
+        "return max(b[0] for b in bounds), min(b[1] for b in bounds)",
         "the smaller of both directions",
         _STRUCTURE,
     ),
     Mutant(
         "noise/divergences/loss_integral.py",
-        "high = log_total(np.array([upper, error, *(r[1] for r in rest)]))",
+        "high = log_total(np.array([upper, error, *(r[1] for r in outside)]))",
         "high = log_total(np.array([upper, error]))",
         "an integral without its tails and corners",
         _DIVERGENCES,

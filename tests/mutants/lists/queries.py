@@ -41,8 +41,8 @@ MUTANTS = (
     ),
     Mutant(
         "queries/sensitivity/candidates.py",
-        "whole = float_bounds(d)[1]",
-        "whole = float_bounds(d)[0]",
+        "undecayed = float_bounds(d)[1]",
+        "undecayed = float_bounds(d)[0]",
         "a local sensitivity rounded down",
         _DECAYS,
     ),

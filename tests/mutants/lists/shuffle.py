@@ -180,8 +180,8 @@ MUTANTS = (
     ),
     Mutant(
         "paper_bounds/balcer_cheu.py",
-        "return round_up(50 * _log_inverse(delta / parts) / (square * n_users))",
-        "return -round_up(-50 * _log_inverse(delta / parts) / (square * n_users))",
+        "return round_up(50 * _log_inverse(delta / divisor) / (square * n_users))",
+        "return -round_up(-50 * _log_inverse(delta / divisor) / (square * n_users))",
         "the paper's noise rounded down",
         _HISTOGRAM,
     ),

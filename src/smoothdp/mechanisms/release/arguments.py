@@ -11,7 +11,7 @@ from smoothdp.mechanisms.release.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Query
 from smoothdp.queries.query import check_overrides
-from smoothdp.queries.reading import read_smoothing
+from smoothdp.queries.read_arguments import read_smoothing
 from smoothdp.queries.statistic import Statistic
 
 

@@ -38,7 +38,7 @@ from smoothdp.noise import (
     PolyPlace,
     StudentT,
 )
-from smoothdp.noise.calibration.table import shipped_shape
+from smoothdp.noise.calibration.shipped_claims import shipped_shape
 from smoothdp.queries import Median, Quantile, Query
 from smoothdp.queries.statistic import Statistic
 

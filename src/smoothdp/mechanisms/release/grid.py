@@ -10,7 +10,7 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries.reading import Bounds
+from smoothdp.queries.read_arguments import Bounds
 from smoothdp.queries.statistic import Statistic
 
 _FINER = 30

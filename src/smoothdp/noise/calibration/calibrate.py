@@ -16,7 +16,7 @@ from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, float_b
 from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.approximate.smooth_profile import SmoothProfile
 from smoothdp.noise.calibration.lower_bounds import variance_lower_bound
-from smoothdp.noise.calibration.proved import check_target, proved_claim
+from smoothdp.noise.calibration.proved_claim import check_target, proved_claim
 from smoothdp.noise.shift_claim import LABELS
 from smoothdp.sources import Source
 from smoothdp.text import number_up
@@ -51,8 +51,8 @@ class Calibration(Generic[LawOut]):
 
     >>> from smoothdp.noise import StudentT
     >>> from smoothdp.claims import PureDP
-    >>> found = StudentT(3).calibrate(PureDP(1), smoothing="0.1")
-    >>> found.label, found.noise_scale(2) == 2 / found.shift
+    >>> calibration = StudentT(3).calibrate(PureDP(1), smoothing="0.1")
+    >>> calibration.label, calibration.noise_scale(2) == 2 / calibration.shift
     ('proved', True)
     """
 
@@ -74,7 +74,7 @@ class Calibration(Generic[LawOut]):
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def check(self) -> None:
-        """Raise InvalidParameter if it claims more than is proved."""
+        """Raise InvalidParameter if the calibration claims more than is proved."""
         smoothing = check_target(self.law, self.guarantee, self.smoothing, self.method)
         if not isinstance(self.smoothing, Fraction) or not isinstance(self.exact_shift, Fraction):
             raise _false("smoothing and exact_shift as Fractions", f"{self.exact_shift!r}")
@@ -115,7 +115,7 @@ class Calibration(Generic[LawOut]):
             raise InvalidParameter(
                 expected="sensitivity >= 0",
                 got=f"sensitivity={sensitivity}",
-                remedy="Give its magnitude",
+                remedy="Give the magnitude of the sensitivity, a number >= 0",
             )
         return float_bounds(scale / self.exact_shift)[1]
 

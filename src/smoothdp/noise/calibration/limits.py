@@ -1,4 +1,4 @@
-"""How much work a calibration may do, and what is said where it would take more.
+"""The limit of work of a calibration, and the message where a calibration would take more.
 
 The limit is counted (`exact/balls/work.py`), so a refusal is the same on every machine. The laws
 of the defaults take a tenth of it. What needs more are shapes near the edge of their range (a

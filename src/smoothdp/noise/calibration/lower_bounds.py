@@ -1,4 +1,4 @@
-"""How much noise smooth sensitivity must add, whatever the law."""
+"""Lower bounds of the noise that smooth sensitivity must add, whatever the law."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _unsupported(guarantee: Guarantee) -> InvalidParameter:
             "the variance TruncatedCDP as well)"
         ),
         got=f"{guarantee!r}",
-        remedy="Approximate DP allows infinite losses, and bounds no variance",
+        remedy="Ask for PureDP, ZCDP or GaussianDP (approximate DP allows infinite losses)",
     )
 
 

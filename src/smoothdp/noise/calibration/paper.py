@@ -65,15 +65,15 @@ def paper_shift(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -> 
 
     >>> from smoothdp.noise import PolyPlace
     >>> from smoothdp.claims.guarantees.standard import PureDP
-    >>> found = paper_shift(PolyPlace(10), PureDP(1), Fraction(1, 10))
-    >>> float(found.exact_shift), found.label
+    >>> claim = paper_shift(PolyPlace(10), PureDP(1), Fraction(1, 10))
+    >>> float(claim.exact_shift), claim.label
     (0.1, 'proved')
     """
     return law._printed_claim(guarantee, read_smoothing(smoothing))
 
 
 def closed_form_shift(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
-    """Return the shift of the closed form, never above what it proves and never below print.
+    """Return the shift that the closed form proves, never below the printed shift.
 
     What it shares with print and what it improves: the exact scores and the exact cost of a
     dilation for Student's T and the generalised Cauchy law, the exact score for the uniform

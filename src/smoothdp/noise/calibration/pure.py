@@ -100,7 +100,7 @@ def pure_estimate(law: AbstractLaw, epsilon: Real, t: Fraction) -> float:
 
 
 def _certified(law: AbstractLaw, epsilon: Real, t: Fraction, close: Fraction) -> ShiftClaim:
-    """Return a shift that keeps epsilon at both ends of [0, t] in balls, and one that does not.
+    """Return a shift that keeps epsilon at both ends of [0, t] in balls, and a shift that does not.
 
     Raises:
         InvalidParameter: no scale of the law meets the guarantee.
@@ -186,10 +186,10 @@ class Curve(NamedTuple):
 
 def curves(t: Ball) -> tuple[Curve, Curve, Curve]:
     """Return shift only, reverse and forward at t: the three that can be worst."""
-    one, zero = ball(1), ball(0)
+    unit, zero = ball(1), ball(0)
     return (
-        Curve(one, zero, zero),
-        Curve(one, t, -t),
+        Curve(unit, zero, zero),
+        Curve(unit, t, -t),
         Curve((-t).exp(), -t, t),
     )
 

@@ -23,7 +23,7 @@ from smoothdp.noise.calibration.approximate.shift import approximate_estimate
 from smoothdp.noise.calibration.concentrated.shift import concentrated_estimate
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.pure import pure_estimate
-from smoothdp.noise.calibration.table import shipped_shape
+from smoothdp.noise.calibration.shipped_claims import shipped_shape
 from smoothdp.noise.specification import short_decimal
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -78,7 +78,7 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
         raise InvalidParameter(
             expected="a family with one shape",
             got=law.__name__,
-            remedy="There is nothing to optimise",
+            remedy="Call calibrate() on a law of the family: there is no single shape to optimise",
         )
 
     def cost(log_shape: float) -> float:
@@ -90,14 +90,14 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
             return math.inf
 
     low, high = law._shape_range(guarantee, t)
-    found = _least(cost, math.log(low), math.log(high))
-    if found is None:
+    best = _least(cost, math.log(low), math.log(high))
+    if best is None:
         raise InvalidParameter(
             expected=f"a law of {law.__name__} that keeps {guarantee!r} with finite variance",
             got=f"smoothing={shown(t)}",
             remedy="Lower smoothing, weaken the guarantee, or use another family",
         )
-    return _member(law, short_decimal(math.exp(found)))
+    return _member(law, short_decimal(math.exp(best)))
 
 
 def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
@@ -110,7 +110,7 @@ def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
     raise InvalidParameter(
         expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
         got=f"{guarantee!r}",
-        remedy="Choose one of these",
+        remedy="Optimise for one of these guarantees, such as PureDP(1)",
     )
 
 

@@ -69,11 +69,11 @@ def staircase_variance(epsilon: Real, t: Fraction) -> Ball:
 
             return primitive(u + reach) - primitive(reach)
 
-        whole = integral(special.number(1.0))
+        full_integral = integral(special.number(1.0))
 
         def before(g: Ball) -> bool:
             left = k(g) * (b + (1 - b) * g)
-            return bool(left <= (1 - b) * integral(g) + b * whole)
+            return bool(left <= (1 - b) * integral(g) + b * full_integral)
 
         return k(_last_true(before)) / a0
 

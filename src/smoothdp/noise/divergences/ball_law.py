@@ -1,4 +1,4 @@
-"""What certified divergences need to know of a law, in ball arithmetic.
+"""The facts about a law, in ball arithmetic, that certified divergences need.
 
 A law is seen through g(v) = ln f(e^v), v = ln|x|, and its elasticity A = -dg/dv. Every law
 here is symmetric and unimodal, and ln|Z| has a log-concave density, so that A is >= 0 and

@@ -72,17 +72,17 @@ class Divergences(BallLaw):
             InvalidParameter: an order below 1, or another direction.
             OutOfReach: more work than a few seconds.
         """
-        place = _place(shift, dilation, direction)
-        if place == _NOWHERE:
+        move = _move(shift, dilation, direction)
+        if move == _UNMOVED:
             return 0.0, 0.0
         if order == math.inf or order == "inf":
-            return _supremum(scope(), self, *place)
+            return _supremum(scope(), self, *move)
         alpha = exact_fraction(order, name="order")
         if alpha < 1:
             raise InvalidParameter(
                 expected="order >= 1", got=f"order={order}", remedy="Give an order from 1 to inf"
             )
-        return _renyi(scope(), self, alpha, *place)
+        return _renyi(scope(), self, alpha, *move)
 
     def max_divergence(self, *, shift: Parameter, dilation: Parameter) -> float:
         """Return the largest privacy loss of both directions; inf if it is unbounded."""
@@ -92,11 +92,11 @@ class Divergences(BallLaw):
         self, *, shift: Parameter, dilation: Parameter
     ) -> tuple[float, float]:
         """Return floats around the largest privacy loss of both directions."""
-        places = [_place(shift, dilation, way) for way in ("forward", "reverse")]
-        if places[0] == _NOWHERE:
+        moves = [_move(shift, dilation, way) for way in ("forward", "reverse")]
+        if moves[0] == _UNMOVED:
             return 0.0, 0.0
-        both = [_supremum(scope(), self, *place) for place in places]
-        return max(b[0] for b in both), max(b[1] for b in both)
+        bounds = [_supremum(scope(), self, *move) for move in moves]
+        return max(b[0] for b in bounds), max(b[1] for b in bounds)
 
     def _keeps_loss(self, epsilon: Real, *, shift: Parameter, dilation: Parameter) -> bool | None:
         """Whether the largest privacy loss of both directions is surely at most epsilon, or above.
@@ -106,9 +106,9 @@ class Divergences(BallLaw):
         limits = real_bounds(epsilon)
         verdicts = []
         for way in ("forward", "reverse"):
-            place = _place(shift, dilation, way)
-            if place != _NOWHERE:
-                lower, upper = _supremum_near(self, limits, *place)
+            move = _move(shift, dilation, way)
+            if move != _UNMOVED:
+                lower, upper = _supremum_near(self, limits, *move)
                 if lower > limits.upper:
                     return False
                 verdicts.append(upper <= limits.lower)
@@ -133,7 +133,7 @@ class Divergences(BallLaw):
         dilation: Parameter,
         direction: Direction = "forward",
     ) -> tuple[float, float]:
-        """Return floats around it; 0 only where it is proved 0."""
+        """Return floats around the hockey-stick divergence; 0 only where a proof says 0."""
         bounds = self.log_delta_bounds(epsilon, shift=shift, dilation=dilation, direction=direction)
         lower, upper = bounds.linear()
         return lower, min(1.0, upper)
@@ -146,7 +146,7 @@ class Divergences(BallLaw):
         dilation: Parameter,
         direction: Direction = "forward",
     ) -> LogBounds:
-        """Return bounds of its natural logarithm, where floats end."""
+        """Return bounds of ln of the hockey-stick divergence, also where floats end."""
         amount = exact_real(epsilon, name="epsilon")
         if real_bounds(amount)[0] < 0:
             raise InvalidParameter(
@@ -154,26 +154,26 @@ class Divergences(BallLaw):
                 got=f"epsilon={epsilon}",
                 remedy="Give a privacy loss, not below 0",
             )
-        place = _place(shift, dilation, direction)
-        if place == _NOWHERE:
+        move = _move(shift, dilation, direction)
+        if move == _UNMOVED:
             return LogBounds(-math.inf, -math.inf)
-        return _log_delta(scope(), self, amount, *place)
+        return _log_delta(scope(), self, amount, *move)
 
 
-Place = tuple[Fraction, Fraction, bool]
-_NOWHERE: Place = (Fraction(0), Fraction(0), False)
+Move = tuple[Fraction, Fraction, bool]
+_UNMOVED: Move = (Fraction(0), Fraction(0), False)
 
 
-def _place(shift: Parameter, dilation: Parameter, direction: str) -> Place:
+def _move(shift: Parameter, dilation: Parameter, direction: str) -> Move:
     if direction not in ("forward", "reverse"):
         raise InvalidParameter(
             expected='direction "forward" or "reverse"',
             got=f"{direction!r}",
-            remedy="Choose one of the two",
+            remedy='Choose direction="forward" or direction="reverse"',
         )
     s, t = exact_fraction(shift, name="shift"), exact_fraction(dilation, name="dilation")
     # Z is symmetric, so the sign of the shift means nothing.
-    return (abs(s), t, direction == "reverse") if s or t else _NOWHERE
+    return (abs(s), t, direction == "reverse") if s or t else _UNMOVED
 
 
 def _offset(law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool) -> Offset:
@@ -204,36 +204,36 @@ def _renyi(
         closed = law._renyi_closed(ball(order), offset.shift, offset.dilation)
         if closed is not None:
             return max(0.0, round_down(closed)), _above(closed)
-    place = (shift, dilation, reverse)
+    move = (shift, dilation, reverse)
     if order > _LARGEST_ORDER:
-        most = _supremum(within, law, *place)[1]
+        most = _supremum(within, law, *move)[1]
         if most < math.inf:
-            return _renyi(within, law, Fraction(_LARGEST_ORDER), *place)[0], most
+            return _renyi(within, law, Fraction(_LARGEST_ORDER), *move)[0], most
     # The divergence rises with the order: a float below it and one above it.
     below, above = float_bounds(order - 1)
     with precision(BITS):
-        integral = _integral(within, law, *place)
+        integral = _integral(within, law, *move)
         first = integral.log_excess(below)
         last = first if above == below else integral.log_excess(above)
     return _divergence(first[0], below, -1), _divergence(last[1], above, 1)
 
 
-def _divergence(log_excess: float, b: float, side: int) -> float:
+def _divergence(log_excess: float, b: float, rounding: int) -> float:
     """Return ln(1 + b e^log_excess) / b, rounded down or up."""
-    exp = exp_upper if side > 0 else exp_lower
+    exp = exp_upper if rounding > 0 else exp_lower
     if b == 0.0:
         return exp(log_excess)
     log_b = math.log(b)
     log_term = log_excess + log_b
     if log_term > 30:
         # Logarithms are within 4 units.
-        slack = side * 2e-15 * (abs(log_excess) + abs(log_b))
+        slack = rounding * 2e-15 * (abs(log_excess) + abs(log_b))
         value = (log_term + math.log1p(math.exp(-log_term)) + slack) / b
     else:
         value = math.log1p(b * exp(log_excess)) / b
     if math.isnan(value):
-        return math.inf if side > 0 else 0.0
-    return max(0.0, value * (1 + side * 3e-15))
+        return math.inf if rounding > 0 else 0.0
+    return max(0.0, value * (1 + rounding * 3e-15))
 
 
 @lru_cache(maxsize=4096)

@@ -36,8 +36,8 @@ def log_hockey_stick(make: OffsetMaker, epsilon: Real) -> LogBounds:
         with precision(bits):
             factory = CellFactory(make(), bits)
             cells, unsure = _sort_cells(factory, ball(epsilon))
-            parts = (_excess(factory, cell, ball(epsilon)) for cell in unsure)
-            doubt = sum(parts, special.number(0.0))
+            excesses = (_excess(factory, cell, ball(epsilon)) for cell in unsure)
+            doubt = sum(excesses, special.number(0.0))
         inside = _joined(cells)
         if not inside and not unsure:
             return LogBounds(-math.inf, -math.inf)
@@ -86,32 +86,32 @@ def _sort_cells(factory: CellFactory, epsilon: Ball) -> tuple[list[LossCell], li
         if cell.lower >= epsilon:
             inside.append(cell)
             continue
-        parts = _at_root(factory, cell, epsilon) or factory.cut(cell)
-        if parts is None or len(inside) + len(unsure) + len(waiting) > _MOST_CELLS:
+        smaller = _at_root(factory, cell, epsilon) or factory.cut(cell)
+        if smaller is None or len(inside) + len(unsure) + len(waiting) > _MOST_CELLS:
             unsure.append(cell)
         else:
-            waiting += parts
+            waiting += smaller
     return inside, unsure
 
 
 def _joined(cells: list[LossCell]) -> list[LossCell]:
     """Return the same set as few cells; their bounds of the loss mean nothing."""
 
-    def place(cell: LossCell) -> tuple[str, float]:
-        return type(cell.piece).__name__, -math.inf if cell.low is None else cell.low
+    def order(cell: LossCell) -> tuple[str, float]:
+        return type(cell.region).__name__, -math.inf if cell.low is None else cell.low
 
     joined: list[LossCell] = []
-    for cell in sorted(cells, key=place):
+    for cell in sorted(cells, key=order):
         last = joined[-1] if joined else None
-        if last and last.piece is cell.piece and last.high is not None and last.high == cell.low:
-            joined[-1] = LossCell(cell.piece, last.low, cell.high, last.lower, last.upper)
+        if last and last.region is cell.region and last.high is not None and last.high == cell.low:
+            joined[-1] = LossCell(cell.region, last.low, cell.high, last.lower, last.upper)
         else:
             joined.append(cell)
     return joined
 
 
 def _at_root(factory: CellFactory, cell: LossCell, epsilon: Ball) -> list[LossCell] | None:
-    """Cut a cell in which the loss is monotone around the one place where it is epsilon."""
+    """Cut a cell in which the loss is monotone around the one coordinate where it is epsilon."""
     low, high, slope, middle = cell.low, cell.high, cell.slope, cell.middle
     if low is None or high is None or slope is None or middle is None:
         return None
@@ -124,19 +124,19 @@ def _at_root(factory: CellFactory, cell: LossCell, epsilon: Ball) -> list[LossCe
     start, stop = min(start, high), max(stop, low)
     if stop - start > (high - low) / 4:
         return None
-    parts = []
+    cells = []
     if start > low:
-        parts.append(_decided(cell, low, start, above=bool(slope < 0), epsilon=epsilon))
+        cells.append(_decided(cell, low, start, above=bool(slope < 0), epsilon=epsilon))
     if stop < high:
-        parts.append(_decided(cell, stop, high, above=bool(slope > 0), epsilon=epsilon))
+        cells.append(_decided(cell, stop, high, above=bool(slope > 0), epsilon=epsilon))
     if stop > start:
-        parts.append(factory.cell(cell.piece, start, stop))
-    return parts
+        cells.append(factory.cell(cell.region, start, stop))
+    return cells
 
 
 def _decided(cell: LossCell, low: float, high: float, *, above: bool, epsilon: Ball) -> LossCell:
     ends = (epsilon, cell.upper) if above else (cell.lower, epsilon)
-    return LossCell(cell.piece, low, high, *ends)
+    return LossCell(cell.region, low, high, *ends)
 
 
 def _excess(factory: CellFactory, cell: LossCell, epsilon: Ball) -> Ball:

@@ -8,7 +8,7 @@ from smoothdp.exact.balls import special
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.balls.work import spend
 from smoothdp.noise.divergences.offset import Offset
-from smoothdp.noise.divergences.pieces import Piece, pieces
+from smoothdp.noise.divergences.regions import Region, regions
 
 _FIRST_REACH = 4.0
 _PER_CELL = 20
@@ -16,13 +16,13 @@ _PER_CELL = 20
 
 @dataclass(frozen=True)
 class LossCell:
-    """A piece of the line from coordinate ``low`` to ``high``; None is the end of the piece.
+    """A region of the line from coordinate ``low`` to ``high``; None is the end of the region.
 
     ``lower`` and ``upper`` bound the loss in it. Between two coordinates, ``middle`` is the loss
     halfway and ``slope`` contains every dL/du.
     """
 
-    piece: Piece
+    region: Region
     low: float | None
     high: float | None
     lower: Ball
@@ -32,7 +32,7 @@ class LossCell:
 
     @property
     def is_tail(self) -> bool:
-        return self.high is None and self.piece.has_tail
+        return self.high is None and self.region.has_tail
 
 
 class CellFactory:
@@ -48,37 +48,37 @@ class CellFactory:
     def first(self) -> list[LossCell]:
         """Return cells that cover the line."""
         cells = []
-        for piece in pieces(self.offset.shift):
+        for region in regions(self.offset.shift):
             low = high = self.anchor
-            if not piece.has_tail:
+            if not region.has_tail:
                 low = high = 0
             start, stop = float(low) - _FIRST_REACH, float(high) + _FIRST_REACH
             cells += [
-                self.cell(piece, None, start),
-                self.cell(piece, start, stop),
-                self.cell(piece, stop, None),
+                self.cell(region, None, start),
+                self.cell(region, start, stop),
+                self.cell(region, stop, None),
             ]
         return cells
 
-    def cell(self, piece: Piece, low: float | None, high: float | None) -> LossCell:
+    def cell(self, region: Region, low: float | None, high: float | None) -> LossCell:
         spend(_PER_CELL + 6 * self.offset.law._ball_work)
         if low is not None and high is not None:
-            least, most, *rest = self.offset.loss_range(piece, low, high)
-            return LossCell(piece, low, high, *_known(least, most), *rest)
-        if high is None and piece.has_tail:
+            least, most, *at_middle = self.offset.loss_range(region, low, high)
+            return LossCell(region, low, high, *_known(least, most), *at_middle)
+        if high is None and region.has_tail:
             assert low is not None
-            return LossCell(piece, low, None, *_known(*self.offset.tail_loss(piece, low)))
+            return LossCell(region, low, None, *_known(*self.offset.tail_loss(region, low)))
         edge = low if high is None else high
         assert edge is not None
-        bounds = self.offset.end_loss(piece, edge, upper=high is None)
-        return LossCell(piece, low, high, *_known(*bounds))
+        bounds = self.offset.end_loss(region, edge, upper=high is None)
+        return LossCell(region, low, high, *_known(*bounds))
 
     def cut(self, cell: LossCell) -> list[LossCell] | None:
-        """Return two cells in place of one; None if it is as small as it gets."""
+        """Return the two halves of a cell; None if the cell is as small as cells get."""
         edge = self._edge(cell)
         if edge is None:
             return None
-        return [self.cell(cell.piece, cell.low, edge), self.cell(cell.piece, edge, cell.high)]
+        return [self.cell(cell.region, cell.low, edge), self.cell(cell.region, edge, cell.high)]
 
     def _edge(self, cell: LossCell) -> float | None:
         low, high = cell.low, cell.high
@@ -94,7 +94,7 @@ class CellFactory:
             furthest = 2.0**40 if self._is_light(cell) else 300.0
             return low + distance if distance < furthest else None
         assert high is not None
-        distance = max((self.anchor if cell.piece.has_tail else 0) - high, 2.0)
+        distance = max((self.anchor if cell.region.has_tail else 0) - high, 2.0)
         return high - distance if distance < 200.0 else None
 
     def _is_light(self, cell: LossCell) -> bool:
@@ -104,19 +104,19 @@ class CellFactory:
         """Return the probabilities of a cell under both laws."""
         spend(4 * self.offset.law._ball_work)
         ends = [self._tails(cell, cell.low, upper=False), self._tails(cell, cell.high, upper=True)]
-        # Without a shift, one piece stands for both sides of the line.
+        # Without a shift, one region stands for both sides of the line.
         times = 1 if self.offset.shift > 0 else 2
         return times * abs(ends[0][0] - ends[1][0]), times * abs(ends[0][1] - ends[1][1])
 
     def _tails(self, cell: LossCell, u: float | None, *, upper: bool) -> tuple[Ball, Ball]:
-        if u is None and upper and cell.piece.has_tail:
+        if u is None and upper and cell.region.has_tail:
             return special.number(0.0), special.number(0.0)
         near: Ball | None
         far: Ball | None
         if u is None:
-            near, far = cell.piece.limit(upper=upper)
+            near, far = cell.region.limit(upper=upper)
         else:
-            logs = cell.piece.logs(special.number(u))
+            logs = cell.region.logs(special.number(u))
             near, far = logs.near, logs.far
         t = self.offset.dilation
         return self._tail(near), self._tail(None if far is None else far - t)

@@ -18,7 +18,7 @@ from smoothdp.noise.divergences.excess import RELATIVE_ERROR, log_psi, slope_bou
 from smoothdp.noise.divergences.offset import Offset
 from smoothdp.noise.divergences.panel_ends import Cell, Tail, end_cell, gap_cell
 from smoothdp.noise.divergences.panels import BITS, Panel
-from smoothdp.noise.divergences.pieces import Left, Middle, Piece, pieces
+from smoothdp.noise.divergences.regions import Left, Middle, Region, regions
 from smoothdp.types import BoolArray, FloatArray
 
 _TOLERANCE = 1e-12
@@ -40,19 +40,19 @@ class LossIntegral:
     """
 
     def __init__(self, offset: Offset) -> None:
-        self.parts = [_Part(offset, piece) for piece in pieces(offset.shift)]
-        self.weight = 2.0 if len(self.parts) == 1 else 1.0
+        self.region_panels = [_RegionPanels(offset, region) for region in regions(offset.shift)]
+        self.weight = 2.0 if len(self.region_panels) == 1 else 1.0
         self._known: _Arrays | None = None
 
     def log_excess(self, b: float) -> tuple[float, float]:
         """Bound ln of the integral of p psi_b(L), b >= 0."""
         for _ in range(200):
-            panels = [panel for part in self.parts for panel in part.panels]
+            panels = [panel for group in self.region_panels for panel in group.panels]
             table = _Table(self._arrays(panels), b)
             spend(_PER_PANEL * len(panels))
             estimate = table.estimate()
             target = max(estimate, _LEAST_EXCESS) + math.log(_TOLERANCE)
-            moved = [part.extend(b, target) for part in self.parts]
+            moved = [group.extend(b, target) for group in self.region_panels]
             if any(moved):
                 continue
             errors = table.log_errors()
@@ -62,8 +62,8 @@ class LossIntegral:
                 break
             wide = _largest(errors, target - math.log(2))
             chosen = {id(panel) for panel, is_wide in zip(panels, wide, strict=True) if is_wide}
-            for part in self.parts:
-                part.halve(chosen)
+            for group in self.region_panels:
+                group.halve(chosen)
         raise OutOfReach(
             expected=f"an integral of at most {_MOST_PANELS} panels",
             got=f"order={1 + b:g} and more panels",
@@ -78,10 +78,10 @@ class LossIntegral:
 
     def _assemble(self, table: _Table, errors: FloatArray, b: float) -> tuple[float, float]:
         lower, upper = table.log_sums()
-        rest = [bound for part in self.parts for bound in part.log_excess(b)]
+        outside = [bound for group in self.region_panels for bound in group.log_excess(b)]
         error = log_total(errors)
-        high = log_total(np.array([upper, error, *(r[1] for r in rest)]))
-        low_sum = log_total(np.array([lower, *(r[0] for r in rest)])) - 1e-15 * len(rest)
+        high = log_total(np.array([upper, error, *(r[1] for r in outside)]))
+        low_sum = log_total(np.array([lower, *(r[0] for r in outside)])) - 1e-15 * len(outside)
         kept = -math.expm1(error - low_sum)
         low = low_sum + math.log(kept) if kept > 0 else -math.inf
         slack = 1e-14 + 4e-16 * (abs(high) + (abs(low) if low > -math.inf else 0.0))
@@ -89,21 +89,21 @@ class LossIntegral:
         return low + log_weight - slack, high + log_weight + slack
 
 
-class _Part:
-    """One piece of the line: its panels, cells and tail."""
+class _RegionPanels:
+    """One region of the line: its panels, cells and tail."""
 
-    def __init__(self, offset: Offset, piece: Piece) -> None:
-        self.offset, self.piece = offset, piece
+    def __init__(self, offset: Offset, region: Region) -> None:
+        self.offset, self.region = offset, region
         log_width = -math.log(2) - float(offset.law._ball_log_peak())
-        if piece.has_tail:
+        if region.has_tail:
             self.low, self.high = log_width - _FIRST_DEPTH, log_width + 2.0
         else:
             reach = max(1.0, _FIRST_DEPTH + float(offset.shift.log()) - log_width)
             self.low, self.high = -reach, reach
-        gaps = kink_gaps(offset, piece)
+        gaps = kink_gaps(offset, region)
         for low, high in gaps:
             self.low, self.high = min(self.low, low - 1), max(self.high, high + 1)
-        self.gaps = [gap_cell(offset, piece, *gap) for gap in gaps]
+        self.gaps = [gap_cell(offset, region, *gap) for gap in gaps]
         edges = [self.low, *(edge for gap in gaps for edge in gap), self.high]
         self.panels: list[Panel] = []
         for start, stop in zip(edges[::2], edges[1::2], strict=True):
@@ -119,14 +119,14 @@ class _Part:
     def _add(self, low: float, high: float) -> None:
         """Cover [low, high] exactly: a panel's ends are floats, its centre a short sum."""
         center, half = (Fraction(low) + Fraction(high)) / 2, (Fraction(high) - Fraction(low)) / 2
-        self.panels.append(Panel(self.offset, self.piece, center, half))
+        self.panels.append(Panel(self.offset, self.region, center, half))
 
     def _ends(self) -> None:
-        self.first = end_cell(self.offset, self.piece, self.low, upper=False)
+        self.first = end_cell(self.offset, self.region, self.low, upper=False)
         self.last: Cell | Tail = (
-            Tail(self.offset, self.piece, self.high)
-            if self.piece.has_tail
-            else end_cell(self.offset, self.piece, self.high, upper=True)
+            Tail(self.offset, self.region, self.high)
+            if self.region.has_tail
+            else end_cell(self.offset, self.region, self.high, upper=True)
         )
 
     def extend(self, b: float, target: float) -> bool:
@@ -136,7 +136,7 @@ class _Part:
             low -= 4.0
         if not _log_gap(self.last.log_excess(b)) <= target:
             # Steps grow, for tails that reach far.
-            high += max(1.0, (high - low) / 16) if self.piece.has_tail else 4.0
+            high += max(1.0, (high - low) / 16) if self.region.has_tail else 4.0
         if (low, high) == (self.low, self.high):
             return False
         if max(abs(low), abs(high)) > 1e5:
@@ -204,11 +204,11 @@ class _Table:
         plain = bound(0.0)
         with np.errstate(divide="ignore"):
             shares = [np.log(size) + np.logaddexp(plain, bound(b)), bound(-1.0), plain]
-        whole = np.logaddexp.reduce(shares)
+        total = np.logaddexp.reduce(shares)
         with np.errstate(over="ignore", divide="ignore"):
             grown = np.logaddexp(math.log(b) + b * size if b > 0 else -math.inf, size)
             near = plain + 2 * np.log(size) - math.log(2) + grown
-        errors = np.minimum(whole, near) + np.log(self.arrays.half) + log_error_factor() + 1e-9
+        errors = np.minimum(total, near) + np.log(self.arrays.half) + log_error_factor() + 1e-9
         return np.where(self.arrays.analytic & np.isfinite(errors), errors, math.inf)
 
     def _exponent(self, k: float) -> FloatArray:
@@ -266,15 +266,15 @@ def _log_gap(bounds: tuple[float, float]) -> float:
     return high + math.log(max(-math.expm1(low - high), 1e-300))
 
 
-def kink_gaps(offset: Offset, piece: Piece) -> list[tuple[float, float]]:
-    """Return disjoint short intervals of a piece's coordinate that contain its kinks, sorted."""
+def kink_gaps(offset: Offset, region: Region) -> list[tuple[float, float]]:
+    """Return disjoint short intervals of a region's coordinate that contain its kinks, sorted."""
     gaps = []
     for kink in offset.law._kinks():
         own = ball(kink)
         copied = own * offset.dilation.exp()
         for x in (own, -own, offset.shift + copied, offset.shift - copied):
-            if _inside(piece, x):
-                gaps.append(_around(piece.coordinate(x)))
+            if _inside(region, x):
+                gaps.append(_around(region.coordinate(x)))
     gaps.sort()
     merged: list[tuple[float, float]] = []
     for low, high in gaps:
@@ -285,13 +285,13 @@ def kink_gaps(offset: Offset, piece: Piece) -> list[tuple[float, float]]:
     return merged
 
 
-def _inside(piece: Piece, x: Ball) -> bool:
-    """Return whether a point belongs to a piece; one that may be its end does not."""
-    if isinstance(piece, Left):
+def _inside(region: Region, x: Ball) -> bool:
+    """Return whether a point belongs to a region; one that may be its end does not."""
+    if isinstance(region, Left):
         return bool(x < 0)
-    if isinstance(piece, Middle):
-        return bool(x > 0) and bool(x < piece.shift)
-    return bool(x > piece.shift)
+    if isinstance(region, Middle):
+        return bool(x > 0) and bool(x < region.shift)
+    return bool(x > region.shift)
 
 
 def _around(u: Ball) -> tuple[float, float]:

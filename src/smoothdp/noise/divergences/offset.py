@@ -8,7 +8,7 @@ from typing import NamedTuple
 from smoothdp.exact.balls import special
 from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.divergences.ball_law import BallLaw
-from smoothdp.noise.divergences.pieces import Left, Logs, Piece
+from smoothdp.noise.divergences.regions import Left, Logs, Region
 
 
 class Range(NamedTuple):
@@ -48,13 +48,13 @@ class Offset:
     def between(
         self, first: tuple[Ball | None, Ball | None], second: tuple[Ball | None, Ball | None]
     ) -> Range:
-        """Return the ranges between two points on one piece: densities fall with distance."""
+        """Return the ranges between two points on one region: densities fall with distance."""
         return Range(
             special.interval(self.log_p(first[0]), self.log_p(second[0])),
             special.interval(self.log_q(first[1]), self.log_q(second[1])),
         )
 
-    def loss_range(self, piece: Piece, lower: float, upper: float) -> tuple[Ball, ...]:
+    def loss_range(self, region: Region, lower: float, upper: float) -> tuple[Ball, ...]:
         """Return (lowest, highest) loss between two coordinates, that halfway, and dL/du.
 
         Two forms, of which the tighter counts at either end. With elasticities rising in v:
@@ -63,14 +63,14 @@ class Offset:
         """
         low, high = special.number(lower), special.number(upper)
         t = self.dilation
-        first, second = piece.logs(low), piece.logs(high)
-        start, stop = piece.slopes(low), piece.slopes(high)
+        first, second = region.logs(low), region.logs(high)
+        start, stop = region.slopes(low), region.slopes(high)
         p = self._elasticities(first.near, second.near)
         q = self._elasticities(first.far - t, second.far - t)
         slope = q * special.interval(start.far, stop.far)
         slope -= p * special.interval(start.near, stop.near)
         middle = (low + high) / 2
-        _, loss = self.at(piece.logs(middle))
+        _, loss = self.at(region.logs(middle))
         local = loss + slope * special.interval(low - middle, high - middle)
         gap = special.interval(first.far - t - first.near, second.far - t - second.near)
         wide = t + gap * special.interval(p, q)
@@ -84,14 +84,14 @@ class Offset:
     def _elasticities(self, first: Ball, second: Ball) -> Ball:
         return special.interval(self.law._ball_elasticity(first), self.law._ball_elasticity(second))
 
-    def end_loss(self, piece: Piece, u: float, *, upper: bool) -> tuple[Ball, Ball]:
-        """Return bounds of the loss between a coordinate and the finite end of a piece."""
-        logs = piece.logs(special.number(u))
-        loss = self.between((logs.near, logs.far), piece.limit(upper=upper)).loss
+    def end_loss(self, region: Region, u: float, *, upper: bool) -> tuple[Ball, Ball]:
+        """Return bounds of the loss between a coordinate and the finite end of a region."""
+        logs = region.logs(special.number(u))
+        loss = self.between((logs.near, logs.far), region.limit(upper=upper)).loss
         return special.lower(loss), special.upper(loss)
 
-    def tail_loss(self, piece: Piece, u: float) -> tuple[Ball, Ball]:
-        """Return bounds of the loss beyond a coordinate of a left or right piece.
+    def tail_loss(self, region: Region, u: float) -> tuple[Ball, Ball]:
+        """Return bounds of the loss beyond a coordinate of a left or right region.
 
         L = t + gap * (a value of A), as in `loss_range`. The gap, ln(1 + s/|x|) - t on the left
         and -t - ln(1 + s/(|x| - s)) on the right, moves monotonically to -t, and A rises from its
@@ -99,7 +99,7 @@ class Offset:
         and the gap is below s e^-u, which falls like e^-w: |L| <= s e^-u max(A, K).
         """
         at = special.number(u)
-        logs = piece.logs(at)
+        logs = region.logs(at)
         t = self.dilation
         first = self.law._ball_elasticity(special.minimum(logs.near, logs.far - t))
         limit = self.law._elasticity_limit()
@@ -112,9 +112,9 @@ class Offset:
                 furthest = self.law._ball_elasticity(special.maximum(logs.near, logs.far))
                 limit = special.maximum(furthest, steepest)
             most = special.upper(limit * share)
-            return (zero, most) if _left(piece) else (-most, zero)
+            return (zero, most) if _left(region) else (-most, zero)
         drift = share.log1p()
-        gap = special.interval(-t, drift - t if _left(piece) else -t - drift)
+        gap = special.interval(-t, drift - t if _left(region) else -t - drift)
         if limit is None:
             # gap * A, A from its first value to infinity.
             if gap >= 0:
@@ -124,5 +124,5 @@ class Offset:
         return special.lower(loss), special.upper(loss)
 
 
-def _left(piece: Piece) -> bool:
-    return isinstance(piece, Left)
+def _left(region: Region) -> bool:
+    return isinstance(region, Left)

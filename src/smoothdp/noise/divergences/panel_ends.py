@@ -1,4 +1,4 @@
-"""What panels leave out: cells near the ends of pieces and at kinks, and infinite tails."""
+"""The line outside the panels: cells near the ends of regions and at kinks, and infinite tails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smoothdp.exact.balls.balls import round_down, round_up
 from smoothdp.exact.balls.special import Ball
 from smoothdp.noise.divergences.excess import log_range
 from smoothdp.noise.divergences.offset import Offset
-from smoothdp.noise.divergences.pieces import Left, Piece
+from smoothdp.noise.divergences.regions import Left, Region
 
 
 class Cell(NamedTuple):
@@ -20,26 +20,26 @@ class Cell(NamedTuple):
     loss: tuple[float, float]
 
     def log_excess(self, b: float) -> tuple[float, float]:
-        """Bound ln of the integral of p psi_b(L) over it."""
+        """Bound ln of the integral of p psi_b(L) over the cell."""
         least, most = log_range(*self.loss, b)
         return self.log_mass[0] + least, self.log_mass[1] + most
 
 
-def end_cell(offset: Offset, piece: Piece, u: float, *, upper: bool) -> Cell:
-    """Return the cell between u and the finite end of a piece (the upper one if ``upper``)."""
+def end_cell(offset: Offset, region: Region, u: float, *, upper: bool) -> Cell:
+    """Return the cell between u and the finite end of a region (the upper one if ``upper``)."""
     at = special.number(u)
-    logs = piece.logs(at)
-    ranges = offset.between((logs.near, logs.far), piece.limit(upper=upper))
-    return _cell(ranges.log_p, ranges.loss, piece.width(at, upper=upper))
+    logs = region.logs(at)
+    ranges = offset.between((logs.near, logs.far), region.limit(upper=upper))
+    return _cell(ranges.log_p, ranges.loss, region.width(at, upper=upper))
 
 
-def gap_cell(offset: Offset, piece: Piece, low: float, high: float) -> Cell:
-    """Return the cell between two close coordinates of a piece."""
-    first, second = piece.logs(special.number(low)), piece.logs(special.number(high))
+def gap_cell(offset: Offset, region: Region, low: float, high: float) -> Cell:
+    """Return the cell between two close coordinates of a region."""
+    first, second = region.logs(special.number(low)), region.logs(special.number(high))
     ranges = offset.between((first.near, first.far), (second.near, second.far))
     jacobian = special.interval(first.jacobian, second.jacobian)
     wide = special.number(high) - special.number(low)
-    # |dx/du| of the middle piece is not monotone: twice its range covers a short cell.
+    # |dx/du| of the middle region is not monotone: twice its range covers a short cell.
     return _cell(ranges.log_p, ranges.loss, special.interval(wide / 4, 4 * wide) * jacobian.exp())
 
 
@@ -49,7 +49,7 @@ def _cell(log_p: Ball, loss: Ball, width: Ball) -> Cell:
 
 
 class Tail:
-    """The part of a left or right piece beyond a coordinate u.
+    """The part of a left or right region beyond a coordinate u.
 
     In v = ln|x| the integrand exp(E) of p e^(b L) has E' <= -m, so that the rest is at most
     e^E / m at the start. With A the elasticity of the law (rising in v), K a bound of its slope,
@@ -58,10 +58,10 @@ class Tail:
     m = A (1 - b (c - 1)) - 1 - b c K max(0, d).
     """
 
-    def __init__(self, offset: Offset, piece: Piece, u: float) -> None:
+    def __init__(self, offset: Offset, region: Region, u: float) -> None:
         self.offset = offset
         at = special.number(u)
-        logs = piece.logs(at)
+        logs = region.logs(at)
         law, t = offset.law, offset.dilation
         self.near = logs.near
         magnitude, distance = logs.near.exp(), logs.far.exp()
@@ -72,11 +72,11 @@ class Tail:
         self.log_p, self.start_loss = p, p - offset.log_q(logs.far)
         self.elasticity = law._ball_elasticity(logs.near)
         self.slope = law._elasticity_slope(logs.near)
-        left = isinstance(piece, Left)
+        left = isinstance(region, Left)
         zero = special.number(0.0)
         self.stretch = special.number(1.0) if left else magnitude / distance
         self.lag = special.maximum(zero, (logs.far - t - logs.near) if left else -t)
-        least, most = offset.tail_loss(piece, u)
+        least, most = offset.tail_loss(region, u)
         self.loss = round_down(least), round_up(most)
 
     def log_moment_upper(self, b: float) -> float:

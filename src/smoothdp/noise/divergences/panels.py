@@ -21,7 +21,7 @@ from smoothdp.exact.balls.gauss_legendre import (
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.balls.work import spend
 from smoothdp.noise.divergences.offset import Offset
-from smoothdp.noise.divergences.pieces import Logs, Piece
+from smoothdp.noise.divergences.regions import Logs, Region
 from smoothdp.types import FloatArray
 
 BITS = 96
@@ -38,15 +38,15 @@ class Slope(NamedTuple):
 
 
 class Panel:
-    """A panel [center - half, center + half] of one piece's coordinate.
+    """A panel [center - half, center + half] of one region's coordinate.
 
     On its Bernstein ellipse, ln of the weight p |dx/du| and the loss L are analytic, and
     differ from their values at the centre by (u - centre) times a number within the bounds of
     their slopes, and by ``slack`` where a law's continuation is only known up to that.
     """
 
-    def __init__(self, offset: Offset, piece: Piece, center: Fraction, half: Fraction) -> None:
-        self.offset, self.piece, self.center, self.half = offset, piece, center, half
+    def __init__(self, offset: Offset, region: Region, center: Fraction, half: Fraction) -> None:
+        self.offset, self.region, self.center, self.half = offset, region, center, half
         if half < _SMALLEST_HALF_WIDTH:
             raise OutOfReach(
                 expected="a loss that varies slowly enough to be integrated",
@@ -55,7 +55,7 @@ class Panel:
             )
         spend(_PER_PANEL + 4 * offset.law._ball_work)
         middle = ball(center)
-        weight, loss = offset.at(piece.logs(middle))
+        weight, loss = offset.at(region.logs(middle))
         self.log_weight, self.loss = float(weight), float(loss)
         self.rounding = 4e-16 * (abs(self.log_weight) + abs(self.loss)) + 1e-300
         self.analytic = self._bound(middle)
@@ -65,7 +65,7 @@ class Panel:
         real, imaginary = size * REAL_REACH, size * IMAGINARY_REACH
         u = special.rectangle(middle, real, imaginary)
         law, t = self.offset.law, self.offset.dilation
-        centre, logs, slopes = self.piece.logs(middle), self.piece.logs(u), self.piece.slopes(u)
+        centre, logs, slopes = self.region.logs(middle), self.region.logs(u), self.region.slopes(u)
         far = logs.far - t
         p = law._ball_branch(centre.near)(logs.near) * slopes.near
         q = law._ball_branch(centre.far - t)(far) * slopes.far
@@ -89,7 +89,7 @@ class Panel:
         if branch != law._ball_branch(centre.far - t):
             return math.inf
         between = special.interval(logs.near, logs.far - t)
-        gap = special.size(self.piece.gap(u) - t)
+        gap = special.size(self.region.gap(u) - t)
         bound = round_up(abs(t) + gap * law._elasticity_size(branch, between))
         return bound if math.isfinite(bound) else math.inf
 
@@ -110,8 +110,8 @@ class Panel:
     def halves(self) -> tuple[Panel, Panel]:
         quarter = self.half / 2
         return (
-            Panel(self.offset, self.piece, self.center - quarter, quarter),
-            Panel(self.offset, self.piece, self.center + quarter, quarter),
+            Panel(self.offset, self.region, self.center - quarter, quarter),
+            Panel(self.offset, self.region, self.center + quarter, quarter),
         )
 
     @cached_property
@@ -121,7 +121,7 @@ class Panel:
         rows = np.empty((4, N_NODES))
         middle, half = ball(self.center), ball(self.half)
         for j, (node, share) in enumerate(nodes_and_weights(BITS)):
-            weight, loss = self.offset.at(self.piece.logs(middle + half * node))
+            weight, loss = self.offset.at(self.region.logs(middle + half * node))
             weight += (half * share).log()
             rows[:, j] = float(weight), float(loss), _error(weight), _error(loss)
         return rows[0], rows[1], rows[2], rows[3]

@@ -119,8 +119,8 @@ class ArsinhNormal(StretchedNormal):
         sigma = self._shape()
         z = (sigma * v.exp()).asinh()
         falling = z / z.cosh() ** 2 if z > 1 else special.number(0.5)
-        rest = 2 / z.cosh() ** 2 if z > 1 else special.number(2.0)
-        return (1 + falling) / (sigma * sigma) + rest
+        curvature = 2 / z.cosh() ** 2 if z > 1 else special.number(2.0)
+        return (1 + falling) / (sigma * sigma) + curvature
 
     def _growth(self) -> Growth:
         # phi' = (y + sigma tanh(sigma y)) / cosh(sigma y), with max z / cosh z < 0.66275 and

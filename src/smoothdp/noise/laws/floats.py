@@ -63,7 +63,7 @@ def normal_central_quantile(mass: FloatArray) -> FloatArray:
 
 
 def log_incomplete_beta(
-    a: float, b: float, log_scale: float, log_z: FloatArray, log_rest: FloatArray
+    a: float, b: float, log_scale: float, log_z: FloatArray, log_complement: FloatArray
 ) -> FloatArray:
     """Return ln I_z(a, b), given ln z, ln(1 - z) and log_scale = -ln(a B(a, b)).
 
@@ -78,7 +78,7 @@ def log_incomplete_beta(
         # Once terms shrink by a ratio, what follows is below term * z / (1 - z).
         if not np.any(term > 1e-18 * total):
             break
-    return a * log_z + b * log_rest + log_scale + np.log(total)
+    return a * log_z + b * log_complement + log_scale + np.log(total)
 
 
 def log_mills(

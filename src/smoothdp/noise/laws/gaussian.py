@@ -125,7 +125,7 @@ class Gaussian(NoiseDistribution):
         )
 
     def _closed_form_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
-        """Return that of section 3.5 of paper 2 as it should read.
+        """Return the claim of section 3.5 of paper 2 as the section should read.
 
         Noise scaled to S has a variance ratio of e^(2t), where the text has e^t. With Lemma 33
         at 2t and g = 1 - omega (1 - e^(-2t)): rho = s^2 / (2 g) + t^2 / g^2.

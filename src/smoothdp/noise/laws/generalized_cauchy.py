@@ -105,8 +105,8 @@ class GeneralizedCauchy(InvertedQuantiles):
         log_z = -self._log_growth(a)
         # 1 / B(x, 1 - x) = sin(pi x) / pi, the same for both halves.
         scale = special.nearest(lambda: ((special.pi() / self._shape()).sin() / special.pi()).log())
-        log_rest = -self._log_growth(1 / a)
-        sums = log_incomplete_beta(first, 1 - first, scale - math.log(first), log_z, log_rest)
+        log_complement = -self._log_growth(1 / a)
+        sums = log_incomplete_beta(first, 1 - first, scale - math.log(first), log_z, log_complement)
         return sums - math.log(2)
 
     def _log_survival(self, a: FloatArray) -> FloatArray:
@@ -291,8 +291,8 @@ class _Search:
         for _ in range(_FLOAT_STEPS):
             y = (low + high) / 2
             fall = (1 - c) * _log_add(0.0, log_a - log_b - y) - c * log_b
-            part = -math.expm1(fall)
-            above = part > 0 and log_b + (1 - c) * y + math.log(part) > log_a
+            lost = -math.expm1(fall)
+            above = lost > 0 and log_b + (1 - c) * y + math.log(lost) > log_a
             low, high = (y, high) if above else (low, y)
         return special.number((low + high) / 2)
 

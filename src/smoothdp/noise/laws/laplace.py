@@ -89,13 +89,13 @@ class Laplace(NoiseDistribution):
         """delta = 1 - e^((epsilon - s) / 2): the shift is epsilon - 2 ln(1 - delta)."""
         if not isinstance(guarantee, ApproxDP):
             return None
-        epsilon, rest = guarantee.exact_epsilon, LogRatio(1 - guarantee.exact_delta)
-        ends = positive_ends(lambda: ball(epsilon) - 2 * ball(rest))
+        epsilon, log_complement = guarantee.exact_epsilon, LogRatio(1 - guarantee.exact_delta)
+        ends = positive_ends(lambda: ball(epsilon) - 2 * ball(log_complement))
         if ends is None:
             raise OutOfReach(
                 expected="epsilon or delta that can be told from 0",
                 got=f"{guarantee!r}",
-                remedy="Raise one of them",
+                remedy="Raise epsilon or delta",
             )
         source = Source("dwork-roth", f"{_MECHANISM}, its delta(epsilon) in closed form")
         return ShiftClaim(*ends, "proved", source, "closed form")

@@ -102,8 +102,8 @@ class PolyPlace(NoiseDistribution):
     def _log_outer(self) -> Ball:
         """Return ln N + ln(alpha + 1) + alpha ln(1 - 1 / alpha^2)."""
         a = self._shape()
-        rest = a * ball(LogRatio(1 - 1 / self.exact_alpha**2))
-        return self._log_inner() + ((a + 1) / (a - 1)).log() + rest
+        log_scale = a * ball(LogRatio(1 - 1 / self.exact_alpha**2))
+        return self._log_inner() + ((a + 1) / (a - 1)).log() + log_scale
 
     def _log_density(self, a: FloatArray) -> FloatArray:
         alpha = self.alpha
@@ -297,15 +297,15 @@ class PolyPlace(NoiseDistribution):
         # are on the same side, the loss is monotone.
         a, r = self._shape(), (-dilation).exp()
         zero = special.number(0.0)
-        places = [zero, shift, 1 / a, -1 / a, shift + 1 / (a * r), shift - 1 / (a * r)]
+        candidates = [zero, shift, 1 / a, -1 / a, shift + 1 / (a * r), shift - 1 / (a * r)]
         for sign in (1, -1):
             for copy in (1, -1):
                 for side in (1, -1):
-                    own, other = a + side, a - side
-                    level = other * r * sign - own * copy - own * side * r * shift
-                    places.append(level / (-2 * side * a * r))
+                    own, copied = a + side, a - side
+                    level = copied * r * sign - own * copy - own * side * r * shift
+                    candidates.append(level / (-2 * side * a * r))
         best = -a * dilation
-        for x in places:
+        for x in candidates:
             loss = dilation + self._log_at(abs(x)) - self._log_at(abs(x - shift) * r)
             best = special.maximum(best, loss)
         return best

@@ -106,8 +106,8 @@ class StudentT(InvertedQuantiles):
         d = self.degrees
         log_z = -self._log_growth(a)
         scale = special.nearest(self._log_beta) - math.log(d / 2)
-        rest = np.log1p(-np.exp(log_z))
-        return log_incomplete_beta(d / 2, 0.5, scale, log_z, rest) - math.log(2)
+        log_complement = np.log1p(-np.exp(log_z))
+        return log_incomplete_beta(d / 2, 0.5, scale, log_z, log_complement) - math.log(2)
 
     def _log_survival(self, a: FloatArray) -> FloatArray:
         root = math.sqrt(self.degrees)

@@ -50,7 +50,9 @@ def liu_exact_lower(
     >>> round(liu_exact_lower(n_records=10**6, n_draws=998_000, model=model).log, 2)
     -113.99
     """
-    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
+    sample, least = _read_sample_and_least(
+        n_records, n_draws, sampling_rate, model, smallest_probability
+    )
     lost = sample.n_records - sample.n_draws
     with precision(_BITS):
         # (1 - f)^(n-T) (1 - (1 - eta) (1 - f)^T), the second factor without cancelling.
@@ -81,7 +83,9 @@ def liu_theorem_3_lower(
     >>> bound, round(bound.log, 2)
     (0.0, -2773.28)
     """
-    sample, least = _read(n_records, n_draws, sampling_rate, model, smallest_probability)
+    sample, least = _read_sample_and_least(
+        n_records, n_draws, sampling_rate, model, smallest_probability
+    )
     if least == 0:
         return Bound.lower(-math.inf)
     with precision(_BITS):
@@ -127,7 +131,7 @@ def liu_theorem_4(
     return liu_theorem_3_dp(n_records=n_records, n_draws=n_draws, sampling_rate=sampling_rate)
 
 
-def _read(
+def _read_sample_and_least(
     n_records: int,
     n_draws: int | None,
     sampling_rate: Parameter | None,

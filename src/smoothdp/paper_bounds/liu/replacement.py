@@ -77,7 +77,7 @@ def liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Paramet
     (True, -651.29)
     """
     setting = read_at_counts(counts, epsilon, n_draws, None, replacing=True)
-    _require_one(setting.epsilon)
+    _require_at_least_one(setting.epsilon)
     with precision(_BITS):
         log_bound = round_up(max(1, min(setting.counts)) * (1 + ball(setting.sample.rate).log()))
     return Bound.upper(min(log_bound, _log_inclusion(setting.sample)))
@@ -115,7 +115,7 @@ def liu_theorem_5_smoothed_upper(
         n_records, epsilon, n_draws, None, model, smallest_probability, n_categories, replacing=True
     )
     sample = setting.sample
-    _require_one(setting.epsilon)
+    _require_at_least_one(setting.epsilon)
     with precision(_BITS):
         rate = -(1 + ball(sample.rate).log())
         log_bound = 0.0
@@ -131,10 +131,10 @@ def _log_inclusion(sample: Sample) -> float:
         return min(0.0, round_up((-missed.expm1()).log()))
 
 
-def _require_one(epsilon: Real) -> None:
+def _require_at_least_one(epsilon: Real) -> None:
     if not at_most(Fraction(1), epsilon):
         raise InvalidParameter(
             expected="epsilon >= 1",
             got=f"epsilon={float(epsilon):.6g}",
-            remedy="Raise epsilon: it fails below",
+            remedy="Raise epsilon: the bound fails below 1",
         )

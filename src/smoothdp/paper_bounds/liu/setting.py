@@ -1,4 +1,4 @@
-"""What the bounds of paper 1 are about: a sample, counts or a model, and epsilon."""
+"""The settings of the bounds of paper 1: a sample, counts or a model, and epsilon."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ def read_histogram(counts: Sequence[int]) -> tuple[int, ...]:
     """Return the counts over the whole universe, or raise InvalidData."""
     if isinstance(counts, str | bytes) or not isinstance(counts, Sequence):
         raise InvalidData(
-            expected="counts as a sequence", got=f"{counts!r}", remedy="Give one count per category"
+            expected="counts as a sequence",
+            got=f"{counts!r}",
+            remedy="Give a list with a count for each category",
         )
     try:
         values = tuple(exact_int(c, name="a count", minimum=0) for c in counts)
@@ -156,14 +158,14 @@ def read_rows(
             raise InvalidParameter(
                 expected="a model, or smallest_probability with n_categories",
                 got="both",
-                remedy="Give one of them",
+                remedy="Give the model alone, or smallest_probability with n_categories",
             )
         return model.vertices
     if smallest_probability is None or n_categories is None:
         raise InvalidParameter(
             expected="a model, or smallest_probability with n_categories",
             got="neither in full",
-            remedy="Give the model",
+            remedy="Give a model, or both smallest_probability and n_categories",
         )
     categories = exact_int(n_categories, name="n_categories", minimum=2)
     least = exact_fraction(smallest_probability, name="smallest_probability")
@@ -171,7 +173,7 @@ def read_rows(
         raise InvalidParameter(
             expected=f"0 <= smallest_probability <= 1/{categories}",
             got=f"smallest_probability={smallest_probability}",
-            remedy="The least of m probabilities is at most 1/m",
+            remedy="Lower smallest_probability: the least of m probabilities is at most 1/m",
         )
     return ((least,) * categories,)
 

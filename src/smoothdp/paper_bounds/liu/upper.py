@@ -36,7 +36,7 @@ from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, float_b
 from smoothdp.paper_bounds.bound import Bound
 from smoothdp.paper_bounds.liu.setting import Sample, read_at_counts, read_over_model
 
-# KL cancels to second order: at rates that differ by 1e-12, this leaves 40 digits.
+# KL cancels to second order: at rates that differ by 1e-12, 256 bits leave 40 digits.
 _BITS = 256
 
 
@@ -146,24 +146,24 @@ def liu_all_epsilon_upper(
     small, large = sorted(setting.counts)[:2]
     if small == 0 or sample.is_everything:
         return _capped(0.0, sample)
-    # step (3): every other pair has both counts at least as large as one of these.
+    # Step (3): every other pair of counts is at least as large as one of these pairs.
     pairs = {(small, large), (large, small), (large + 1, small - 1), (small + 1, large - 1)}
     with precision(_BITS):
         half = _half(setting.epsilon)
         return _capped(max(_two_terms(a, b, half, sample) for a, b in pairs), sample)
 
 
-def _two_terms(moved: int, other: int, half: Any, sample: Sample) -> float:
+def _two_terms(moved: int, raised: int, half: Any, sample: Sample) -> float:
     missed = ball(1 - sample.rate)
     first = min(0.0, round_up(-(moved * _lower_rate(half, missed))))
-    if other == 0:
+    if raised == 0:
         second = 0.0
     else:
-        theta = (missed * half.exp() * (other + 1) - 1) / other
+        theta = (missed * half.exp() * (raised + 1) - 1) / raised
         if theta >= 1:
             second = -math.inf
         elif theta > missed and theta < 1:
-            second = min(0.0, round_up(-(other * _divergence(theta, missed))))
+            second = min(0.0, round_up(-(raised * _divergence(theta, missed))))
         else:
             second = 0.0
     return log_sum_upper(first, second)

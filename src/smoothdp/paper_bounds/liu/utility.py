@@ -106,10 +106,10 @@ def liu_corollary_3(delta: Parameter, *, epsilon: Parameter, n_categories: int) 
     """
     categories = exact_int(n_categories, name="n_categories", minimum=2)
     growth = math.exp(min(700.0, float(read_epsilon(epsilon)))) * (1 - 4 * LIBM_ERROR)
-    given = read_delta(delta)
-    if given == 0:
+    exact_delta = read_delta(delta)
+    if exact_delta == 0:
         return 0.0
-    bound = float(given) * (1 + (categories - 1) / (growth + 1))
+    bound = float(exact_delta) * (1 + (categories - 1) / (growth + 1))
     return min(1.0, math.nextafter(bound * (1 + LIBM_ERROR / 4), math.inf))
 
 
@@ -126,17 +126,17 @@ def liu_lemma_2(forward: float, backward: float) -> UtilityRange:
     >>> liu_lemma_2(0.25, 0.5)
     UtilityRange(lower=0.37499999999999994, upper=0.7500000000000001)
     """
-    given = [exact_fraction(d, name="a divergence") for d in (forward, backward)]
-    if not all(0 <= d <= 1 for d in given):
+    divergences = [exact_fraction(d, name="a divergence") for d in (forward, backward)]
+    if not all(0 <= d <= 1 for d in divergences):
         raise InvalidParameter(
             expected="divergences in [0, 1]",
             got=f"forward={forward}, backward={backward}",
             remedy="Give hockey-stick divergences",
         )
-    both = float(forward) + float(backward)
-    if both == 0.0:
+    total = float(forward) + float(backward)
+    if total == 0.0:
         return UtilityRange(0.0, 0.0)
-    return UtilityRange(math.nextafter(both / 2, 0.0), min(1.0, math.nextafter(both, math.inf)))
+    return UtilityRange(math.nextafter(total / 2, 0.0), min(1.0, math.nextafter(total, math.inf)))
 
 
 liu_lemma_10 = liu_lemma_2

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.queries.reading import Bounds, read_values
+from smoothdp.queries.read_arguments import Bounds, read_values
 from smoothdp.types import FloatArray
 
 _SPREADS = 6000
@@ -45,12 +45,12 @@ class Assumption:
         return float(self.at_log_odds(np.atleast_1d(y))[0])
 
     def between(self, low: float, high: float) -> FloatArray:
-        """Return quantiles at the middles of equal pieces of [low, high]."""
+        """Return quantiles at the middles of equal intervals of [low, high]."""
         p = low + (high - low) * (np.arange(_GRID) + 0.5) / _GRID
         return self.at_log_odds(np.log(p) - np.log1p(-p))
 
     def mean(self) -> float:
-        """Return the mean; the outermost thousandths by pieces of equal log odds."""
+        """Return the mean; the outermost thousandths by intervals of equal log odds."""
         edges = np.linspace(-_FAR, _FAR, _ROWS)
         weights = np.diff(1 / (1 + np.exp(-edges)))
         return float(weights @ self.at_log_odds((edges[1:] + edges[:-1]) / 2) / weights.sum())
@@ -82,7 +82,7 @@ def read_assumption(assuming: object, bounds: Bounds) -> Assumption:
         law: Any = stats.t(_DEGREES, loc=middle, scale=scale)
         text = NOTHING
     elif hasattr(assuming, "ppf"):
-        law, text = assuming, _words(assuming)
+        law, text = assuming, _law_words(assuming)
     else:
         return _of_sample(assuming, lower, upper)
     odds = np.linspace(-_FAR, _FAR, _ROWS)
@@ -116,31 +116,33 @@ def _of_sample(sample: object, lower: float, upper: float) -> Assumption:
         raise InvalidParameter(
             expected="a public sample of at least 10 values",
             got=f"{len(values)}",
-            remedy="Give more",
+            remedy="Give at least 10 values",
         )
-    places = (np.arange(len(values)) + 0.5) / len(values)
+    levels = (np.arange(len(values)) + 0.5) / len(values)
 
     def at_log_odds(y: FloatArray) -> FloatArray:
-        return np.asarray(np.interp(1 / (1 + np.exp(-y)), places, values))
+        return np.asarray(np.interp(1 / (1 + np.exp(-y)), levels, values))
 
     return Assumption(f"a public sample of {len(values)} values", at_log_odds)
 
 
-def _words(law: Any) -> str:
+def _law_words(law: Any) -> str:
     dist = getattr(law, "dist", None)
     name = getattr(dist, "name", type(law).__name__)
-    given = [f"{value:g}" for value in getattr(law, "args", ()) if isinstance(value, int | float)]
-    given += [
+    arguments = [
+        f"{value:g}" for value in getattr(law, "args", ()) if isinstance(value, int | float)
+    ]
+    arguments += [
         f"{key}={value:g}"
         for key, value in getattr(law, "kwds", {}).items()
         if isinstance(value, int | float)
     ]
-    return f"{name}({', '.join(given)})"
+    return f"{name}({', '.join(arguments)})"
 
 
 def _refused(got: str) -> InvalidParameter:
     return InvalidParameter(
         expected="assuming as a frozen distribution of scipy or a public sample",
         got=got,
-        remedy="Give one such as scipy.stats.norm(20, 5), or None",
+        remedy="Give a distribution such as scipy.stats.norm(20, 5), or None",
     )

@@ -4,7 +4,7 @@ E(clamp(f + S Z) - theta)^2 is an integral over the probability p of a tail of t
 
     int_0^(1/2) [ g(z_p) + g(-z_p) ] dp,   g(z) = (clamp(f + S z) - theta)^2,   P(Z > z_p) = p,
 
-here over ln p on pieces that grow, so that far tails count as long as they are not clamped away.
+here over ln p on intervals that grow, so that far tails count as long as they are not clamped away.
 It never exceeds the square of the distance from theta to the further bound.
 
 Source: the notes on quantiles, section 3.
@@ -49,15 +49,15 @@ class Samples:
 
     def added(self, law: NoiseDistribution, scale: float) -> tuple[float, float]:
         """Return the mean square that noise of S scale Z adds, with and without clamping."""
-        places, weights = _nodes(law)
-        both = np.concatenate([weights, weights])
+        quantiles, weights = _nodes(law)
+        weights_of_both = np.concatenate([weights, weights])
         value, target = self.values[:, None], self.targets[:, None]
         with np.errstate(over="ignore"):
-            noise = self.sensitivities[:, None] * scale * np.concatenate([places, -places])
-            outside = float((noise**2 @ both).mean())
+            noise = self.sensitivities[:, None] * scale * np.concatenate([quantiles, -quantiles])
+            outside = float((noise**2 @ weights_of_both).mean())
         clamped = np.clip(value + noise, *self.bounds)
         # g(z) - g(0) as a product: far below g(0) it keeps its digits.
-        inside = ((clamped - value) * (clamped + value - 2 * target)) @ both
+        inside = ((clamped - value) * (clamped + value - 2 * target)) @ weights_of_both
         return float(inside.mean()), outside
 
 

@@ -1,4 +1,4 @@
-"""The errors that a plan tells of a choice: of the released value, clamped to the bounds."""
+"""The errors of a choice that a plan tells: those of the released value, clamped to bounds."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def expected_errors(
         least: the deviation that no noise can beat.
     """
     total = error.total(window)
-    found, shows = [], False
+    errors, shows = [], False
     for without, against_sample in ((total, False), (error.moved(window), True)):
         samples = error.clamped(window, float(rate), against_sample=against_sample)
         # noise^2 = E S^2 scale^2 Var Z.
         root = math.sqrt(float((samples.sensitivities**2).mean()))
         scale = min(noise / root, 1e300) / law.standard_deviation if root > 0 else 0.0
         value, clamps = clamped_error(without, noise, samples, law, scale)
-        found.append(value)
+        errors.append(value)
         shows = shows or clamps
-    release, privacy = found
+    release, privacy = errors
     bound = total if shows else math.hypot(total, least)
     return ExpectedErrors(release, privacy, min(bound, release))

@@ -1,4 +1,4 @@
-"""What a statistic errs by without noise, under an assumption.
+"""The error of a statistic without noise, under an assumption.
 
 The variance of the mean of a window is that of the winsorised record over n (1 - d)^2, d the
 share left out (asymptotic; exact for the mean). Of a few values it may be far off, where the law
@@ -61,11 +61,11 @@ class SamplingError:
     def total(self, drops: Drops) -> float:
         """Return the root of the mean squared error for the population's quantile or mean."""
         low, high = self._samples.bounds
-        found = self._asymptotic(drops)
+        deviation = self._asymptotic(drops)
         if drops != (0, 0) and self._n - sum(drops) <= _FEW:
             drawn = float(np.sqrt(np.mean((self._samples.means(drops) - self.target) ** 2)))
-            found = found if drawn / _OFF <= found <= drawn * _OFF else drawn
-        return min(found, max(high - self.target, self.target - low))
+            deviation = deviation if drawn / _OFF <= deviation <= drawn * _OFF else drawn
+        return min(deviation, max(high - self.target, self.target - low))
 
     def clamped(self, drops: Drops, rate: float, *, against_sample: bool) -> Samples:
         """Return what the error of a clamped value is taken over.

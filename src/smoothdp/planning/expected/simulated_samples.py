@@ -26,11 +26,11 @@ _DENSE, _GROWTH = 12, 1.18
 
 def steps(most: int) -> IntArray:
     """Return 0, 1, 2, ... and then geometric steps up to ``most``, ``most`` itself included."""
-    found, at = list(range(min(_DENSE, most) + 1)), float(_DENSE)
-    while at < most:
-        at *= _GROWTH
-        found.append(min(most, round(at)))
-    return np.unique(np.array([*found, most], dtype=np.int64))
+    ranks_beyond, step = list(range(min(_DENSE, most) + 1)), float(_DENSE)
+    while step < most:
+        step *= _GROWTH
+        ranks_beyond.append(min(most, round(step)))
+    return np.unique(np.array([*ranks_beyond, most], dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,11 +62,11 @@ class SimulatedSamples:
     ) -> SimulatedSamples:
         """Return samples with the ranks that some windows need; the same ones every time."""
         n = n_records
-        parts = [np.array([1, n], dtype=np.int64)]
+        rank_sets = [np.array([1, n], dtype=np.int64)]
         for lo, hi in windows:
             inside = steps(n - lo - hi - 1)
-            parts += [lo + 1 - steps(lo), n - hi + steps(hi), lo + 1 + inside, n - hi - inside]
-        ranks = np.unique(np.concatenate(parts))
+            rank_sets += [lo + 1 - steps(lo), n - hi + steps(hi), lo + 1 + inside, n - hi - inside]
+        ranks = np.unique(np.concatenate(rank_sets))
         ranks = ranks[(ranks >= 1) & (ranks <= n)]
         gaps = np.diff(ranks, prepend=0, append=n + 1)
         values = order_statistics(assumption, n, ranks, n_samples=n_samples)
@@ -75,19 +75,19 @@ class SimulatedSamples:
         return cls(n, bounds, ranks, values, sums)
 
     def means(self, drops: Drops) -> FloatArray:
-        """Return the mean of a window, one of those given to `draw`, in each sample."""
+        """Return the mean of a window, one of the windows of `draw`, in each sample."""
         lo, hi = drops
-        last, first = self._place(self.n_records - hi), self._place(lo + 1)
+        last, first = self._index(self.n_records - hi), self._index(lo + 1)
         total = self.sums[:, last] - self.sums[:, first] + self.values[:, first]
         return total / (self.n_records - lo - hi)
 
     def log_squared_sensitivities(self, drops: Drops, rates: Sequence[float]) -> list[float]:
         """Return ln E S^2 of the window's mean for each smoothing; inputs clamped."""
-        found = []
+        log_squares = []
         for logs in self.log_sensitivities(drops, rates):
             top = 2 * logs.max()
-            found.append(float(top + np.log(np.exp(2 * logs - top).mean())))
-        return found
+            log_squares.append(float(top + np.log(np.exp(2 * logs - top).mean())))
+        return log_squares
 
     def log_sensitivities(self, drops: Drops, rates: Sequence[float]) -> list[FloatArray]:
         """Return ln S of the window's mean in the first samples, for each smoothing."""
@@ -97,8 +97,8 @@ class SimulatedSamples:
         count = _FOR_SENSITIVITY if n < _LARGE else _FOR_LARGE
         values = self.values[:count]
         ends = [np.full((len(values), 1), bound) for bound in self.bounds]
-        down = np.concatenate([values[:, self._places(lo + 1 - low)], ends[0]], axis=1)
-        up = np.concatenate([values[:, self._places(n - hi + high)], ends[1]], axis=1)
+        down = np.concatenate([values[:, self._indices(lo + 1 - low)], ends[0]], axis=1)
+        up = np.concatenate([values[:, self._indices(n - hi + high)], ends[1]], axis=1)
         p, q = np.append(low, lo + 1), np.append(high, hi + 1)
         with np.errstate(divide="ignore"):
             logs = np.log(up[:, None, :] - down[:, :, None])
@@ -106,10 +106,10 @@ class SimulatedSamples:
         logs[:, distance < 0] = -np.inf
         return [(logs - rate * distance).max(axis=(1, 2)) - np.log(width) for rate in rates]
 
-    def _place(self, rank: int) -> int:
+    def _index(self, rank: int) -> int:
         return int(np.searchsorted(self.ranks, rank))
 
-    def _places(self, ranks: IntArray) -> IntArray:
+    def _indices(self, ranks: IntArray) -> IntArray:
         return np.searchsorted(self.ranks, ranks)
 
 

@@ -1,8 +1,8 @@
 """Candidates for the largest e^(-rate k) d, rate and d rational: compared and rounded exactly.
 
 Two candidates with different k are never equal: e^x is irrational for rational x other than 0.
-So the largest is found for certain by raising the precision until it stands out. Pairs of steps
-that floats found become one exact difference for each distance, the largest.
+So the precision is raised until the largest stands out for certain. Pairs of steps from a
+search in floats become one exact difference for each distance, the largest.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ def decayed_upper(candidate: Candidate, rate: Fraction) -> float:
     (0.1, 5e-324)
     """
     k, d = candidate
-    whole = float_bounds(d)[1]
+    undecayed = float_bounds(d)[1]
     if k == 0:
-        return whole
+        return undecayed
     if rate * k > _NOTHING_LEFT:
         return SMALLEST_FLOAT
     with precision(192):
         decayed = round_up(ball(d) * (-ball(rate * k)).exp())
-    return min(whole, max(SMALLEST_FLOAT, decayed))
+    return min(undecayed, max(SMALLEST_FLOAT, decayed))
 
 
-# ---- from pairs found by floats to exact differences --------------------------------------
+# ---- from pairs of a search in floats to exact differences --------------------------------
 
 
 def exact_candidates(sides: Sides, low: IntArray, high: IntArray) -> list[Candidate]:
@@ -103,8 +103,8 @@ def _largest_by_distance(
     if u.dtype == np.int64:
         order = np.lexsort((u - v, k))
     else:
-        total, rest = two_sum(u.astype(np.float64), -v.astype(np.float64))
-        order = np.lexsort((rest, total, k))
+        total, error = two_sum(u.astype(np.float64), -v.astype(np.float64))
+        order = np.lexsort((error, total, k))
     last = np.ones(len(order), np.bool_)
     last[:-1] = k[order][1:] != k[order][:-1]
     return np.concatenate([rows[order[last]], np.flatnonzero(clamped)])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.queries.reading import Bounds, Values
+from smoothdp.queries.read_arguments import Bounds, Values
 from smoothdp.queries.sensitivity.candidates import (
     Candidate,
     exact_candidates,
@@ -39,7 +39,7 @@ class ClampedInputs:
             self._selected = values
         else:
             self._selected = Selected(values, drops, bounds)
-        self._whole = max(drops) + 1
+        self._full_reach = max(drops) + 1
         self._log_range = log_bounds(bounds[1] - bounds[0]).upper
         self._furthest = sum(drops) + 1
         self._bounds = bounds
@@ -58,12 +58,12 @@ class ClampedInputs:
         if distance >= self._furthest:
             lower, upper = self._bounds
             return (upper - lower) / self._selected.width
-        sides = self._selected.sides(min(distance + 1, self._whole))
+        sides = self._selected.sides(min(distance + 1, self._full_reach))
         return largest_within(sides, distance) / self._selected.width
 
     def saturation(self) -> int:
         """Return the least distance at which the local sensitivity is as large as it gets."""
-        low, high = self._selected.sides(self._whole)
+        low, high = self._selected.sides(self._full_reach)
         return max(0, int(low.steps[-1] + high.steps[-1]) - 1)
 
     def _beyond_ties(self, selected: Selected) -> tuple[Callable[[int], Sides], int]:
@@ -85,18 +85,18 @@ class ClampedInputs:
             rate: the smoothing t > 0.
             within: a distance beyond which the maximiser surely is not, if one is known.
         """
-        whole = min(self._whole, within + 1)
-        reach = min(first_reach(self._selected.n_records, rate), whole)
+        most = min(self._full_reach, within + 1)
+        reach = min(first_reach(self._selected.n_records, rate), most)
         sides = self._selected.sides(reach)
         pairs = near_maxima(sides, float(rate))
         take: Callable[[int], Sides] = self._selected.sides
         skipped = 0
-        if pairs.best == -math.inf and reach < whole and isinstance(self._selected, Selected):
+        if pairs.best == -math.inf and reach < most and isinstance(self._selected, Selected):
             take, skipped = self._beyond_ties(self._selected)
             sides = take(reach)
             pairs = near_maxima(sides, float(rate))
         while True:
-            needed = min(needed_reach(self._log_range, pairs.best, rate), whole) - skipped
+            needed = min(needed_reach(self._log_range, pairs.best, rate), most) - skipped
             if needed <= reach:
                 break
             reach = needed

@@ -23,7 +23,7 @@ import sys
 from fractions import Fraction
 
 from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.queries.reading import Bounds, Values
+from smoothdp.queries.read_arguments import Bounds, Values
 from smoothdp.queries.sensitivity.candidates import (
     Candidate,
     exact_candidates,
@@ -101,8 +101,8 @@ class ClampedOutput:
         pairs = near_maxima(sides, float(rate), most=turn)
         if pairs.best == -math.inf:
             return []
-        found = exact_candidates(sides, pairs.low, pairs.high)
-        return [(k, difference / self._selected.width) for k, difference in found]
+        candidates = exact_candidates(sides, pairs.low, pairs.high)
+        return [(k, difference / self._selected.width) for k, difference in candidates]
 
     def _after(self, turn: int, rate: Fraction) -> Candidate:
         """Return the best distance from the turn on.

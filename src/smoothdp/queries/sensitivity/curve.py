@@ -17,7 +17,7 @@ from typing import ClassVar
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.logspace.log_sums import largest as largest_bounds
 from smoothdp.exact.parameters.numbers import Parameter
-from smoothdp.queries.reading import read_smoothing
+from smoothdp.queries.read_arguments import read_smoothing
 from smoothdp.queries.sensitivity.candidates import Candidate, decayed_upper, largest, log_decayed
 from smoothdp.sources import Source
 
@@ -51,11 +51,11 @@ class SensitivitySummary:
     candidates: tuple[Candidate, ...]
 
     def smooth_sensitivity(self) -> float:
-        """Return S as a float, never below it; 5e-324 at least."""
+        """Return S as a float, rounded up; 5e-324 at least."""
         return max(decayed_upper(candidate, self.smoothing) for candidate in self.candidates)
 
     def log_smooth_sensitivity(self) -> float:
-        """Return ln S as a float, never below it."""
+        """Return ln S as a float, rounded up."""
         return self.log_bounds().upper
 
     def log_bounds(self) -> LogBounds:

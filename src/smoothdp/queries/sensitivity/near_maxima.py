@@ -24,13 +24,13 @@ from smoothdp.queries.sensitivity.row_maxima import PairTable, near_row_maxima
 from smoothdp.queries.windows.sides import Sides
 from smoothdp.types import BoolArray, IntArray
 
-# Up to this many pairs are simply all looked at.
+# Up to so many pairs, all are looked at.
 _ALL_PAIRS = 1 << 19
 _ROUNDS = 3
 
 
 class Pairs(NamedTuple):
-    """Places of pairs on the low and the high side, and the largest F seen."""
+    """Positions of pairs on the low and the high side, and the largest F seen."""
 
     low: IntArray
     high: IntArray
@@ -71,7 +71,7 @@ def near_maxima(sides: Sides, rate: float, *, most: int | None = None) -> Pairs:
         near, best = near_row_maxima(table)
     if best == -np.inf:
         near = (near[0][:1], near[1][:1])
-    return Pairs(table.low_places[near[0]], table.high_places[near[1]], best)
+    return Pairs(table.low_positions[near[0]], table.high_positions[near[1]], best)
 
 
 def _margin(table: PairTable, best: float) -> float:
@@ -91,7 +91,7 @@ def _pruned(table: PairTable) -> PairTable:
                     table,
                     high_gains=table.high_gains[kept],
                     high_steps=table.high_steps[kept],
-                    high_places=table.high_places[kept],
+                    high_positions=table.high_positions[kept],
                 )
             )
     return table
@@ -103,10 +103,10 @@ def _exchanged(table: PairTable) -> PairTable:
         table,
         low_gains=table.high_gains,
         low_steps=table.high_steps,
-        low_places=table.high_places,
+        low_positions=table.high_positions,
         high_gains=table.low_gains,
         high_steps=table.low_steps,
-        high_places=table.low_places,
+        high_positions=table.low_positions,
     )
 
 

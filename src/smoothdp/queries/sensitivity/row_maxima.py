@@ -33,10 +33,10 @@ class PairTable:
     """Only pairs with p + q <= most count, if given."""
     low_gains: FloatArray
     low_steps: IntArray
-    low_places: IntArray
+    low_positions: IntArray
     high_gains: FloatArray
     high_steps: IntArray
-    high_places: IntArray
+    high_positions: IntArray
 
     def score(self, low: IntArray | int | slice, high: IntArray | int | slice) -> FloatArray:
         """Return F at rows and columns; -inf where the pair does not count."""
@@ -71,12 +71,15 @@ def near_row_maxima(table: PairTable) -> tuple[tuple[IntArray, IntArray], float]
     error = table.error(best)
     hot = np.flatnonzero(maxima >= best - (2 * levels + 4) * error)
     first, last = _brackets(table, columns, hot, best - (4 * levels + 12) * error)
-    found: list[tuple[IntArray, IntArray]] = []
-    for part in _parts(first, last):
-        row, column, _ = _ragged(hot[part], first[part], last[part])
+    near_pairs: list[tuple[IntArray, IntArray]] = []
+    for run in _runs(first, last):
+        row, column, _ = _ragged(hot[run], first[run], last[run])
         near = table.score(row, column) >= best - 4 * error
-        found.append((row[near], column[near]))
-    return (np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])), best
+        near_pairs.append((row[near], column[near]))
+    return (
+        np.concatenate([f[0] for f in near_pairs]),
+        np.concatenate([f[1] for f in near_pairs]),
+    ), best
 
 
 def _row_maxima(table: PairTable, levels: int) -> tuple[IntArray, FloatArray]:
@@ -94,15 +97,15 @@ def _row_maxima(table: PairTable, levels: int) -> tuple[IntArray, FloatArray]:
         first = np.where(below < rows, columns[np.minimum(below, rows - 1)], 0)
         # Where every pair of the bracket is forbidden, its first column stands for it.
         last = np.maximum(first, last)
-        for part in _parts(first, last):
-            chunk = row[part]
-            index, column, starts = _ragged(chunk, first[part], last[part])
+        for run in _runs(first, last):
+            chunk = row[run]
+            index, column, starts = _ragged(chunk, first[run], last[run])
             scores = table.score(index, column)
             largest = np.maximum.reduceat(scores, starts)
             owner = np.repeat(np.arange(len(chunk)), np.diff([*starts, len(scores)]))
             ties = np.flatnonzero(scores == largest[owner])
-            place = ties[np.searchsorted(owner[ties], np.arange(len(chunk)))]
-            columns[chunk], maxima[chunk] = column[place], largest
+            position = ties[np.searchsorted(owner[ties], np.arange(len(chunk)))]
+            columns[chunk], maxima[chunk] = column[position], largest
     return columns, maxima
 
 
@@ -143,7 +146,7 @@ def _brackets(
     return ends[1], ends[0]
 
 
-def _parts(first: IntArray, last: IntArray) -> Iterator[slice]:
+def _runs(first: IntArray, last: IntArray) -> Iterator[slice]:
     """Split ranges of columns into runs of about _CHUNK pairs."""
     sizes = np.cumsum(last - first + 1)
     start = 0

@@ -1,4 +1,4 @@
-"""What a statistic needs of a column that is too large to be in one place."""
+"""The summary of a column that is too large for one machine, as a statistic needs it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter, OutOfReach
-from smoothdp.queries.reading import Bounds, Values
+from smoothdp.queries.read_arguments import Bounds, Values
 from smoothdp.queries.windows.sides import Clamp, Sides, sides
 from smoothdp.sources import Source
 
@@ -68,7 +68,7 @@ class ColumnSummary:
         return self.n_records - sum(self.drops)
 
     def check(self, drops: tuple[int, int], bounds: Bounds) -> None:
-        """Raise InvalidParameter unless it was made for this window and these bounds."""
+        """Raise InvalidParameter unless the summary was made for this window and these bounds."""
         if (drops, bounds) != (self.drops, self.bounds):
             raise InvalidParameter(
                 expected=f"a summary for the window without {drops} values and these bounds",

@@ -33,8 +33,8 @@ def exact_sum(values: NDArray[np.float64 | np.int64]) -> Fraction:
     True
     """
     if values.dtype == np.int64:
-        whole = values.astype(np.int64, copy=False)
-        upper, lower = int((whole >> 32).sum()), int((whole & _LOWER_HALF).sum())
+        integers = values.astype(np.int64, copy=False)
+        upper, lower = int((integers >> 32).sum()), int((integers & _LOWER_HALF).sum())
         return Fraction((upper << 32) + lower)
     floats = values.astype(np.float64, copy=False)
     total = Fraction(0)
@@ -50,11 +50,11 @@ def _block_sum(block: FloatArray) -> Fraction:
         scaled = block[large] * 2.0**-200
         return _block_sum(scaled) * 2**200 + exact_sum(block[~large])
     total = Fraction(0)
-    rest = block
+    remainder = block
     while largest > 0.0:
         sigma = math.ldexp(1.0, math.frexp(largest)[1] + _BLOCK_BITS)
-        part = (rest + sigma) - sigma
-        total += Fraction(float(part.sum()))
-        rest = rest - part
-        largest = max(abs(float(rest.max())), abs(float(rest.min())))
+        top = (remainder + sigma) - sigma
+        total += Fraction(float(top.sum()))
+        remainder = remainder - top
+        largest = max(abs(float(remainder.max())), abs(float(remainder.min())))
     return total

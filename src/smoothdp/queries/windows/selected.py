@@ -9,17 +9,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.queries.reading import Bounds, Values
+from smoothdp.queries.read_arguments import Bounds, Values
 from smoothdp.queries.windows.exact_sums import exact_sum
 from smoothdp.queries.windows.sides import Clamp, Sides, sides
 
 
 class OrderStatistics:
-    """A private copy of a column, put in order piece by piece.
+    """A private copy of a column, put in order range by range.
 
     Positions count from 0 in ascending order. `arrange` costs O(n) and the sorting of its
-    pieces; afterwards ``values[start:stop]`` of a piece is sorted, and what lies between two
-    pieces is the right set of values in any order.
+    ranges; afterwards ``values[start:stop]`` of a range is sorted, and what lies between two
+    ranges is the right set of values in any order.
     """
 
     __slots__ = ("values",)
@@ -30,10 +30,10 @@ class OrderStatistics:
     def __len__(self) -> int:
         return len(self.values)
 
-    def arrange(self, pieces: Sequence[tuple[int, int]]) -> None:
-        """Sort the pieces [start, stop) in place; they may overlap."""
+    def arrange(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Sort the ranges [start, stop) in place; ranges may overlap."""
         merged: list[tuple[int, int]] = []
-        for start, stop in sorted(pieces):
+        for start, stop in sorted(ranges):
             if merged and start <= merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
             else:
@@ -120,7 +120,7 @@ class Selected:
         below, above = lo - steps[0] + 1, n - hi - 1 + steps[1]
         low, high = (max(0, below - reach), below), (above, min(n, above + reach))
         ends = [(lo, lo + 1), (n - hi - 1, n - hi)]
-        self._ordered.arrange([*ends, *(part for part in (low, high) if part[0] < part[1])])
+        self._ordered.arrange([*ends, *(ranks for ranks in (low, high) if ranks[0] < ranks[1])])
         self._reach = self._inward = 0
         values = self._ordered.values
         return sides(
@@ -136,14 +136,14 @@ class Selected:
 
         Both ends of the range must lie in what was arranged.
         """
-        part = self._ordered.values[start:stop]
-        if not len(part):
+        values = self._ordered.values[start:stop]
+        if not len(values):
             return Fraction(0)
-        if part.min() >= self.clamp.first and part.max() <= self.clamp.last:
-            return exact_sum(part)
-        below, above = part < self.clamp.first, part > self.clamp.last
+        if values.min() >= self.clamp.first and values.max() <= self.clamp.last:
+            return exact_sum(values)
+        below, above = values < self.clamp.first, values > self.clamp.last
         lower, upper = self.clamp.bounds
-        total = exact_sum(part[~(below | above)])
+        total = exact_sum(values[~(below | above)])
         return total + int(below.sum()) * lower + int(above.sum()) * upper
 
     def mean(self) -> Fraction:

@@ -20,7 +20,7 @@ import numpy as np
 
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.exact.parameters.numbers import float_bounds
-from smoothdp.queries.reading import LARGEST_WHOLE, Bounds, Values
+from smoothdp.queries.read_arguments import LARGEST_WHOLE, Bounds, Values
 from smoothdp.types import FloatArray, IntArray
 
 # A gain is a difference, a constant and their sum, each rounded once; then the sum of two.
@@ -41,15 +41,15 @@ class Side:
     raw: Values
     """The values themselves where they are not replaced by a bound."""
     clamped: Mapping[int, Fraction]
-    """The places whose value is a bound."""
+    """The positions whose value is a bound."""
 
     def __len__(self) -> int:
         return len(self.gains)
 
-    def exact(self, place: int) -> Fraction:
-        """Return the value at a place, clamped."""
-        bound = self.clamped.get(place)
-        return Fraction(self.raw[place].item()) if bound is None else bound
+    def exact(self, position: int) -> Fraction:
+        """Return the value at a position, clamped."""
+        bound = self.clamped.get(position)
+        return Fraction(self.raw[position].item()) if bound is None else bound
 
 
 class Sides(NamedTuple):
@@ -59,7 +59,7 @@ class Sides(NamedTuple):
     high: Side
 
     def difference(self, p: int, q: int) -> Fraction:
-        """Return u_q - v_p exactly, by their places."""
+        """Return u_q - v_p exactly, by their positions."""
         return self.high.exact(q) - self.low.exact(p)
 
 
@@ -125,7 +125,7 @@ def _side(
     complete: bool,
     second: int,
 ) -> Side:
-    """Return one side; the first places may be clamped to the bound of the other side."""
+    """Return one side; the first positions may be clamped to the bound of the other side."""
     near, far = clamp.bounds[::-1] if falling else clamp.bounds
     if falling:
         before = int(np.searchsorted(-raw, -clamp.last, side="left"))
@@ -134,10 +134,10 @@ def _side(
         before = int(np.searchsorted(raw, clamp.first, side="left"))
         after = int(np.searchsorted(raw, clamp.last, side="right"))
     inside = raw[before:after]
-    places = np.arange(before, after)
+    positions = np.arange(before, after)
     new = np.ones(len(inside), dtype=np.bool_)
     new[1:] = inside[1:] != inside[:-1]
-    inside, places = inside[new], places[new]
+    inside, positions = inside[new], positions[new]
     gains = _distances(inside, clamp, reference, falling=falling)
     clamped: dict[int, Fraction] = {}
     head: list[int] = []
@@ -149,7 +149,7 @@ def _side(
     if tail:
         clamped[size - 1] = far
     ends = [float(abs(clamped[i] - reference)) if i in clamped else 0.0 for i in (0, size - 1)]
-    steps = np.concatenate([head, places, tail]).astype(np.int64)
+    steps = np.concatenate([head, positions, tail]).astype(np.int64)
     return Side(
         np.concatenate([ends[:1] * len(head), gains, ends[1:] * len(tail)]),
         np.where(steps > 0, steps + (second - 1), 0),
@@ -160,17 +160,17 @@ def _side(
 
 def _distances(inside: Values, clamp: Clamp, reference: Fraction, *, falling: bool) -> FloatArray:
     """Return |value - reference| of values inside the bounds, all on one side of it."""
-    whole = inside.dtype == np.int64
+    are_integers = inside.dtype == np.int64
     if reference == clamp.bounds[0] and not falling:
         start = Fraction(clamp.first)
     elif reference == clamp.bounds[1] and falling:
         start = Fraction(clamp.last)
     else:
         start = reference
-    rest = float(abs(start - reference))
-    if whole:
+    beyond_start = float(abs(start - reference))
+    if are_integers:
         first = np.int64(int(start))
         gap = first - inside if falling else inside - first
-        return gap.astype(np.float64) + rest
+        return gap.astype(np.float64) + beyond_start
     gap = float(start) - inside if falling else inside - float(start)
-    return np.asarray(gap, dtype=np.float64) + rest
+    return np.asarray(gap, dtype=np.float64) + beyond_start

@@ -11,7 +11,7 @@ from smoothdp.claims import ApproxDP
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.report.html.page import HtmlReport, Section
-from smoothdp.report.html.parts import (
+from smoothdp.report.html.shared_sections import (
     bound_text,
     citation_section,
     curves_section,
@@ -38,8 +38,8 @@ def report_counts(
 ) -> HtmlReport:
     """Return the page about a histogram mechanism at public counts.
 
-    Everything in it is a function of the counts, as private as they are: never make it for
-    counts that are not public, hypothetical or modelled.
+    Everything on the page is a function of the counts and as private as the counts: make the
+    page only for counts that are public, hypothetical or modelled.
 
     Args:
         mechanism, counts, epsilon, threshold: as `measure_histogram` takes them.
@@ -55,12 +55,13 @@ def report_counts(
     >>> "yes" in page.html()
     True
     """
-    found = measure_histogram(mechanism, counts, epsilon=epsilon, threshold=threshold)
-    size, given = mechanism.n_records, float(found.epsilon)
+    measured = measure_histogram(mechanism, counts, epsilon=epsilon, threshold=threshold)
+    size, exact = mechanism.n_records, measured.epsilon
+    level = float(exact)
     profile = mechanism.at(counts.values())
     worst = ApproxDP(0, delta=mechanism.inclusion())
     promise = Section("The guarantee in plain words")
-    promise.text(found.sentence().split("\n")[0], kind="promise")
+    promise.text(measured.sentence().split("\n")[0], kind="promise")
     promise.text(
         "This page is about these counts and is as private as they are: it is for public, "
         "hypothetical or modelled counts. It says nothing about other counts. Which records were "
@@ -71,7 +72,7 @@ def report_counts(
     curves = curves_section(
         {"at these counts, exact": profile, "ordinary DP, every count": worst},
         profile,
-        largest_epsilon=max(2 * given, 0.02),
+        largest_epsilon=max(2 * level, 0.02),
         reference=(-math.log10(size), "1/n"),
     )
     rows = [(name, str(value)) for name, value in list(counts.items())[:_SHOWN]]
@@ -79,8 +80,11 @@ def report_counts(
         [
             ("mechanism", mechanism.describe()),
             ("records", str(size)),
-            ("epsilon", f"{given:.6g}: probabilities may change by a factor {math.exp(given):.6g}"),
-            ("adversary's accuracy", f"{float(found.threshold):.6g}"),
+            (
+                "epsilon",
+                f"{level:.6g}: probabilities may change by a factor {math.exp(level):.6g}",
+            ),
+            ("adversary's accuracy", f"{float(measured.threshold):.6g}"),
             *rows,
         ],
         caption=f"What was asked; counts of the first {len(rows)} of {len(counts)} categories.",
@@ -90,7 +94,7 @@ def report_counts(
         "import smoothdp as sd\n"
         f"mechanism = {_code(mechanism)}\n"
         f"profile = mechanism.at({{{setting}}}.values())\n"
-        f'profile.delta("{found.epsilon}"), mechanism.worst_case_delta(epsilon="{found.epsilon}")'
+        f'profile.delta("{exact}"), mechanism.worst_case_delta(epsilon="{exact}")'
     )
     return HtmlReport(
         title="How private is this count?",
@@ -99,23 +103,23 @@ def report_counts(
             inputs,
             promise,
             curves,
-            _comparison(found, list(counts.values())),
+            _comparison(measured, list(counts.values())),
             reproduce_section(command, python),
             citation_section(
                 [mechanism.source, Source("liu-wang-xia", "Definition 2 and Theorem 1")]
             ),
         ),
-        summary=found.to_dict(),
+        summary=measured.to_dict(),
     )
 
 
-def _comparison(found: Measurement, counts: list[int]) -> Section:
+def _comparison(measured: Measurement, counts: list[int]) -> Section:
     """Return delta(x) beside ordinary DP, 1/n and the bounds of paper 1."""
-    mechanism, most = found.mechanism, number_up(found.mechanism.inclusion())
+    mechanism, most = measured.mechanism, number_up(measured.mechanism.inclusion())
     rows = [
         (
             "exact, at these counts",
-            lesser(log_text(found.log_delta.upper), most),
+            lesser(log_text(measured.log_delta.upper), most),
             "the figure of this page",
         ),
         ("ordinary DP", most, "the worst conceivable counts"),
@@ -126,7 +130,7 @@ def _comparison(found: Measurement, counts: list[int]) -> Section:
         ),
     ]
     if isinstance(mechanism, SamplingHistogram) and mechanism.sampling == "without_replacement":
-        setting = {"counts": counts, "epsilon": found.epsilon, "n_draws": mechanism.n_draws}
+        setting = {"counts": counts, "epsilon": measured.epsilon, "n_draws": mechanism.n_draws}
         bounds = (
             (paper_bounds.liu_kl_upper, "inequality (7), repaired", "proved"),
             (paper_bounds.liu_all_epsilon_upper, "two-term bound", "proved"),
@@ -134,17 +138,17 @@ def _comparison(found: Measurement, counts: list[int]) -> Section:
         )
         for bound, name, verdict in bounds:
             rows.append((f"paper 1, {name}", bound_text(bound, setting), verdict))
-    if found.log_utility is not None:
+    if measured.log_utility is not None:
         gain = "gain of an adversary who knows every other record, equation (3) of paper 1"
-        rows.append(("adversary's utility", log_text(found.log_utility.upper), gain))
-    part = Section("Beside ordinary DP and the bounds of the papers")
-    part.table(
+        rows.append(("adversary's utility", log_text(measured.log_utility.upper), gain))
+    section = Section("Beside ordinary DP and the bounds of the papers")
+    section.table(
         rows,
         header=("delta at this epsilon", "at most", "what it is"),
         caption="The same question answered in several ways; figures are rounded up.",
     )
-    beside = "below" if found.below_one_over_n else "not below"
-    return part.text(f"delta at these counts is {beside} 1/n.")
+    beside = "below" if measured.below_one_over_n else "not below"
+    return section.text(f"delta at these counts is {beside} 1/n.")
 
 
 def _code(mechanism: SamplingHistogram | BernoulliHistogram) -> str:

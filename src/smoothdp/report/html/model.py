@@ -13,7 +13,7 @@ from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.parameters.numbers import Parameter, float_of
 from smoothdp.mechanisms import SamplingHistogram
 from smoothdp.report.html.page import HtmlReport, Section
-from smoothdp.report.html.parts import (
+from smoothdp.report.html.shared_sections import (
     ChordProfile,
     bound_text,
     citation_section,
@@ -58,17 +58,17 @@ def report_model(
     True
     """
     result = smoothed_delta(mechanism, model, epsilon=epsilon)
-    given = float_of(result.guarantee.exact_epsilon)
+    level = float_of(result.guarantee.exact_epsilon)
     pairs = model.n_atoms == 2
     steps = 12 if pairs else 4
-    places = [2 * max(given, 0.05) * k / steps for k in range(steps + 1)]
+    epsilons = [2 * max(level, 0.05) * k / steps for k in range(steps + 1)]
     tell = progress or (lambda done, total: None)  # noqa: ARG005
 
-    def log_delta(place: float) -> float:
-        tell(places.index(place), steps + 1)
-        return smoothed_delta(mechanism, model, epsilon=place).log_delta
+    def log_delta(asked: float) -> float:
+        tell(epsilons.index(asked), steps + 1)
+        return smoothed_delta(mechanism, model, epsilon=asked).log_delta
 
-    curve = ChordProfile.of(log_delta, places)
+    curve = ChordProfile.of(log_delta, epsilons)
     worst = ApproxDP(0, delta=mechanism.inclusion())
     promise = Section("The guarantee in plain words")
     sentence = result.guarantee.sentence(delta_at_zero=curve.delta(0))
@@ -82,12 +82,12 @@ def report_model(
     promise.text(f"Without any model, ordinary DP holds. {worst.sentence()}")
     tell(steps + 1, steps + 1)
     sections = (
-        _inputs(mechanism, model, given),
+        _inputs(mechanism, model, level),
         promise,
         curves_section(
             {"over the model": curve, "ordinary DP": worst},
             curve,
-            largest_epsilon=places[-1],
+            largest_epsilon=epsilons[-1],
             reference=(-math.log10(mechanism.n_records), "1/n"),
             note=f"Asked at {steps + 1} epsilons and joined from above; an average over the model.",
         ),
@@ -108,7 +108,7 @@ def report_model(
         summary={
             "mechanism": mechanism.describe(),
             "n_records": mechanism.n_records,
-            "epsilon": given,
+            "epsilon": level,
             "smoothed_delta": result.delta,
             "log_smoothed_delta": result.log_delta,
             "method": result.method,
@@ -120,7 +120,7 @@ def report_model(
 def _inputs(
     mechanism: SamplingHistogram | BernoulliHistogram, model: DataModel, epsilon: float
 ) -> Section:
-    part = Section("Inputs").table(
+    section = Section("Inputs").table(
         [
             ("mechanism", mechanism.describe()),
             ("records", str(mechanism.n_records)),
@@ -130,11 +130,11 @@ def _inputs(
         caption="What was asked.",
     )
     rows = [
-        (f"distribution {place}", ", ".join(f"{float(share):.4g}" for share in vertex))
-        for place, vertex in enumerate(model.vertices[:_SHOWN], 1)
+        (f"distribution {number}", ", ".join(f"{float(share):.4g}" for share in vertex))
+        for number, vertex in enumerate(model.vertices[:_SHOWN], 1)
     ]
-    words = f"The model: the shares of the first {len(rows)} of {model.n_vertices} distributions."
-    return part.table(rows, caption=words, header=("distribution", "share of each value"))
+    caption = f"The model: the shares of the first {len(rows)} of {model.n_vertices} distributions."
+    return section.table(rows, caption=caption, header=("distribution", "share of each value"))
 
 
 def _comparison(
@@ -167,9 +167,9 @@ def _comparison(
                 # A wide model may hold a value that nobody has; the row shows what that costs.
                 warnings.simplefilter("ignore", PrivacyWarning)
                 log_delta = smoothed_delta(mechanism, wider, epsilon=epsilon).log_delta
-            what = f"every distribution within total variation {radius}"
+            description = f"every distribution within total variation {radius}"
             rows.append(
-                (f"if the model is off by {radius}", lesser(log_text(log_delta), most), what)
+                (f"if the model is off by {radius}", lesser(log_text(log_delta), most), description)
             )
     return Section("Beside ordinary DP and the bounds of the papers").table(
         rows,

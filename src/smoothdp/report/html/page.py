@@ -18,21 +18,21 @@ from smoothdp.whole_file import whole_file
 
 @dataclass
 class Section:
-    """A heading and what is below it, as HTML; every text that is given is escaped."""
+    """A heading and the blocks below, as HTML; every text is escaped."""
 
     heading: str
     blocks: list[str] = field(default_factory=list)
 
-    def text(self, words: str, *, kind: str = "") -> Section:
-        """Add a paragraph; kind "promise" or "caution" sets it off."""
+    def text(self, paragraph: str, *, kind: str = "") -> Section:
+        """Add a paragraph; kind "promise" or "caution" sets the paragraph off."""
         attribute = f' class="{kind}"' if kind else ""
-        lines = "<br>".join(escape(line) for line in words.split("\n"))
+        lines = "<br>".join(escape(line) for line in paragraph.split("\n"))
         self.blocks.append(f"<p{attribute}>{lines}</p>")
         return self
 
-    def code(self, words: str) -> Section:
-        """Add text to copy, as it stands."""
-        self.blocks.append(f"<pre><code>{escape(words)}</code></pre>")
+    def code(self, listing: str) -> Section:
+        """Add text that the reader may copy."""
+        self.blocks.append(f"<pre><code>{escape(listing)}</code></pre>")
         return self
 
     def table(
@@ -44,18 +44,18 @@ class Section:
             cells = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
             lines.append(f"<thead><tr>{cells}</tr></thead>")
         lines.append("<tbody>")
-        for first, *rest in rows:
-            cells = "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        for first, *others in rows:
+            cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
             lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
         body = "\n".join([*lines, "</tbody>"])
         self.blocks.append(f'<div class="wide"><table>\n{body}\n</table></div>')
         return self
 
     def picture(self, axes: Any, *, alt: str, caption: str, name: str) -> Section:
-        """Add a picture, matplotlib axes, with its content in words for those who do not see it."""
+        """Add a picture, matplotlib axes, with a description for readers who do not see it."""
         svg = inline_svg(axes, alt=alt, name=name)
-        words = f"<figcaption>{escape(caption)}</figcaption>"
-        self.blocks.append(f"<figure>\n{svg}\n{words}\n</figure>")
+        legend = f"<figcaption>{escape(caption)}</figcaption>"
+        self.blocks.append(f"<figure>\n{svg}\n{legend}\n</figure>")
         return self
 
 
@@ -82,21 +82,21 @@ class HtmlReport:
         """Return the whole page: nothing is loaded from elsewhere, and there is no script."""
         template = files("smoothdp.report.html").joinpath("page.html").read_text(encoding="utf-8")
         contents = "\n".join(
-            f'<li><a href="#part-{place}">{escape(section.heading)}</a></li>'
-            for place, section in enumerate(self.sections, 1)
+            f'<li><a href="#part-{number}">{escape(section.heading)}</a></li>'
+            for number, section in enumerate(self.sections, 1)
         )
-        parts = "\n".join(
-            f'<section id="part-{place}" aria-labelledby="head-{place}">\n'
-            f'<h2 id="head-{place}">{escape(section.heading)}</h2>\n'
+        bodies = "\n".join(
+            f'<section id="part-{number}" aria-labelledby="head-{number}">\n'
+            f'<h2 id="head-{number}">{escape(section.heading)}</h2>\n'
             + "\n".join(section.blocks)
             + "\n</section>"
-            for place, section in enumerate(self.sections, 1)
+            for number, section in enumerate(self.sections, 1)
         )
         return Template(template).substitute(
             title=escape(self.title),
             lead=escape(self.lead[:1].upper() + self.lead[1:]),
             contents=contents,
-            sections=parts,
+            sections=bodies,
             version=escape(library_version()),
         )
 
@@ -109,7 +109,9 @@ class HtmlReport:
         target = Path(path)
         if target.suffix.lower() not in (".html", ".htm"):
             raise InvalidParameter(
-                expected="a file such as report.html", got=str(path), remedy="Let it end in .html"
+                expected="a file such as report.html",
+                got=str(path),
+                remedy="Let the name end in .html",
             )
         with whole_file(target) as partial:
             partial.write_text(self.html(), encoding="utf-8")

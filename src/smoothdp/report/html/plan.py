@@ -16,18 +16,18 @@ from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.plan_words import plan_covers, target_words
 from smoothdp.plots import plot_densities, plot_tails
 from smoothdp.report.html.page import HtmlReport, Section
-from smoothdp.report.html.parts import (
+from smoothdp.report.html.plan_figures import comparison_section, errors_section
+from smoothdp.report.html.shared_sections import (
     ChordProfile,
     citation_section,
     curves_section,
     promise_section,
     reproduce_section,
 )
-from smoothdp.report.html.plan_figures import comparison_section, errors_section
 from smoothdp.text import percent_text
 
 _SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
-"""Of the largest epsilon: where the profile of the noise is asked. Beyond it gets costly."""
+"""Shares of the largest epsilon, at which the profile of the noise is computed."""
 
 
 def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
@@ -109,12 +109,20 @@ def reach_of(guarantee: Guarantee) -> float:
 
 
 def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
-    """Return what the error bars are and what they cost; none if the plan has none."""
+    """Return rows about the error bars and their cost; none for a plan without error bars."""
     if mechanism.bars is None or plan.confidence is None:
         return []
-    rest = mechanism.calibration.guarantee
-    share = "nothing: its sensitivity is public" if rest == plan.guarantee else f"{rest!r}"
-    cost = share if rest == plan.guarantee else f"a share; the noise of the value keeps {share}"
+    value_guarantee = mechanism.calibration.guarantee
+    share = (
+        "nothing: its sensitivity is public"
+        if value_guarantee == plan.guarantee
+        else f"{value_guarantee!r}"
+    )
+    cost = (
+        share
+        if value_guarantee == plan.guarantee
+        else f"a share; the noise of the value keeps {share}"
+    )
     return [
         ("error bars", f"{percent_text(plan.confidence)} confidence, {_half_width(plan)}"),
         ("they cover, at least so often", plan_covers(plan)),
@@ -139,10 +147,10 @@ def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
             largest_epsilon=reach,
             note=note,
         )
-    whole = plan.guarantee.profile()
+    joint = plan.guarantee.profile()
     return curves_section(
-        {"value and error bars, the guarantee": whole, "the noise of the value alone": profile},
-        whole,
+        {"value and error bars, the guarantee": joint, "the noise of the value alone": profile},
+        joint,
         largest_epsilon=max(reach, reach_of(plan.guarantee)),
         note=f"The second: {note[0].lower()}{note[1:]}",
     )
@@ -159,23 +167,23 @@ def _profile(calibration: Calibration[NoiseDistribution]) -> tuple[ChordProfile,
         best = bound.log_delta(epsilon)
         return best if epsilon == last else min(best, exact.log_delta(epsilon))
 
-    places = dict.fromkeys([*(share * last for share in _SHARES), last])
-    return ChordProfile.of(log_delta, list(places)), reach
+    epsilons = dict.fromkeys([*(share * last for share in _SHARES), last])
+    return ChordProfile.of(log_delta, list(epsilons)), reach
 
 
-def _add_noise(part: Section, calibration: Calibration[NoiseDistribution]) -> None:
+def _add_noise(section: Section, calibration: Calibration[NoiseDistribution]) -> None:
     laws: dict[str, tuple[NoiseDistribution, float]] = {
         repr(calibration.law): (calibration.law, calibration.noise_scale(1))
     }
-    for other in WELL_KNOWN:
+    for law in WELL_KNOWN:
         try:
-            found = other.calibrate(calibration.guarantee, smoothing=calibration.smoothing)
+            known = law.calibrate(calibration.guarantee, smoothing=calibration.smoothing)
         except SmoothdpError:
             continue
-        laws.setdefault(repr(other), (other, found.noise_scale(1)))
+        laws.setdefault(repr(law), (law, known.noise_scale(1)))
     names = ", ".join(laws)
     far = calibration.law.quantile(0.975) * calibration.noise_scale(1)
-    part.picture(
+    section.picture(
         plot_densities(laws, title="density of the noise", reach=3 * far),
         alt=f"Line chart of the density of the noise around 0, logarithmic: {names}. All are "
         "symmetric with one peak.",
@@ -183,7 +191,7 @@ def _add_noise(part: Section, calibration: Calibration[NoiseDistribution]) -> No
         f"within {far:.4g}.",
         name="density",
     )
-    part.picture(
+    section.picture(
         plot_tails(laws, title="tails of the noise", reach=1000 * far),
         alt=f"Line chart of the probability that the noise exceeds x, both logarithmic: {names}. "
         f"The plan's noise exceeds {far:.4g} with probability 0.05.",

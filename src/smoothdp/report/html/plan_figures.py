@@ -23,31 +23,31 @@ from smoothdp.text import percent_text
 
 def errors_section(plan: Plan) -> Section:
     """Return the errors to expect, each with what it is measured against; none where unknown."""
-    part = Section("Error to expect")
+    section = Section("Error to expect")
     if plan.is_assumed:
         rows = [(name, f"{value:.4g}", words) for name, value, words in error_rows(plan)]
         if plan.confidence is not None and plan.half_width is not None:
             level = percent_text(plan.confidence)
             words = f"half-width of the {level} error bars, on average; no root mean square"
             rows.append(("error bars", f"{plan.half_width:.4g}", words))
-        part.table(
+        section.table(
             rows,
             header=("root mean square error", "value", "what it is"),
             caption=f"Expected under the assumption ({plan.assumption}); no promise about the "
             "data.",
         )
     else:
-        part.text(f"The errors are {UNKNOWN}.")
+        section.text(f"The errors are {UNKNOWN}.")
     if plan.caution():
-        part.text(plan.caution())
+        section.text(plan.caution())
     if plan.runners_up:
-        _add_runners(part, plan)
-    return part
+        _add_runners(section, plan)
+    return section
 
 
-def _add_runners(part: Section, plan: Plan) -> None:
+def _add_runners(section: Section, plan: Plan) -> None:
     """Add the other choices, with their errors if something was assumed."""
-    has_bars = any(other.half_width is not None for other in plan.runners_up)
+    has_bars = any(choice.half_width is not None for choice in plan.runners_up)
     header = ["statistic", "noise"]
     caption = "The best of the other choices that were weighed."
     if plan.is_assumed:
@@ -58,15 +58,15 @@ def _add_runners(part: Section, plan: Plan) -> None:
             "Each has its own least: what no noise goes below with that statistic and t."
         )
     rows = []
-    for other in plan.runners_up:
-        errors = [other.rmse, other.rmse_without_noise, other.privacy_rmse]
-        least = other.rmse_lower_bound if other.has_lower_bound else None
+    for choice in plan.runners_up:
+        errors = [choice.rmse, choice.rmse_without_noise, choice.privacy_rmse]
+        least = choice.rmse_lower_bound if choice.has_lower_bound else None
         figures = [*map(_figure, errors), "none known" if least is None else _figure(least)]
-        figures += [_figure(other.half_width)] if has_bars else []
-        noise = f"{other.noise!r}, t = {smoothing_text(other.smoothing)}"
-        words = statistic_words(other.query, plan.n_records)
+        figures += [_figure(choice.half_width)] if has_bars else []
+        noise = f"{choice.noise!r}, t = {smoothing_text(choice.smoothing)}"
+        words = statistic_words(choice.query, plan.n_records)
         rows.append((words, noise, *(figures if plan.is_assumed else [])))
-    part.table(rows, header=tuple(header), caption=caption)
+    section.table(rows, header=tuple(header), caption=caption)
 
 
 def _figure(value: float | None) -> str:
@@ -92,8 +92,8 @@ def comparison_section(plan: Plan, calibration: Calibration[NoiseDistribution]) 
     share = ""
     if budget != plan.guarantee:
         share = f" The rest of {plan.guarantee!r} pays for the error bars."
-    part = Section("Beside ordinary DP and the bounds of the papers")
-    part.table(
+    section = Section("Beside ordinary DP and the bounds of the papers")
+    section.table(
         rows,
         header=("noise", "standard deviation", "what it is"),
         caption="Standard deviation of the noise at smooth sensitivity 1, all for "
@@ -101,15 +101,15 @@ def comparison_section(plan: Plan, calibration: Calibration[NoiseDistribution]) 
     )
     own = compared_error(plan)
     if own is None or not plan.rivals:
-        return part.text(
+        return section.text(
             "How much others would err with the same promise depends on the data, too: it is not "
             "compared, as nothing is assumed of them."
         )
-    part.table(
+    section.table(
         [("this plan", f"{own:.4g}"), *((r.name, f"{r.error:.4g}") for r in plan.rivals)],
         header=("what is released", "root mean square error"),
         caption=f"{rivals_words(plan)}. Under the assumption. The others spend all of "
         f"{plan.guarantee!r} on the value. Ordinary noise has to cover the worst data set; smooth "
         "sensitivity and the exponential mechanism pay for data sets near the one at hand.",
     )
-    return part.text(verdict_words(plan)) if verdict_words(plan) else part
+    return section.text(verdict_words(plan)) if verdict_words(plan) else section

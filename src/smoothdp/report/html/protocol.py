@@ -9,7 +9,7 @@ from smoothdp import paper_bounds
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter, SmoothdpError
 from smoothdp.report.html.page import HtmlReport, Section
-from smoothdp.report.html.parts import (
+from smoothdp.report.html.shared_sections import (
     citation_section,
     curves_section,
     log_text,
@@ -60,10 +60,10 @@ def report_protocol(
         raise InvalidParameter(
             expected="n_bins with the histogram alone, n_bits with the real sum alone",
             got=f"protocol {name!r}, n_bins={n_bins}, n_bits={n_bits}",
-            remedy="Mend the options",
+            remedy="Give n_bins for the histogram alone, and n_bits for the real sum alone",
         )
-    given: dict[str, Any] = {"n_bins": n_bins, "n_bits": n_bits}
-    options = {key: value for key, value in given.items() if value is not None}
+    wanted: dict[str, Any] = {"n_bins": n_bins, "n_bits": n_bits}
+    options = {key: value for key, value in wanted.items() if value is not None}
     kind: Any = PROTOCOLS[name]
     protocol = kind.calibrate(n_users, guarantee=guarantee, **options)
     profile = protocol.profile()
@@ -145,7 +145,7 @@ def _honest(protocol: ShuffleProtocol[Any, Any], guarantee: ApproxDP) -> Section
 def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> Section:
     """Return the noise and error beside published bounds, and the local and central models."""
     n, epsilon, delta = protocol.n_users, guarantee.exact_epsilon, guarantee.exact_delta
-    part = Section("Beside ordinary DP and the bounds of the papers")
+    section = Section("Beside ordinary DP and the bounds of the papers")
     if name in ("boolean-sum", "real-sum"):
         rows = [("exact", up(float(protocol.expected_random_users)), "proved, the least found")]
         target: dict[str, Any] = {"n_users": n, "epsilon": epsilon, "delta": delta}
@@ -169,16 +169,16 @@ def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> 
         except SmoothdpError as reason:
             rows.append(("paper 3", "none", str(reason)))
         header = ("expected noise bits omitted a bin", "value", "what it is")
-    part.table(rows, header=header, caption="How much noise the users add, by several bounds.")
+    section.table(rows, header=header, caption="How much noise the users add, by several bounds.")
     local, central = _other_models(name, n, guarantee.epsilon)
-    words = "users" if name != "real-sum" else "in units of one user's largest value"
-    return part.table(
+    unit = "users" if name != "real-sum" else "in units of one user's largest value"
+    return section.table(
         [
             ("this protocol", f"{error:.4g}", "users need no trusted curator"),
             ("local model, a randomised bit", f"{local:.4g}", "no shuffler either"),
             ("central model, Laplace noise", f"{central:.4g}", "a curator sees all data"),
         ],
-        header=("error that 95% of the runs keep", words, "what it is"),
+        header=("error that 95% of the runs keep", unit, "what it is"),
         caption="Ordinary differential privacy at the same epsilon, with less trust and with more; "
         "of a histogram, for one bin.",
     )
@@ -189,12 +189,12 @@ def _other_models(name: str, n: int, epsilon: float) -> tuple[float, float]:
     if epsilon == 0:
         return math.inf, math.inf
     # A user has a bit in each bin, and changing a value changes two of them.
-    parts = 2 if name == "histogram" else 1
-    e = math.exp(min(epsilon, 600.0) / parts)
+    changed_bins = 2 if name == "histogram" else 1
+    e = math.exp(min(epsilon, 600.0) / changed_bins)
     variance = n * e / (e - 1) ** 2
     if name == "real-sum":
         variance = n / 4 * ((e + 1) / (e - 1)) ** 2
-    return 1.96 * math.sqrt(variance), -math.log(0.05) * parts / epsilon
+    return 1.96 * math.sqrt(variance), -math.log(0.05) * changed_bins / epsilon
 
 
 def _try(bound: Any, **target: Any) -> str:

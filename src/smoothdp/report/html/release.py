@@ -10,13 +10,13 @@ from smoothdp.claims import Guarantee, guarantee_from_json
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.report.html.page import HtmlReport, Section
-from smoothdp.report.html.parts import (
+from smoothdp.report.html.plan import reach_of
+from smoothdp.report.html.shared_sections import (
     citation_section,
     curves_section,
     promise_section,
     reproduce_section,
 )
-from smoothdp.report.html.plan import reach_of
 from smoothdp.sources import Source
 from smoothdp.text import number_up, percent_text, upper_text
 
@@ -29,8 +29,8 @@ _KNOWN = {
 def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport:
     """Return the page about what `smoothdp release --json` printed.
 
-    It takes nothing but that: the data are not read, and a file with anything more in it, such
-    as a sensitivity at the data, is refused.
+    The data are not read, and a file that holds more than the command prints, such as a
+    sensitivity at the data, is refused.
 
     Args:
         text: the JSON.
@@ -46,7 +46,7 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
     >>> "a sentence" in page.html()
     True
     """
-    fields = _read(text)
+    fields = _read_fields(text)
     claim = _claim(fields)
     rows = [("value", _number(fields["value"]))]
     if "statistic" in fields:
@@ -108,7 +108,7 @@ def _curves(claim: Guarantee) -> Section:
 
 
 def _comparison(claim: Guarantee) -> Section:
-    """Return what the claim is worth in ordinary terms, as other notions put it."""
+    """Return the (epsilon, delta) pairs of ordinary DP that follow from the claim."""
     profile = claim.profile()
     rows = [
         (f"epsilon at delta = {delta}", number_up(profile.epsilon(delta)))
@@ -118,21 +118,21 @@ def _comparison(claim: Guarantee) -> Section:
         (f"delta at epsilon = {epsilon}", upper_text(profile.log_delta(epsilon)))
         for epsilon in ("1/2", "1", "2")
     ]
-    part = Section("Beside ordinary DP and the bounds of the papers")
-    part.table(
+    section = Section("Beside ordinary DP and the bounds of the papers")
+    section.table(
         rows,
         header=("as ordinary (epsilon, delta)-DP", "at most"),
         caption="What the guarantee says as ordinary differential privacy, rounded up.",
     )
     if isinstance(claim.terms(), EpsilonTerms):
-        part.text("The guarantee is ordinary differential privacy: it holds for every data set.")
-    return part.text(
+        section.text("The guarantee is ordinary differential privacy: it holds for every data set.")
+    return section.text(
         "Scales by the papers' theorems, and by exact calibration, are compared by "
         "smoothdp noise and in the report of a plan."
     )
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read_fields(text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
@@ -167,9 +167,9 @@ def _claim(fields: Mapping[str, Any]) -> Guarantee | None:
 
 
 def _records(fields: Mapping[str, Any]) -> int | None:
-    """Return n, if the file has it as a whole number."""
-    found = fields["n_records"]
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    """Return n where the file has n as a whole number, else None."""
+    n_records = fields["n_records"]
+    return n_records if isinstance(n_records, int) and not isinstance(n_records, bool) else None
 
 
 def _number(value: object) -> str:
@@ -181,5 +181,7 @@ def _number(value: object) -> str:
 
 def _refused(got: str) -> InvalidData:
     return InvalidData(
-        expected="what smoothdp release --json prints", got=got, remedy="Give that file"
+        expected="what smoothdp release --json prints",
+        got=got,
+        remedy="Give the file that smoothdp release --json wrote",
     )

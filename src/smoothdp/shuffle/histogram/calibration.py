@@ -128,7 +128,7 @@ def paper_omission(n_users: int, goal: ApproxDP, *, share: int) -> Fraction | No
         InvalidParameter: epsilon' outside (0, 1].
     """
     _check_paper_epsilon(goal, share)
-    gamma = omission_upper(n_users, goal.exact_epsilon, goal.exact_delta, parts=share)
+    gamma = omission_upper(n_users, goal.exact_epsilon, goal.exact_delta, divisor=share)
     return Fraction(gamma) if gamma <= 0.5 else None
 
 

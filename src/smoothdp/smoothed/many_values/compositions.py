@@ -66,11 +66,11 @@ def _descend(
     if not vertices:
         yield (*taken, left), float((table * last.probabilities(left)).sum())
         return
-    here = table
+    remaining_table = table
     for count in range(left + 1):
-        yield from _descend(here, left - count, vertices[1:], last, (*taken, count))
+        yield from _descend(remaining_table, left - count, vertices[1:], last, (*taken, count))
         if count < left:
-            here = _add_record(here, vertices[0])
+            remaining_table = _add_record(remaining_table, vertices[0])
 
 
 def _add_record(table: FloatArray, vertex: Vertex) -> FloatArray:
@@ -93,13 +93,15 @@ class Multinomial:
 
     def __init__(self, largest: int, vertex: Vertex) -> None:
         self.largest = largest
-        rest = Fraction(1)
-        self._given: list[FloatArray] = []
+        remaining = Fraction(1)
+        self._conditional: list[FloatArray] = []
         for probability in vertex[:-1]:
-            self._given.append(_binomials(largest, probability / rest if rest else Fraction(0)))
-            rest -= probability
+            self._conditional.append(
+                _binomials(largest, probability / remaining if remaining else Fraction(0))
+            )
+            remaining -= probability
         self._known: dict[int, FloatArray] = {}
-        # All of them fit into 160 MB, or each is made when it is asked for.
+        # All laws are kept where they fit into 160 MB; otherwise each is made when it is asked for.
         axes = len(vertex) - 1
         self._keep = (largest + 1) ** (axes + 1) <= 20_000_000 * (axes + 1)
 
@@ -108,15 +110,15 @@ class Multinomial:
         known = self._known.get(k)
         if known is not None:
             return known
-        axes = len(self._given)
+        axes = len(self._conditional)
         steps = [
             np.arange(k + 1).reshape([-1 if axis == own else 1 for axis in range(axes)])
             for own in range(axes)
         ]
         result = np.ones((1,) * axes)
         left: IntArray = np.full((1,) * axes, k)
-        for matrix, count in zip(self._given, steps, strict=True):
-            # Below 0 nothing is left, and the factor before it is 0 there.
+        for matrix, count in zip(self._conditional, steps, strict=True):
+            # Below 0 nothing is left, and the factor before such an entry is 0.
             result = result * matrix[np.maximum(left, 0), count]
             left = left - count
         if self._keep:
@@ -148,7 +150,7 @@ def delta_table(
         draws = mechanism.draws
         if (draws.n_records + 1) * (draws.n_draws + 1) <= LARGEST_FACTORS:
             return _by_pairs(PairTable(draws, epsilon), draws.n_records, n_categories)
-    return _one_by_one(mechanism, n_categories, epsilon)
+    return _of_every_histogram(mechanism, n_categories, epsilon)
 
 
 def _by_pairs(pairs: PairTable, n: int, n_categories: int) -> tuple[FloatArray, FloatArray]:
@@ -162,7 +164,7 @@ def _by_pairs(pairs: PairTable, n: int, n_categories: int) -> tuple[FloatArray, 
     return lower, upper
 
 
-def _one_by_one(
+def _of_every_histogram(
     mechanism: SampledMechanism[Any], n_categories: int, epsilon: Real
 ) -> tuple[FloatArray, FloatArray]:
     n = mechanism.n_records
@@ -175,7 +177,7 @@ def _one_by_one(
             continue
         histogram = (*counts, last)
         # A histogram's delta depends on its two smallest counts alone (composition notes
-        # C(i)); that of a function of it does not.
+        # C(i)); the delta of a function of the histogram does not.
         key = histogram
         if isinstance(mechanism, HistogramMechanism):
             key = tuple(sorted(histogram)[:2])

@@ -116,10 +116,10 @@ def bounded(
     else:
         upper = log_bound_of_lost(n, vertices, epsilon, 1 - mechanism.inclusion())
     method = "proved upper bound by tails"
-    place, lower = 0, -math.inf
+    worst, lower = 0, -math.inf
     if isinstance(mechanism, SamplingHistogram) and not mechanism.draws.replacing:
-        place, lower = _all_of_a_value_lost(mechanism, vertices)
-    counts = tuple(n if at == place else 0 for at in range(len(vertices)))
+        worst, lower = _all_of_a_value_lost(mechanism, vertices)
+    counts = tuple(n if index == worst else 0 for index in range(len(vertices)))
     if m > 2 and isinstance(mechanism, SamplingHistogram):
         below = merged(mechanism, vertices, epsilon)
         if below is not None and below.logs.lower > lower:
@@ -156,7 +156,7 @@ def _all_of_a_value_lost(
     best = (0, -math.inf)
     if n > _MOST_RECORDS:
         return best
-    for place, vertex in enumerate(vertices):
+    for index, vertex in enumerate(vertices):
         for p in vertex:
             if p in (0, 1):
                 continue
@@ -165,7 +165,7 @@ def _all_of_a_value_lost(
                 lost * absent.lower, min(lost * absent.lower, missing.upper + n * absent.upper)
             )
             if value > best[1]:
-                best = (place, value - 1e-15 * abs(value))
+                best = (index, value - 1e-15 * abs(value))
     return best
 
 

@@ -23,7 +23,7 @@ from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
-from smoothdp.smoothed.many_values.falling import (
+from smoothdp.smoothed.many_values.falling_steps import (
     falling_steps,
     least_count,
     log_any_below,
@@ -53,8 +53,8 @@ def log_bound_by_rarest(
     """
     n, cap = mechanism.n_records, mechanism.cap.logs.upper
     least_chances = [min(shares) for shares in zip(*vertices, strict=True)]
-    place = least_chances.index(min(least_chances))
-    others = [p for at, p in enumerate(least_chances) if at != place]
+    rarest = least_chances.index(min(least_chances))
+    others = [p for category, p in enumerate(least_chances) if category != rarest]
     distinct = set(least_chances)
     value = two_smallest(mechanism, epsilon)
 
@@ -72,10 +72,10 @@ def log_bound_by_rarest(
     target = log_near - cap - _AHEAD
     for _ in range(2):
         least = least_count(n, others, target)
-        found = total(least, _COARSE)
-        if found < best:
-            best, chosen = found, least
-        target = found - cap - _AHEAD
+        bound = total(least, _COARSE)
+        if bound < best:
+            best, chosen = bound, least
+        target = bound - cap - _AHEAD
     return min(cap, total(chosen, _FINE))
 
 
@@ -91,14 +91,14 @@ def merged(
         return None
     line = DeltaLine.of(mechanism.draws, epsilon)
     shares = list(zip(*vertices, strict=True))
-    rarest = sorted(range(len(shares)), key=lambda at: min(shares[at]))[:_LINES]
+    rarest = sorted(range(len(shares)), key=lambda category: min(shares[category]))[:_LINES]
     best: Bracket | None = None
-    for at in rarest:
-        ends = sorted({min(shares[at]), max(shares[at])})
-        found = two_values(line, tuple(ends))
-        if best is None or found.logs.lower > best.logs.lower:
+    for category in rarest:
+        ends = sorted({min(shares[category]), max(shares[category])})
+        bracket = two_values(line, tuple(ends))
+        if best is None or bracket.logs.lower > best.logs.lower:
             counts = [0] * len(vertices)
-            for end, count in zip(ends, found.vertex_counts, strict=True):
-                counts[shares[at].index(end)] += count
-            best = Bracket(found.logs, tuple(counts), found.method)
+            for end, count in zip(ends, bracket.vertex_counts, strict=True):
+                counts[shares[category].index(end)] += count
+            best = Bracket(bracket.logs, tuple(counts), bracket.method)
     return best

@@ -93,15 +93,15 @@ class DeltaLine:
         edges = np.maximum(self.breaks[blocks[0] : blocks[1]] - first, 0)
         floor = np.minimum.reduceat(few.lower, edges)
         many = self.coarse[1][blocks[0] : blocks[1]] > floor
-        # Where the coarse bound of the other side is below this side, it is not needed.
+        # The side of many records is needed only where its coarse bound exceeds the other side.
         ends = np.append(edges[1:], last - first + 1)
         lower, upper = few.lower.copy(), few.upper.copy()
         for begin, end in _runs(edges[many], ends[many]):
             a, b = first + begin, first + end - 1
             n = self.n_records
-            other = self._pairwise(self.table.divergences(np.arange(n - b, n - a + 2)))
-            np.maximum(lower[begin:end], other.lower[::-1], out=lower[begin:end])
-            np.maximum(upper[begin:end], other.upper[::-1], out=upper[begin:end])
+            opposite = self._pairwise(self.table.divergences(np.arange(n - b, n - a + 2)))
+            np.maximum(lower[begin:end], opposite.lower[::-1], out=lower[begin:end])
+            np.maximum(upper[begin:end], opposite.upper[::-1], out=upper[begin:end])
         return LogArrays(np.minimum(lower, self.cap.lower), np.minimum(upper, self.cap.upper))
 
     def rough(self, h: IntArray) -> FloatArray:
@@ -118,9 +118,9 @@ class DeltaLine:
         sharp, position, step = -np.inf, h, 4096
         while position <= self.middle:
             block = int(np.searchsorted(self.breaks, position, side="right")) - 1
-            rest = float(self.coarse_envelope[block])
-            if rest <= max(level, sharp) or position - h >= most:
-                return max(sharp, rest)
+            envelope = float(self.coarse_envelope[block])
+            if envelope <= max(level, sharp) or position - h >= most:
+                return max(sharp, envelope)
             last = min(position + step - 1, self.middle)
             sharp = max(sharp, self._upper(position, last, level))
             position, step = last + 1, min(2 * step, 1 << 18)
@@ -132,14 +132,14 @@ class DeltaLine:
         counts = np.arange(first, last + 2)
         best = -np.inf
         blocks = self._blocks(first, last)
-        for side, places in ((0, counts), (1, n + 1 - counts)):
+        for side, positions in ((0, counts), (1, n + 1 - counts)):
             if float(self.coarse[side][blocks[0] : blocks[1]].max()) <= level:
                 continue
-            quick = self.table.one_term_upper(places)
+            quick = self.table.one_term_upper(positions)
             high = quick > level
             best = max(best, float(quick[~high].max(initial=-np.inf)))
             if high.any():
-                best = max(best, float(self.table.divergences(places[high]).upper.max()))
+                best = max(best, float(self.table.divergences(positions[high]).upper.max()))
         return min(max(best, level), self.cap.upper)
 
     def _blocks(self, first: int, last: int) -> tuple[int, int]:

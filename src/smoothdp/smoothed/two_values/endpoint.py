@@ -31,13 +31,13 @@ class Endpoint(NamedTuple):
     envelope: float
 
 
-class _Part(NamedTuple):
+class _HalfTerms(NamedTuple):
     """The terms of one half: lower, upper and envelope, as logarithms, and what is beside."""
 
     lower: FloatArray
     upper: FloatArray
     envelope: FloatArray
-    rest: float
+    beside: float
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class _Half:
         mass = np.minimum(largest + np.log(ends - starts + 1.0) * (1 + 1e-15), 0.0)
         return starts, mass + envelope[: starts.size]
 
-    def terms(self, starts: IntArray, heights: FloatArray, target: float) -> _Part:
+    def terms(self, starts: IntArray, heights: FloatArray, target: float) -> _HalfTerms:
         """Evaluate the blocks within reach of ``target``, bound the others."""
         near = np.flatnonzero(heights > target - _NATS)
         none = np.zeros(0)
         if near.size == 0:
-            return _Part(none, none, none, _log_total(heights))
+            return _HalfTerms(none, none, none, _log_total(heights))
         first_block, last_block = int(near[0]), int(near[-1])
         first = int(starts[first_block])
         last = int(starts[last_block + 1]) - 1 if last_block + 1 < starts.size else self.last
@@ -90,16 +90,18 @@ class _Half:
         envelope = np.maximum.accumulate(np.append(upper, beyond)[::-1])[::-1][:-1]
         low_mass, high_mass = self.log_mass(h)
         outside = np.concatenate([heights[:first_block], heights[last_block + 1 :]])
-        return _Part(low_mass + lower, high_mass + upper, high_mass + envelope, _log_total(outside))
+        return _HalfTerms(
+            low_mass + lower, high_mass + upper, high_mass + envelope, _log_total(outside)
+        )
 
     def probe(self, starts: IntArray, heights: FloatArray) -> float:
         """Return about the largest term, looked for where the blocks stand highest."""
-        places = np.sort(starts[np.argsort(-heights)[:32]])
-        at_place = self.log_mass(places)[0]
-        delta = np.full(places.size, self.line.cap.lower)
-        inner = places >= FIRST
-        delta[inner] = self.line.rough(places[inner])
-        return float((at_place + delta).max())
+        starts_of_highest = np.sort(starts[np.argsort(-heights)[:32]])
+        log_mass = self.log_mass(starts_of_highest)[0]
+        delta = np.full(starts_of_highest.size, self.line.cap.lower)
+        inner = starts_of_highest >= FIRST
+        delta[inner] = self.line.rough(starts_of_highest[inner])
+        return float((log_mass + delta).max())
 
 
 def coarse_endpoint(line: DeltaLine, chance: Fraction) -> float:
@@ -117,15 +119,15 @@ def endpoint(line: DeltaLine, chance: Fraction) -> Endpoint:
     halves = _halves(line, chance)
     blocks = [half.heights() for half in halves]
     target = max(half.probe(*block) for half, block in zip(halves, blocks, strict=True))
-    parts = [half.terms(*block, target) for half, block in zip(halves, blocks, strict=True)]
-    rest = log_sum_upper(parts[0].rest, parts[1].rest)
-    lower = _log_total(np.concatenate([part.lower for part in parts]), -1)
-    upper = _log_total(np.concatenate([part.upper for part in parts]))
-    envelope = _log_total(np.concatenate([part.envelope for part in parts]))
+    terms = [half.terms(*block, target) for half, block in zip(halves, blocks, strict=True)]
+    beside = log_sum_upper(terms[0].beside, terms[1].beside)
+    lower = _log_total(np.concatenate([half_terms.lower for half_terms in terms]), -1)
+    upper = _log_total(np.concatenate([half_terms.upper for half_terms in terms]))
+    envelope = _log_total(np.concatenate([half_terms.envelope for half_terms in terms]))
     cap = line.cap.upper
     return Endpoint(
-        LogBounds(lower, min(cap, log_sum_upper(upper, rest))),
-        min(cap, log_sum_upper(envelope, rest)),
+        LogBounds(lower, min(cap, log_sum_upper(upper, beside))),
+        min(cap, log_sum_upper(envelope, beside)),
     )
 
 

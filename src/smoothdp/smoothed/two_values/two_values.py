@@ -1,7 +1,7 @@
 """Smoothed delta of a histogram of two categories, at any number of records.
 
 The expectation with j records of the first distribution is largest at an end, j = 0 or n,
-wherever delta(h) is valley-shaped: falling, then rising (notes A7). It is not always so, and
+wherever delta(h) is valley-shaped: falling, then rising (notes A7). delta(h) is not always so:
 lattice effects make small interior maxima. So the expectation of the least valley-shaped
 function above delta bounds all j at once; where that leaves too wide a gap, all j are
 evaluated.
@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.smoothed.two_values.blossom import all_compositions, one_composition
+from smoothdp.smoothed.two_values.compositions import all_compositions, one_composition
 from smoothdp.smoothed.two_values.delta_line import FIRST, Bracket, DeltaLine
 from smoothdp.smoothed.two_values.endpoint import Endpoint, coarse_endpoint, endpoint
 from smoothdp.types import FloatArray
@@ -41,10 +41,10 @@ def two_values(line: DeltaLine, chances: tuple[Fraction, ...], *, sharpen: bool 
         return Bracket(logs, (n,), "one distribution: the expectation over its databases")
     first, second = chances
     ends = _ends(line, (first, second))
-    place = int(ends[1].expectation.lower > ends[0].expectation.lower)
-    lower = ends[place].expectation.lower
+    worst_end = int(ends[1].expectation.lower > ends[0].expectation.lower)
+    lower = ends[worst_end].expectation.lower
     upper = max(end.envelope for end in ends)
-    worst = (n, 0) if place == 0 else (0, n)
+    worst = (n, 0) if worst_end == 0 else (0, n)
     gap = upper - lower
     if n <= _SMALL and not sharpen and _is_valley(line):
         upper = max(end.expectation.upper for end in ends)
@@ -58,19 +58,19 @@ def two_values(line: DeltaLine, chances: tuple[Fraction, ...], *, sharpen: bool 
 
 
 def _ends(line: DeltaLine, chances: tuple[Fraction, Fraction]) -> tuple[Endpoint, Endpoint]:
-    """Evaluate both ends; the lesser only coarsely where that settles it."""
+    """Evaluate both ends of the model; the lesser end coarsely where that is enough."""
     coarse = [coarse_endpoint(line, chance) for chance in chances]
     large = int(coarse[1] > coarse[0])
     main = endpoint(line, chances[large])
     if coarse[1 - large] < main.expectation.lower:
-        other = Endpoint(LogBounds(-math.inf, coarse[1 - large]), coarse[1 - large])
+        lesser = Endpoint(LogBounds(-math.inf, coarse[1 - large]), coarse[1 - large])
     else:
-        other = endpoint(line, chances[1 - large])
-    return (other, main) if large else (main, other)
+        lesser = endpoint(line, chances[1 - large])
+    return (lesser, main) if large else (main, lesser)
 
 
 def _is_valley(line: DeltaLine) -> bool:
-    """Whether delta certainly never rises from h = 1 to the middle (it is symmetric)."""
+    """Whether delta(h), which is symmetric, certainly never rises from h = 1 to the middle."""
     if line.middle < FIRST:
         return True
     values = line.window(FIRST, line.middle)

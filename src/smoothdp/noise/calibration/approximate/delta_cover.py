@@ -1,7 +1,7 @@
 """delta(epsilon) of a release under smooth sensitivity: points from below, a cover from above.
 
 The pairs are those of `concentrated.certificate`: dilations in [0, t], both directions, shift s.
-The cover cuts [0, t] into pieces on each of which the bound of `envelope` is at most the target.
+The cover cuts [0, t] into intervals on each of which the bound of `envelope` is at most the target.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _SHORTEST = 10**5
 _GROWTH = 4
 
 
-class Place(NamedTuple):
+class DilatedCopy(NamedTuple):
     """A dilation and a direction."""
 
     dilation: Fraction
     direction: Literal["forward", "reverse"]
 
 
-def ends(smoothing: Fraction) -> tuple[Place, ...]:
-    """Return the places that bind in every case that was tried."""
+def ends(smoothing: Fraction) -> tuple[DilatedCopy, ...]:
+    """Return the dilations and directions that bind in every case that was tried."""
     if smoothing == 0:
-        return (Place(Fraction(0), "forward"),)
+        return (DilatedCopy(Fraction(0), "forward"),)
     return (
-        Place(Fraction(0), "forward"),
-        Place(smoothing, "reverse"),
-        Place(smoothing, "forward"),
+        DilatedCopy(Fraction(0), "forward"),
+        DilatedCopy(smoothing, "reverse"),
+        DilatedCopy(smoothing, "forward"),
     )
 
 
@@ -68,7 +68,7 @@ def ends_keep(
 def covered(
     law: AbstractLaw, shift: Fraction, smoothing: Fraction, epsilon: Real, target: float
 ) -> int | None:
-    """Return the number of pieces that prove ln delta <= target for all dilations, or None."""
+    """Return the number of intervals that prove ln delta <= target for all dilations, or None."""
     if smoothing == 0:
         upper = log_delta_at_ends(law, shift, smoothing, epsilon).upper
         return 0 if upper <= target else None
@@ -79,25 +79,25 @@ def covered(
             bounds = log_envelope(law, shift, (low, high), epsilon, reverse=reverse, target=target)
             return bounds.upper <= target
 
-        pieces = _pieces(holds, smoothing)
-        if pieces is None:
+        intervals = _intervals(holds, smoothing)
+        if intervals is None:
             return None
-        total += pieces
+        total += intervals
     return total
 
 
-def _pieces(holds: Callable[[Fraction, Fraction], bool], t: Fraction) -> int | None:
-    """Cover [0, t] from t downwards with pieces that hold, as long as they come."""
-    high, length, pieces = t, t, 0
+def _intervals(holds: Callable[[Fraction, Fraction], bool], t: Fraction) -> int | None:
+    """Cover [0, t] from t downwards with intervals that hold, while the next one can be found."""
+    high, length, intervals = t, t, 0
     while high > 0:
         low = max(Fraction(0), high - length)
         if holds(low, high):
-            high, pieces, length = low, pieces + 1, length * _GROWTH
+            high, intervals, length = low, intervals + 1, length * _GROWTH
         elif length * _SHORTEST < t:
             return None
         else:
             length /= _GROWTH
-    return pieces
+    return intervals
 
 
 def log_delta_bounds(

@@ -25,7 +25,7 @@ from smoothdp.exact.parameters.numbers import Real
 from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.divergences.loss_cells import CellFactory, LossCell
 from smoothdp.noise.divergences.offset import Offset
-from smoothdp.noise.divergences.pieces import Piece
+from smoothdp.noise.divergences.regions import Region
 
 _BITS = 128
 _MOST_CUTS = 6000
@@ -41,16 +41,16 @@ class EnvelopeCells(CellFactory):
         self.second = second
         self.radius = _crossing(first, second)
 
-    def cell(self, piece: Piece, low: float | None, high: float | None) -> LossCell:
-        one = super().cell(piece, low, high)
+    def cell(self, region: Region, low: float | None, high: float | None) -> LossCell:
+        first = super().cell(region, low, high)
         kept, self.offset = self.offset, self.second
         try:
-            other = super().cell(piece, low, high)
+            second = super().cell(region, low, high)
         finally:
             self.offset = kept
-        lower = special.maximum(one.lower, other.lower)
-        upper = special.maximum(one.upper, other.upper)
-        return LossCell(piece, low, high, lower, upper)
+        lower = special.maximum(first.lower, second.lower)
+        upper = special.maximum(first.upper, second.upper)
+        return LossCell(region, low, high, lower, upper)
 
     def masses(self, cell: LossCell) -> tuple[Ball, Ball]:
         """Return the masses of a cell under p and under min(q_a, q_b)."""
@@ -88,11 +88,11 @@ class EnvelopeCells(CellFactory):
     ) -> tuple[float | Ball, float | Ball]:
         """Return ln|x| and ln|x - s| at an end; infinite ones as floats."""
         if u is not None:
-            logs = cell.piece.logs(special.number(u))
+            logs = cell.region.logs(special.number(u))
             return logs.near, logs.far
-        if upper and cell.piece.has_tail:
+        if upper and cell.region.has_tail:
             return math.inf, math.inf
-        near, far = cell.piece.limit(upper=upper)
+        near, far = cell.region.limit(upper=upper)
         return (-math.inf if near is None else near), (-math.inf if far is None else far)
 
 

@@ -50,9 +50,9 @@ def _by_hockey_stick(law: AbstractLaw, guarantee: ApproxDP, smoothing: Fraction)
     start = search.largest_shift()
     for k in range(_MOST_STEPS):
         shift = below(start * (1 - min(0.9, _STEP * 2**k)))
-        pieces = covered(law, shift, smoothing, guarantee.exact_epsilon, search.target.lower)
-        if pieces is not None:
-            reason = f"hockey stick, a cover of {pieces} pieces"
+        intervals = covered(law, shift, smoothing, guarantee.exact_epsilon, search.target.lower)
+        if intervals is not None:
+            reason = f"hockey stick, a cover of {intervals} pieces"
             claim = ShiftClaim(shift, search.refuted, "certified", _SOURCE, reason)
             return _larger(claim, law, guarantee, smoothing)
     raise OutOfReach(

@@ -39,8 +39,9 @@ first argument (Fact 1), so for t' in [u, v]
 
     R(t') <= max(R(u; shift s), R(v; shift s e^(v - u))).
 
-Pieces are laid from t downwards. R(u; shift s) of a piece is at most what the next piece, which
-ends at u with a larger shift, is checked for; at u = 0 it is the forward curve at dilation 0.
+Intervals are laid from t downwards. R(u; shift s) of an interval is at most the bound that the
+next one, which ends at u with a larger shift, is checked for; at u = 0 it is the forward curve at
+dilation 0.
 """
 
 from __future__ import annotations
@@ -57,10 +58,10 @@ from smoothdp.noise.calibration.concentrated.orders import unproved
 from smoothdp.noise.calibration.concentrated.promise import Promise, divergence_curve, last_excess
 from smoothdp.noise.calibration.limits import MOST_WORK_OF_A_CURVE
 
-_MOST_PIECES = 300
+_MOST_INTERVALS = 300
 _KEPT = 0.98
 _HALVINGS = 4
-# Pieces end at multiples of this, so that rationals stay short.
+# Intervals end at multiples of 1 / _GRID, so that rationals stay short.
 _GRID = 2**70
 
 
@@ -71,12 +72,12 @@ class Certificate:
     Attributes:
         holds: True only if every comparison of bounds succeeded; False means "not proved".
         reason: the theorems that were used, or the check that failed.
-        pieces: how many pieces of [0, t] Theorem A needed; 0 if it was not needed.
+        intervals: how many intervals of [0, t] Theorem A needed; 0 if the theorem was not needed.
     """
 
     holds: bool
     reason: str
-    pieces: int = 0
+    intervals: int = 0
 
 
 def certify(law: AbstractLaw, promise: Promise, shift: Fraction) -> Certificate:
@@ -110,21 +111,21 @@ def certify(law: AbstractLaw, promise: Promise, shift: Fraction) -> Certificate:
     theorem = law._reverse_convexity(shift)
     if theorem:
         return Certificate(True, f"{theorem}: reverse convex in the dilation")
-    pieces = cover(law, promise, shift)
-    if pieces is None:
+    intervals = cover(law, promise, shift)
+    if intervals is None:
         return Certificate(False, "the cover of Theorem A")
-    return Certificate(True, f"Theorem A: a cover of {pieces} pieces", pieces)
+    return Certificate(True, f"Theorem A: a cover of {intervals} pieces", intervals)
 
 
 def cover(law: AbstractLaw, promise: Promise, shift: Fraction) -> int | None:
-    """Return the number of pieces that prove the reverse side on [0, t]; None if none do.
+    """Return the number of intervals that prove the reverse side on [0, t]; None if none do.
 
     The forward curve at dilation 0 must have been proved.
     """
-    high, pieces = promise.smoothing, 0
+    high, intervals = promise.smoothing, 0
     while high > 0:
         last = last_excess(law, promise, shift, high, reverse=True)
-        if last is None or pieces >= _MOST_PIECES:
+        if last is None or intervals >= _MOST_INTERVALS:
             return None
         length = _KEPT * stretch(law, float(promise.rho), float(shift), float(high), last)
         for _ in range(_HALVINGS):
@@ -140,8 +141,8 @@ def cover(law: AbstractLaw, promise: Promise, shift: Fraction) -> int | None:
             length /= 2
         else:
             return None
-        high, pieces = low, pieces + 1
-    return pieces
+        high, intervals = low, intervals + 1
+    return intervals
 
 
 def _lower_end(high: Fraction, length: float, smoothing: Fraction) -> Fraction:

@@ -1,4 +1,4 @@
-"""Plain floats: where the largest shift is, roughly. Nothing here is relied upon."""
+"""An estimate of the largest shift in plain floats, on which no guarantee rests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Binding(NamedTuple):
 class Loss:
     """Weights and losses of Z against e^t Z + s at the nodes of a trapezoidal rule.
 
-    The pieces x < 0, 0 < x < s and x > s have the coordinates x = -e^u, s / (1 + e^-u) and
+    The regions x < 0, 0 < x < s and x > s have the coordinates x = -e^u, s / (1 + e^-u) and
     s + e^u, in which every law is smooth.
     """
 
@@ -45,10 +45,10 @@ class Loss:
         inner = np.arange(low - math.log(shift) - 4, 4 + math.log(shift) - low, _STEP)
         tail = np.exp(outer)
         share = 1 / (1 + np.exp(-inner))
-        rest = 1 / (1 + np.exp(inner))
+        share_left = 1 / (1 + np.exp(inner))
         near = np.concatenate([tail, shift * share, shift + tail])
-        far = np.concatenate([tail + shift, shift * rest, tail])
-        width = np.concatenate([outer, np.log(shift * share * rest), outer])
+        far = np.concatenate([tail + shift, shift * share_left, tail])
+        width = np.concatenate([outer, np.log(shift * share * share_left), outer])
         log_density = law._fast_log_density
         log_p = log_density(near)
         log_q = log_density(far * math.exp(-dilation)) - dilation
@@ -91,13 +91,13 @@ class Problem:
         curves = [(0.0, False)]
         if self.smoothing > 0:
             curves += [(self.smoothing, True), (self.smoothing, False)]
-        found = Binding(0.0, 1.0, 0.0, False)
+        binding = Binding(0.0, 1.0, 0.0, False)
         for dilation, reverse in curves:
             last = self.last(shift, reverse)
             if last is None:
                 return Binding(math.inf, 1.0, dilation, reverse)
-            found = max(found, worst_order(self.law, self.rho, shift, dilation, reverse, last))
-        return found
+            binding = max(binding, worst_order(self.law, self.rho, shift, dilation, reverse, last))
+        return binding
 
     def largest_shift(self) -> tuple[float, Binding] | None:
         """Return roughly the largest shift and its binding point; None if none was found."""
@@ -112,7 +112,7 @@ class Problem:
             if low < 1e-9 * shift:
                 return None
         f_low, f_high = _log(self.worst(low).ratio), _log(self.worst(high).ratio)
-        side = 0
+        last_moved = 0
         for _ in range(100):
             if high / low < 1 + 1e-10:
                 break
@@ -126,10 +126,10 @@ class Problem:
             # The Illinois rule: an end that stays twice counts half.
             if value > 0:
                 high, f_high = guess, value
-                f_low, side = (f_low / 2 if side == 1 else f_low), 1
+                f_low, last_moved = (f_low / 2 if last_moved == 1 else f_low), 1
             else:
                 low, f_low = guess, value
-                f_high, side = (f_high / 2 if side == -1 else f_high), -1
+                f_high, last_moved = (f_high / 2 if last_moved == -1 else f_high), -1
         return low, self.worst(low)
 
 

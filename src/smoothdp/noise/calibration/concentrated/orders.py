@@ -3,7 +3,7 @@
 K(b) = ln E e^(bL) = b D_{1+b}, with L the privacy loss, P its law and D_{1+b} the Renyi
 divergence of order 1 + b of a fixed pair. To prove is K(b) <= rho b (1 + b) on [l, r].
 
-* Chords: K is convex and K(0) = 0, so bounds of K at two places bound it between them, and
+* Chords: K is convex and K(0) = 0, so bounds of K at two orders bound K between them, and
   the promise follows from a quadratic inequality that is decided in rationals. On (0, r] it
   is K(r) <= rho r, which covers order 1 as well.
 * Interpolation: for all real m and u, G(b) = e^(K(b) - m b - u) = E e^(b (L - m) - u) has
@@ -44,14 +44,14 @@ class Curve:
 
     def __init__(self, divergence: Bounds) -> None:
         self._divergence = divergence
-        self.places = [0.0]
+        self.orders = [0.0]
         self._known: dict[float, tuple[float, float]] = {0.0: (0.0, 0.0)}
 
     def at(self, b: float) -> tuple[float, float]:
         """Return floats around D_{1+b}, b > 0."""
         if b not in self._known:
             self._known[b] = self._divergence(b)
-            bisect.insort(self.places, b)
+            bisect.insort(self.orders, b)
         return self._known[b]
 
     def upper(self, b: float) -> Fraction | None:
@@ -62,18 +62,18 @@ class Curve:
         return Fraction(b) * Fraction(value) if math.isfinite(value) else None
 
     def windows(self, low: float, high: float) -> list[list[float]]:
-        """Return sets of known places in which (low, high) is a gap with an even start."""
-        i = bisect.bisect_left(self.places, low)
-        found: list[list[float]] = []
-        # Not a gap, if there is a place between the two: the sign would be wrong.
-        if self.places[i : i + 2] != [low, high]:
-            return found
+        """Return sets of known orders in which (low, high) is a gap with an even start."""
+        i = bisect.bisect_left(self.orders, low)
+        windows: list[list[float]] = []
+        # Not a gap, if a known order lies between the two: the sign would be wrong.
+        if self.orders[i : i + 2] != [low, high]:
+            return windows
         for n in _WINDOWS:
             for before in range(0, n, 2):
                 start = i - before
-                if start >= 0 and start + n <= len(self.places):
-                    found.append(self.places[start : start + n])
-        return found
+                if start >= 0 and start + n <= len(self.orders):
+                    windows.append(self.orders[start : start + n])
+        return windows
 
 
 def unproved(curve: Curve, rho: Fraction, intervals: list[Interval]) -> list[Interval]:
@@ -164,7 +164,7 @@ def _interpolation_proves(
 
 
 def interpolated(curve: Curve, window: list[float], b: FloatArray) -> FloatArray | None:
-    """Return upper bounds of K at places b in an even gap of a window; None where it fails.
+    """Return upper bounds of K at orders b in an even gap of a window; None where it fails.
 
     With the tilt m b + u of the chord over the window, G - 1 = expm1(y), y = K - m b - u, and
     the weights of the polynomial sum to 1. Each of its terms is rounded up by 64 units of the
@@ -172,7 +172,7 @@ def interpolated(curve: Curve, window: list[float], b: FloatArray) -> FloatArray
     weights are products of 2n differences and quotients.
     """
     x = np.array(window)
-    bounds = [curve.at(place) if place else (0.0, 0.0) for place in window]
+    bounds = [curve.at(order) if order else (0.0, 0.0) for order in window]
     k_low = x * np.array([value[0] for value in bounds])
     k_high = x * np.array([value[1] for value in bounds])
     if not (np.all(np.isfinite(k_low)) and np.all(np.isfinite(k_high))):

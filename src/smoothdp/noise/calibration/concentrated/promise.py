@@ -1,4 +1,4 @@
-"""What is to be proved of the orders of one pair, and its divergences as a curve.
+"""The promise to be proved at all orders of one pair of laws, and its divergences as a curve.
 
 Orders beyond which a promise D_a <= a rho holds by analysis alone.
 

@@ -23,7 +23,7 @@ from smoothdp.noise.shift_claim import ShiftClaim, below
 from smoothdp.sources import Source
 
 _STEP = 4e-6
-# A cover of fewer pieces: noise that is larger by so much, certified in half the time.
+# A cover of fewer intervals: noise that is larger by so much, certified in half the time.
 _COVER_STEP = 2e-4
 _MOST_STEPS = 14
 _SOURCE = Source("bun-steinke-averages", "section 3, calibrated exactly")
@@ -87,7 +87,7 @@ def _estimated(law: AbstractLaw, promise: Promise) -> tuple[float, Binding]:
     """Return about the largest shift and its binding point."""
     problem = _problem(law, promise)
     try:
-        found = problem.largest_shift()
+        estimate = problem.largest_shift()
     except (ValueError, ArithmeticError):
         # Numbers that floats do not hold.
         raise OutOfReach(
@@ -95,9 +95,9 @@ def _estimated(law: AbstractLaw, promise: Promise) -> tuple[float, Binding]:
             got=f"rho={shown(promise.rho)}, smoothing={shown(promise.smoothing)} with {law!r}",
             remedy="Use a less extreme guarantee, smoothing or shape",
         ) from None
-    if found is None:
+    if estimate is None:
         raise _hopeless(law, promise, problem)
-    return found
+    return estimate
 
 
 def _certified(law: AbstractLaw, promise: Promise, start: float) -> tuple[Fraction, str]:

@@ -46,8 +46,8 @@ class Entry:
 
 def guarantee_text(guarantee: Guarantee) -> str:
     """Return a guarantee without its neighbours, which both directions serve alike."""
-    given = ", ".join(f"{name}={exact_text(v)}" for name, v in guarantee.parameters().items())
-    return f"{type(guarantee).__name__}({given})"
+    parameters = ", ".join(f"{name}={exact_text(v)}" for name, v in guarantee.parameters().items())
+    return f"{type(guarantee).__name__}({parameters})"
 
 
 def shape_text(law: AbstractLaw) -> str:

@@ -41,7 +41,7 @@ class Steps(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Counts begin..end - 1: minus ln of what the step costs, and ln of the least it holds."""
+    """Counts begin..end - 1, with minus ln of the cost of the step and ln of its least value."""
 
     saving: float
     begin: int
@@ -90,7 +90,7 @@ def falling_steps(
     inside = main + math.log(float(np.exp(terms - main).sum())) if main > -math.inf else main
     log_total = float(np.logaddexp(inside, log_beyond))
     if log_total > -math.inf:
-        # Three roundings in units of the logarithms, then those of the sum.
+        # Three roundings in units of the logarithms, then the roundings of the sum.
         log_total += _ROUNDING + 2e-15 * abs(log_total)
     return Steps(log_mass, log_values, log_beyond, log_total)
 

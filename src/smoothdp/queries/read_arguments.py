@@ -1,4 +1,4 @@
-"""Reading what the caller gives: one column of finite numbers, bounds, smoothing, counts."""
+"""Read what the caller gives: a column of finite numbers, bounds, smoothing and counts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_values(data: object) -> Values:
     if not len(array):
         raise InvalidData(expected="at least one value", got="none", remedy="Check the data")
     if array.dtype.kind in "iu":
-        return _whole(array)
+        return _whole_numbers(array)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise _refused(f"values of type {_type_name(array)}", "Convert the column to numbers")
     values = array.astype(np.float64, copy=False)
@@ -98,7 +98,7 @@ def _check_finite(values: FloatArray) -> None:
     largest = _magnitude(values)
     if largest <= LARGEST_FLOAT:
         return
-    # Which one it is, and where, is private.
+    # Which value is too large or not finite, and where, is private.
     if np.isfinite(values).all():
         expected, got = f"values of magnitude at most {LARGEST_FLOAT:.3g}", "a larger one"
         remedy = "Rescale the column"
@@ -108,7 +108,7 @@ def _check_finite(values: FloatArray) -> None:
     raise InvalidData(expected=expected, got=got, remedy=remedy)
 
 
-def _whole(array: NDArray[np.generic]) -> Values:
+def _whole_numbers(array: NDArray[np.generic]) -> Values:
     smallest, largest = int(array.min()), int(array.max())
     extreme = max(largest, -smallest)
     if extreme <= _WHOLE_FLOATS:
@@ -135,7 +135,7 @@ def read_bounds(bounds: object) -> Bounds:
         raise InvalidParameter(
             expected="bounds as a pair (lower, upper)",
             got=f"bounds={bounds!r}",
-            remedy="Give two numbers",
+            remedy="Give two numbers, such as bounds=(0, 100)",
         )
     lower = exact_fraction(ends[0], name="lower bound")
     upper = exact_fraction(ends[1], name="upper bound")
@@ -143,7 +143,9 @@ def read_bounds(bounds: object) -> Bounds:
         raise InvalidParameter(
             expected="lower bound < upper bound",
             got=f"bounds=({ends[0]}, {ends[1]})",
-            remedy="Order them" if lower > upper else "Give an interval that is not a point",
+            remedy="Give the smaller bound first"
+            if lower > upper
+            else "Give an interval that is not a point",
         )
     if max(abs(lower), abs(upper)) > LARGEST_FLOAT:
         raise InvalidParameter(
@@ -154,13 +156,13 @@ def read_bounds(bounds: object) -> Bounds:
     for bound in (lower, upper):
         near = (*map(Fraction, float_bounds(bound)), Fraction(math.floor(bound)))
         if upper - lower < _CLOSEST or any(
-            0 < abs(bound - other) < _CLOSEST for other in (*near, near[-1] + 1)
+            0 < abs(bound - number) < _CLOSEST for number in (*near, near[-1] + 1)
         ):
             raise InvalidParameter(
                 expected="bounds at least 1e-290 from each other, floats and whole numbers, or "
                 "such",
                 got=f"bounds=({ends[0]}, {ends[1]})",
-                remedy="Round them",
+                remedy="Round the bounds to fewer digits",
             )
     return lower, upper
 
@@ -215,7 +217,7 @@ def read_window(window: object) -> int | None:
         raise InvalidParameter(
             expected="an odd window, centred on a rank",
             got=f"window={width}",
-            remedy="Add or drop one",
+            remedy=f"Give {width - 1} or {width + 1}",
         )
     return width
 

@@ -59,7 +59,7 @@ def all_compositions(
 def one_composition(
     table: FloatArray, j: int, chances: tuple[Fraction, Fraction]
 ) -> tuple[float, float]:
-    """Return F_j and its relative error; what it leaves out makes it smaller."""
+    """Return F_j and its relative error; the terms left out only make F_j smaller."""
     low, weights = _coarse(j, table.size - 1 - j, chances)
     value = float(weights @ table[low : low + weights.size])
     return value, 1.01 * ((2.0 * weights.size + 16) * UNIT_ROUNDOFF + 2 * _LOG_ERROR)
@@ -73,10 +73,10 @@ def _kernel(s: int, chances: tuple[Fraction, Fraction]) -> FloatArray:
     kernel[0] = 1.0
     columns = np.arange(s + 1)
     for step in range(s):
-        own = np.where(step < columns, p, q)
-        other = np.where(step < columns, not_p, not_q)
-        moved = kernel[:-1] * own
-        kernel *= other
+        taken = np.where(step < columns, p, q)
+        missed = np.where(step < columns, not_p, not_q)
+        moved = kernel[:-1] * taken
+        kernel *= missed
         kernel[1:] += moved
     return kernel
 

@@ -11,7 +11,7 @@ from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.paper_bounds.liu.setting import read_sample
 
 _BITS = 256
-# Beyond this, e^(noise_epsilon/4) is not formed.
+# Beyond _LARGE, e^(noise_epsilon/4) is not formed.
 _LARGE = 1_000_000
 
 
@@ -54,7 +54,7 @@ def liu_table_1(
         raise InvalidParameter(
             expected='support "integers" or "nonnegative"',
             got=f"support={support!r}",
-            remedy="Use one",
+            remedy='Choose support="integers" or support="nonnegative"',
         )
     noise = read_epsilon(noise_epsilon)
     with precision(_BITS):

@@ -1,4 +1,4 @@
-"""What every report has: the promise, its curves, how to reproduce it, the citation."""
+"""The sections of every report: promise, curves, how to reproduce the page, citation."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def promise_section(
     delta_at_zero: Parameter | None = None,
 ) -> Section:
     """Return the guarantee in plain words, for one row and for a person with several."""
-    part = Section("The guarantee in plain words")
+    section = Section("The guarantee in plain words")
     promise = guarantee.sentence(n_records=n_records, delta_at_zero=delta_at_zero)
-    part.text(promise, kind="promise")
-    part.text(f"As a claim: {guarantee!r}.")
+    section.text(promise, kind="promise")
+    section.text(f"As a claim: {guarantee!r}.")
     try:
         wider = guarantee.sentence(rows_per_person=rows_per_person, n_records=n_records)
     except IncompatibleClaims:
         wider = "this notion has no such rule; make the claim about whole persons from the start."
-    part.text(f"It speaks of one row. For someone with {rows_per_person} rows: {wider}")
-    part.text(
+    section.text(f"It speaks of one row. For someone with {rows_per_person} rows: {wider}")
+    section.text(
         "It holds whatever else the reader knows, and for every use that is made of the output. "
         "It does not say that nothing is learned about people in general: what holds for a "
         "population can be read from the output, as it should. Other releases about the same "
         "people add up."
     )
-    return part
+    return section
 
 
 def curves_section(
@@ -66,12 +66,12 @@ def curves_section(
     reference: tuple[float, str] | None = None,
     note: str = "",
 ) -> Section:
-    """Return the profile and the trade-off curve of some things, described by the main one."""
-    part = Section("Curves")
+    """Return privacy profiles and trade-off curves, described by those of ``main``."""
+    section = Section("Curves")
     points = [largest_epsilon * share for share in (0.25, 0.5, 0.75)]
-    read = ", ".join(f"{upper_text(main.log_delta(e))} at epsilon {e:.3g}" for e in points)
+    read_off = ", ".join(f"{upper_text(main.log_delta(e))} at epsilon {e:.3g}" for e in points)
     labels = ", ".join(curves)
-    part.picture(
+    section.picture(
         plot_profiles(
             curves,
             largest_epsilon=largest_epsilon,
@@ -80,16 +80,16 @@ def curves_section(
             n_points=81,
         ),
         alt=f"Line chart of delta against epsilon from 0 to {largest_epsilon:.3g}, delta on a "
-        f"logarithmic scale: {labels}. The first falls: delta is at most {read}.",
+        f"logarithmic scale: {labels}. The first falls: delta is at most {read_off}.",
         caption="Privacy profile: for every factor e^epsilon, the share delta of outcomes that may "
-        f"exceed it. The first curve is at most {read}. {note}",
+        f"exceed it. The first curve is at most {read_off}. {note}",
         name="profile",
     )
     curve = tradeoff_of(main)
     errors = ", ".join(
         f"{math.floor(1000 * curve(a)) / 10}% at {100 * a:g}% false alarms" for a in _ALPHAS
     )
-    part.picture(
+    section.picture(
         plot_tradeoff(curves, title="trade-off between the two errors of an attacker"),
         alt="Line chart of the misses of the best attacker against the false alarms, with the "
         f"straight line of guessing: {labels}. For the first, misses are at least {errors}.",
@@ -98,30 +98,30 @@ def curves_section(
         f"nearer to the straight line, the less can be told. {note}",
         name="tradeoff",
     )
-    return part
+    return section
 
 
 def reproduce_section(command: str, python: str) -> Section:
     """Return how to get the same page, and the same numbers in Python."""
-    part = Section("How to reproduce")
-    part.text(f"With smoothdp {library_version()}, this page is written by:")
-    part.code(command)
-    part.text("The same numbers in Python:")
-    part.code(python)
-    part.text(
+    section = Section("How to reproduce")
+    section.text(f"With smoothdp {library_version()}, this page is written by:")
+    section.code(command)
+    section.text("The same numbers in Python:")
+    section.code(python)
+    section.text(
         "Every privacy figure is an upper bound: rounding, truncation and dropped tails go "
         "outwards, and printed figures are rounded up."
     )
-    return part
+    return section
 
 
 def citation_section(sources: Iterable[Source]) -> Section:
     """Return where things come from, with BibTeX."""
-    part, named = Section("Citation"), list(dict.fromkeys(sources))
+    section, named = Section("Citation"), list(dict.fromkeys(sources))
     for source in named:
-        part.text(str(source))
-    part.code("\n\n".join(bibtex(key) for key in dict.fromkeys(s.key for s in named)))
-    return part
+        section.text(str(source))
+    section.code("\n\n".join(bibtex(key) for key in dict.fromkeys(s.key for s in named)))
+    return section
 
 
 def log_text(log_value: float) -> str:
@@ -147,9 +147,9 @@ def bound_text(bound: Callable[..., Bound], setting: Mapping[str, Any]) -> str:
 class ChordProfile(PrivacyProfile):
     """An upper bound of a privacy profile from its values at a few epsilons.
 
-    delta is convex in e^epsilon (a largest value of p - e^epsilon q, or the expectation of
-    such), so that its chord lies above it; beyond the last epsilon delta does not rise. There
-    is no lower bound.
+    delta is convex in e^epsilon (a largest value of p - e^epsilon q, or an expectation of such
+    values), so that a chord of delta lies above delta; beyond the last epsilon delta does not
+    rise. There is no lower bound.
 
     Attributes:
         points: (epsilon, ln of an upper bound of delta there), epsilon rising from 0.

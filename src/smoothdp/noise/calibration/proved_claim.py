@@ -1,4 +1,4 @@
-"""What is proved of a law, a guarantee and a smoothing: the claim that a calibration may make."""
+"""The claim that a calibration of a law, a guarantee and a smoothing may make: what is proved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smoothdp.noise.calibration.concentrated.shift import concentrated_shift
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.paper import closed_form_shift, paper_shift
 from smoothdp.noise.calibration.pure import pure_shift
-from smoothdp.noise.calibration.table import shipped_claim
+from smoothdp.noise.calibration.shipped_claims import shipped_claim
 from smoothdp.noise.shift_claim import ShiftClaim
 
 _METHODS = ("exact", "paper", "closed_form")
@@ -28,13 +28,13 @@ def check_target(law: object, guarantee: object, smoothing: object, method: obje
     """Return t, or raise InvalidParameter where nothing can be calibrated."""
     if not isinstance(law, AbstractLaw):
         raise InvalidParameter(
-            expected="a noise law", got=f"{law!r}", remedy="Give one such as PolyPlace(5)"
+            expected="a noise law", got=f"{law!r}", remedy="Give a law, such as PolyPlace(5)"
         )
     if method not in _METHODS:
         raise InvalidParameter(
             expected='method "exact", "paper" or "closed_form"',
             got=f"{method!r}",
-            remedy="Choose one of the three",
+            remedy='Choose method="exact", "paper" or "closed_form"',
         )
     t = exact_fraction(smoothing, name="smoothing")  # type: ignore[arg-type]
     if not 0 <= t <= _LARGEST_SMOOTHING:

@@ -1,4 +1,4 @@
-"""Three pieces of the line, in whose coordinates a law and its shifted copy are smooth.
+"""Three regions of the line, in whose coordinates a law and its shifted copy are smooth.
 
 For s > 0 the line falls into x < 0, 0 < x < s and x > s, with coordinates u in
 x = -e^u, x = s / (1 + e^-u) and x = s + e^u. There ln|x| and ln|x - s| are analytic and
@@ -39,8 +39,8 @@ class Left:
 
     def slopes(self, u: Ball) -> Logs:
         """Return the derivatives of the three logarithms."""
-        one = special.number(1.0)
-        return Logs(one, 1 / (1 + self.shift * (-u).exp()), one)
+        unit = special.number(1.0)
+        return Logs(unit, 1 / (1 + self.shift * (-u).exp()), unit)
 
     def limit(self, *, upper: bool) -> tuple[Ball | None, Ball | None]:
         """Return ln|x| and ln|x - s| at the lower end of u, None for -inf."""
@@ -48,12 +48,12 @@ class Left:
         return None, self.shift.log()
 
     def width(self, u: Ball, *, upper: bool) -> Ball:
-        """Return the distance of x from the finite end of the piece."""
+        """Return the distance of x from the finite end of the region."""
         del upper
         return u.exp()
 
     def coordinate(self, x: Ball) -> Ball:
-        """Return u for an x of the piece."""
+        """Return u for an x of the region."""
         return (-x).log()
 
 
@@ -80,8 +80,8 @@ class Middle:
 
     def slopes(self, u: Ball) -> Logs:
         share = 1 / (1 + (-u).exp())
-        rest = 1 / (1 + u.exp())
-        return Logs(rest, -share, rest - share)
+        share_left = 1 / (1 + u.exp())
+        return Logs(share_left, -share, share_left - share)
 
     def limit(self, *, upper: bool) -> tuple[Ball | None, Ball | None]:
         ends = (None, self.shift.log())
@@ -108,8 +108,8 @@ class Right:
         return -special.log(1 + self.shift * (-u).exp())
 
     def slopes(self, u: Ball) -> Logs:
-        one = special.number(1.0)
-        return Logs(1 / (1 + self.shift * (-u).exp()), one, one)
+        unit = special.number(1.0)
+        return Logs(1 / (1 + self.shift * (-u).exp()), unit, unit)
 
     def limit(self, *, upper: bool) -> tuple[Ball | None, Ball | None]:
         del upper
@@ -130,11 +130,11 @@ def _log_sum(u: Ball, shift: Ball) -> Ball:
     return shift.log() + special.log(1 + u.exp() / shift)
 
 
-Piece = Left | Middle | Right
+Region = Left | Middle | Right
 
 
-def pieces(shift: Ball) -> tuple[Piece, ...]:
-    """Return the pieces for a shift >= 0; one, to be counted twice, for 0."""
+def regions(shift: Ball) -> tuple[Region, ...]:
+    """Return the regions for a shift >= 0; one, to be counted twice, for 0."""
     if shift > 0:
         return Left(shift), Middle(shift), Right(shift)
     return (Right(shift),)
