@@ -51,7 +51,11 @@ PLANTED = [
         "import smoothdp.services.shuffler.ingest",
         "The parties of the services",
     ),
-    ("report/html/page.py", "import smoothdp.claims.opening", "Only samplers open what is sealed"),
+    (
+        "report/html/page.py",
+        "import smoothdp.claims.open_sealed",
+        "Only samplers open what is sealed",
+    ),
 ]
 
 

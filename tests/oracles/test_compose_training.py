@@ -14,7 +14,7 @@ from flint import acb, arb
 from mpmath import mpf
 
 import smoothdp as sd
-from smoothdp.claims.guarantees.legendre import profile_to_curve
+from smoothdp.claims.curves.profile_curve import curve_of_profile
 from smoothdp.composition.laws.oscillation import Waves, damped_sums, short_step
 from smoothdp.composition.laws.product import place_of, tilt_at
 from smoothdp.exact.balls.balls import precision
@@ -309,7 +309,7 @@ def test_a_curve_of_few_steps() -> None:
     step = sd.SubsampledGaussian("0.01", noise_multiplier=1)
     composed = sd.compose([(step, 100)])
     assert composed.epsilon_bounds(0) == (1e15, math.inf)
-    curve = profile_to_curve(composed, n_lines=20)
+    curve = curve_of_profile(composed, n_lines=20)
     assert 0.8 < curve(0.1) < 1 - 0.1 - composed.delta_bounds(0)[0] / 2
     bounded = sd.compose([(sd.PureDP("0.125"), 4), sd.LaplaceMechanism(2)])
     assert bounded.epsilon(0) == pytest.approx(1.0, rel=1e-12)

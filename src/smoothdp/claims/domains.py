@@ -46,6 +46,8 @@ def read_delta(delta: Parameter) -> Fraction:
     value = exact_fraction(delta, name="delta")
     if not 0 <= value <= 1:
         raise InvalidParameter(
-            expected="0 <= delta <= 1", got=f"delta={delta}", remedy="Give a probability"
+            expected="0 <= delta <= 1",
+            got=f"delta={delta}",
+            remedy="Give a probability such as 1e-6",
         )
     return value

@@ -9,7 +9,6 @@ from typing import Any
 
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP
-from smoothdp.claims.guarantees.conversions import group_privacy
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
@@ -82,8 +81,8 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
 
     def privacy_map(distance: int) -> Any:
         if distance == 0:
-            return cost(group_privacy(guarantee, n_records=1), free=True)
-        return cost(group_privacy(guarantee, n_records=int(distance)))
+            return cost(guarantee, free=True)
+        return cost(guarantee.for_group(int(distance)))
 
     return dp.m.make_user_measurement(
         input_domain,
