@@ -16,7 +16,7 @@ from mpmath import mpf
 import smoothdp as sd
 from smoothdp.claims.curves.profile_curve import curve_of_profile
 from smoothdp.composition.laws.oscillation import Waves, damped_sums, short_step
-from smoothdp.composition.laws.product import place_of, tilt_at
+from smoothdp.composition.laws.product import tilt_at, tilt_rank
 from smoothdp.exact.balls.balls import precision
 from smoothdp.exact.balls.gauss_legendre import gauss_legendre
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
@@ -261,9 +261,9 @@ def test_arctan2() -> None:
 
 
 def test_places_of_tilts() -> None:
-    for place in range(-3000, 2000, 7):
-        assert place_of(tilt_at(place)) == place
-        assert tilt_at(place) < tilt_at(place + 1) <= tilt_at(place) * (1 + 1 / 63)
+    for rank in range(-3000, 2000, 7):
+        assert tilt_rank(tilt_at(rank)) == rank
+        assert tilt_at(rank) < tilt_at(place + 1) <= tilt_at(place) * (1 + 1 / 63)
 
 
 ITEMS: list[Any] = [

@@ -78,12 +78,12 @@ def bayes_success(profile: PrivacyProfile, *, prior: Parameter = Fraction(1, 2))
     >>> round(bayes_success(PureDP("ln(3)").profile()), 12)
     0.75
     """
-    given = _probability(prior, "prior")
-    if given in (0, 1):
+    first = _probability(prior, "prior")
+    if first in (0, 1):
         raise InvalidParameter(
-            expected="0 < prior < 1", got=f"prior={prior}", remedy="Give a prior inside"
+            expected="0 < prior < 1", got=f"prior={prior}", remedy="Give a prior such as 0.5"
         )
-    p = max(given, 1 - given)
+    p = max(first, 1 - first)
     odds: Real = LogRatio(p / (1 - p)) if 2 * p != 1 else Fraction(0)
     delta = exp_upper(profile.log_delta_bounds(odds).upper)
     value = p + (1 - p) * Fraction(min(1.0, delta))
@@ -122,6 +122,6 @@ def _probability(value: Parameter, name: str) -> Fraction:
     number = exact_fraction(value, name=name)
     if not 0 <= number <= 1:
         raise InvalidParameter(
-            expected=f"0 <= {name} <= 1", got=f"{name}={value}", remedy="Give a share"
+            expected=f"0 <= {name} <= 1", got=f"{name}={value}", remedy="Give a share such as 0.05"
         )
     return number

@@ -141,17 +141,17 @@ def _smoothed_parts(item: Item) -> list[AverageTerms]:
 
     It may be the profile at one database, which promises nothing.
     """
-    given = item.given
-    if isinstance(given, ComposedProfile):
-        return [part for inner, _ in given.accountant.items for part in _smoothed_parts(inner)]
+    original = item.original
+    if isinstance(original, ComposedProfile):
+        return [part for inner, _ in original.accountant.items for part in _smoothed_parts(inner)]
     if item.average is not None:
         return [item.average]
-    is_bare = isinstance(given, PrivacyProfile) and not isinstance(given, HasLossLaws)
+    is_bare = isinstance(original, PrivacyProfile) and not isinstance(original, HasLossLaws)
     # A curve does not know what it is of: one database, or a claim on average.
-    if is_bare or isinstance(given, TradeoffFunction):
+    if is_bare or isinstance(original, TradeoffFunction):
         raise IncompatibleClaims(
             expected="a mechanism, or a composition of mechanisms",
-            got=f"a bare {type(given).__name__}, which may hold at one database only",
+            got=f"a bare {type(original).__name__}, which may hold at one database only",
             remedy="Charge the mechanism itself",
         )
     return []
