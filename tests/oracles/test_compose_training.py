@@ -260,10 +260,10 @@ def test_arctan2() -> None:
             assert abs(exact - arb(angle)) <= 4 * 2.0**-52 * exact
 
 
-def test_places_of_tilts() -> None:
+def test_ranks_of_tilts() -> None:
     for rank in range(-3000, 2000, 7):
         assert tilt_rank(tilt_at(rank)) == rank
-        assert tilt_at(rank) < tilt_at(place + 1) <= tilt_at(place) * (1 + 1 / 63)
+        assert tilt_at(rank) < tilt_at(rank + 1) <= tilt_at(rank) * (1 + 1 / 63)
 
 
 ITEMS: list[Any] = [

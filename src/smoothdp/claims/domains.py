@@ -5,7 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_probability,
+    exact_real,
+    sign,
+)
 
 # So that products of a few parameters are still floats.
 _LARGEST = 10**300
@@ -43,11 +50,4 @@ def _too_large(name: str, value: object) -> InvalidParameter:
 
 def read_delta(delta: Parameter) -> Fraction:
     """Return an exact delta in [0, 1], or raise InvalidParameter."""
-    value = exact_fraction(delta, name="delta")
-    if not 0 <= value <= 1:
-        raise InvalidParameter(
-            expected="0 <= delta <= 1",
-            got=f"delta={delta}",
-            remedy="Give a probability such as 1e-6",
-        )
-    return value
+    return exact_probability(delta, name="delta", remedy="Give a probability such as 1e-6")

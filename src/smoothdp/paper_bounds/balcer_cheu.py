@@ -18,6 +18,7 @@ from smoothdp.exact.parameters.numbers import (
     Real,
     exact_fraction,
     exact_int,
+    proper_probability,
     sign,
 )
 
@@ -142,11 +143,8 @@ def balcer_cheu_error(
     n, level, chance = _read(n_users, epsilon, delta, False)
     _require_small(level)
     balcer_cheu_omission(n, epsilon=epsilon, delta=delta)
-    beta = exact_fraction(failure_probability, name="failure_probability")
-    if not 0 < beta < 1:
-        raise InvalidParameter(
-            expected="0 < failure_probability < 1", got=f"{failure_probability}", remedy="Mend it"
-        )
+    remedy = "Give the share of runs in which the error may be larger"
+    beta = proper_probability(failure_probability, name="failure_probability", remedy=remedy)
     each = beta / n if simultaneous else beta
     if each < chance**25:
         raise InvalidParameter(
@@ -179,13 +177,14 @@ def balcer_cheu_smooth(n_trials: int, *, probability: Parameter, alpha: Paramete
     """
     n = exact_int(n_trials, name="n_trials", minimum=1)
     gamma = exact_fraction(probability, name="probability")
-    slope = exact_fraction(alpha, name="alpha")
     if not 0 < gamma <= Fraction(1, 2):
         raise InvalidParameter(
-            expected="0 < probability <= 1/2", got=f"{probability}", remedy="Mend it"
+            expected="0 < probability <= 1/2",
+            got=f"{probability}",
+            remedy="Give the probability of a trial, such as 0.1; of above 1/2, count the misses",
         )
-    if not 0 < slope < 1:
-        raise InvalidParameter(expected="0 < alpha < 1", got=f"{alpha}", remedy="Mend it")
+    remedy = "Give the width alpha of the shifts, such as 0.5"
+    slope = proper_probability(alpha, name="alpha", remedy=remedy)
     weight = slope**2 * gamma * n
     with precision(_BITS):
         delta: Any = (-ball(weight) / 8).exp() + (-ball(weight) / (8 + 2 * ball(slope))).exp()
@@ -200,7 +199,9 @@ def _read(
     level, chance = read_epsilon(epsilon), read_delta(delta)
     if sign(level) == 0 or not 0 < chance < 1:
         raise InvalidParameter(
-            expected="epsilon > 0 and 0 < delta < 1", got=f"{epsilon}, {delta}", remedy="Mend them"
+            expected="epsilon > 0 and 0 < delta < 1",
+            got=f"{epsilon}, {delta}",
+            remedy="Give both above 0, such as epsilon 1 and delta 1e-6",
         )
     if not whole:
         return n, level, chance

@@ -9,7 +9,13 @@ from typing import NamedTuple
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
 from smoothdp.exact.balls.special import Ball
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_fraction,
+    exact_int,
+    exact_text,
+    proper_probability,
+)
 
 _BITS = 192
 
@@ -70,9 +76,5 @@ def read_random_users(n_users: int, expected_random_users: Parameter) -> RandomU
 
 def read_open_delta(delta: Parameter) -> Fraction:
     """Return a delta in (0, 1), or raise InvalidParameter."""
-    value = exact_fraction(delta, name="delta")
-    if not 0 < value < 1:
-        raise InvalidParameter(
-            expected="0 < delta < 1", got=f"delta={delta}", remedy="Give a probability"
-        )
-    return value
+    remedy = "Give a probability such as 1e-6"
+    return proper_probability(delta, name="delta", remedy=remedy)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, proper_probability
 from smoothdp.exact.parameters.reading import float_array
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
@@ -263,14 +263,8 @@ def _column(values: ArrayLike) -> FloatArray:
 
 
 def _failure(confidence: Parameter) -> Fraction:
-    level = exact_fraction(confidence, name="confidence")
-    if not 0 < level < 1:
-        raise InvalidParameter(
-            expected="0 < confidence < 1",
-            got=f"confidence={confidence}",
-            remedy="Choose 0.95, for example",
-        )
-    return 1 - level
+    remedy = "Choose 0.95, for example"
+    return 1 - proper_probability(confidence, name="confidence", remedy=remedy)
 
 
 def _random_users(protocol: BooleanSum, guarantee: ApproxDP) -> str:

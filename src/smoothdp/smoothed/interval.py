@@ -19,8 +19,13 @@ from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    Real,
+    exact_int,
+    proper_probability,
+)
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
@@ -124,16 +129,11 @@ def smoothed_delta_interval(
     """
     exact = read_epsilon(epsilon)
     count = exact_int(n_databases, name="n_databases", minimum=2)
-    level = exact_fraction(confidence, name="confidence")
-    if not 0 < level < 1:
-        raise InvalidParameter(
-            expected="0 < confidence < 1",
-            got=f"confidence={confidence}",
-            remedy="Choose 0.99, for example",
-        )
+    remedy = "Choose 0.99, for example"
+    level = proper_probability(confidence, name="confidence", remedy=remedy)
     hull = model.hull()
     chosen = _compositions(compositions, mechanism.n_records, hull.n_vertices)
-    bits = (SystemRandom() if rng is None else rng).bits(128)
+    bits = read_rng(rng).bits(128)
     generator = np.random.default_rng(bits)
     alpha = float(1 - level) / len(chosen)
     question = _Question(mechanism, hull.vertices, exact, count, alpha)

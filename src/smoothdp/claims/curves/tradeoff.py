@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from smoothdp.claims.curves.atoms import Atoms, log_cumulative, log_of
 from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.claims.excess import log_gaussian_excess
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import normal_upper_quantile
 from smoothdp.exact.logspace.bisection import smallest_true
@@ -26,7 +26,7 @@ from smoothdp.exact.logspace.bounds import (
     exp_upper,
     log_difference_upper,
 )
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_probability
 from smoothdp.exact.parameters.reading import float_array
 from smoothdp.sources import Source
 from smoothdp.types import FloatArray
@@ -164,10 +164,7 @@ class TradeoffFunction:
 
     def _knots_around(self, alpha: float) -> tuple[int, int, tuple[float, float]]:
         """Return the knots around alpha and their shares, by the smaller of alpha, 1 - alpha."""
-        if not 0 <= exact_fraction(alpha, name="alpha") <= 1:
-            raise InvalidParameter(
-                expected="0 <= alpha <= 1", got=f"alpha={alpha}", remedy="Give a probability"
-            )
+        exact_probability(alpha, name="alpha")
         small = float(alpha) <= 0.5
         knots = self.alphas if small else -self.misses
         here = float(alpha) if small else float(alpha) - 1.0
