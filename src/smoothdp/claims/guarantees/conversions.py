@@ -17,7 +17,7 @@ from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
-from smoothdp.exact.parameters.numbers import LogRatio, Parameter
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, square_root
 
 
 def approx_at(guarantee: Guarantee, *, delta: Parameter) -> ApproxDP:
@@ -87,17 +87,7 @@ def zcdp_triangle(
     a, b = first.exact_rho, second.exact_rho
     if method == "paper":
         return ZCDP(2 * (a + b), neighbours=first.neighbours)
-    return ZCDP(a + b + _root_up(4 * a * b), neighbours=first.neighbours)
-
-
-def _root_up(value: Fraction) -> Fraction:
-    """Return the square root of a rational: exact for a square, else up by 2^-64 of it."""
-    product = value.numerator * value.denominator
-    shift = max(0, 128 - product.bit_length() // 2)
-    root = math.isqrt(product << 2 * shift)
-    if root * root != product << 2 * shift:
-        root += 1
-    return Fraction(root, value.denominator << shift)
+    return ZCDP(a + b + square_root(4 * a * b, up=True), neighbours=first.neighbours)
 
 
 def _no_epsilon(delta: Fraction) -> InvalidParameter:

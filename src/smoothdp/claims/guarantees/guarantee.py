@@ -270,6 +270,16 @@ class Guarantee(ABC):
         return "down" if name in self.rounded_down else "up"
 
 
+def stated_guarantee(mechanism: object) -> Guarantee | None:
+    """Return the guarantee that an object is or has, as attribute or method; None without one."""
+    if isinstance(mechanism, Guarantee):
+        return mechanism
+    guarantee = None if isinstance(mechanism, type) else getattr(mechanism, "guarantee", None)
+    if callable(guarantee):
+        guarantee = guarantee()
+    return guarantee if isinstance(guarantee, Guarantee) else None
+
+
 def times(epsilon: Real, k: int) -> Real:
     """Return k epsilon, exactly."""
     return LogRatio(epsilon.ratio**k) if isinstance(epsilon, LogRatio) else k * epsilon

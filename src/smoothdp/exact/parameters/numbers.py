@@ -273,6 +273,20 @@ def proper_probability(value: Parameter | SupportsFloat, *, name: str, remedy: s
     return number
 
 
+def square_root(value: Fraction, *, up: bool) -> Fraction:
+    """Return the root of a rational: exact for a square, else off by 2^-64 of it to one side.
+
+    >>> square_root(Fraction(9, 4), up=True)
+    Fraction(3, 2)
+    """
+    product = value.numerator * value.denominator
+    shift = max(0, 128 - product.bit_length() // 2)
+    root = math.isqrt(product << 2 * shift)
+    if up and root * root != product << 2 * shift:
+        root += 1
+    return Fraction(root, value.denominator << shift)
+
+
 def float_of(value: Real) -> float:
     """Return an exact number as a float, roughly; at most 1e9.
 
