@@ -185,7 +185,7 @@ def _read_budget(request: TaskRequest) -> tuple[Fraction, Fraction]:
         raise InvalidParameter(
             expected=f"0 < epsilon <= {_LARGEST_EPSILON}",
             got=f"epsilon={request.epsilon}",
-            remedy="Give one such as 1",
+            remedy="Give an epsilon such as 1",
         )
     remedy = "Give a small number such as 1e-6"
     delta = proper_probability(request.delta, name="delta", remedy=remedy)
@@ -210,5 +210,5 @@ def _least_noise(request: TaskRequest, honest: int, goal: ApproxDP) -> str:
     raise InvalidParameter(
         expected="boolean_sum, real_sum or histogram",
         got=f"protocol={request.protocol}",
-        remedy="Use one",
+        remedy="Name one of these protocols",
     )
