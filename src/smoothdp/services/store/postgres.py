@@ -149,8 +149,8 @@ class PostgresStorage:
                         expected=f"at {self._keys.path} the keys that the rows are sealed with",
                         got="others",
                         remedy=(
-                            "Restore that file from a copy; where it is lost the rows are lost, and "
-                            "an empty database begins anew"
+                            "Restore that file from a copy; where it is lost the rows are lost, "
+                            "and an empty database begins anew"
                         ),
                     )
             if not rows:
