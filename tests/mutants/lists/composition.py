@@ -53,8 +53,8 @@ MUTANTS = (
     ),
     Mutant(
         "composition/routes/large_losses.py",
-        "for j in places if i <= j]",
-        "for j in places if i < j]",
+        "for j in positions if i <= j]",
+        "for j in positions if i < j]",
         "two large losses of one law left out",
         _COMPOSE,
     ),

@@ -49,8 +49,8 @@ MUTANTS = (
     ),
     Mutant(
         "composition/routes/contour.py",
-        "lower = found[-1][0] - found[-1][1]",
-        "lower = found[0][0] - found[0][1]",
+        "lower = estimates[-1][0] - estimates[-1][1]",
+        "lower = estimates[0][0] - estimates[0][1]",
         "the lower bound from the kernel of the upper one",
         _CONTOUR,
     ),
@@ -70,8 +70,8 @@ MUTANTS = (
     ),
     Mutant(
         "composition/routes/inversion.py",
-        "return LogBounds(log_difference_lower(found.lower, aliases), found.upper)",
-        "return found",
+        "return LogBounds(log_difference_lower(bounds.lower, aliases), bounds.upper)",
+        "return bounds",
         "a lower bound with the aliases in it",
         _CONTOUR,
     ),

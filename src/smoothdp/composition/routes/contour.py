@@ -188,13 +188,13 @@ class Contour:
         distance = epsilon - self.centre
         angle_error = self.centre_error + UNIT_ROUNDOFF * (abs(epsilon) + 2 * abs(distance))
         turn = unit_circle(-self.t * distance)
-        found = []
+        estimates = []
         for terms, rounding, lever in self.sides:
             value = float(np.sum((terms * turn).real))
             slack = rounding + lever * (angle_error + UNIT_ROUNDOFF * abs(distance))
-            found.append((value, slack + self.truncation))
-        upper = found[0][0] + found[0][1]
-        lower = found[-1][0] - found[-1][1]
+            estimates.append((value, slack + self.truncation))
+        upper = estimates[0][0] + estimates[0][1]
+        lower = estimates[-1][0] - estimates[-1][1]
         return LogBounds(
             exponent + math.log(lower) - slip - 4 * LIBM_ERROR * (1 + abs(math.log(lower)))
             if lower > 0

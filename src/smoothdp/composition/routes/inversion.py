@@ -75,12 +75,12 @@ class Inversion:
                 else:
                     gap = self._first_gap(tilt)
                 continue
-            found = self._bounds(contour, epsilon)
-            best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
-            if gap == 0.0 or self._sharp(found) or not self.patient:
+            bounds = self._bounds(contour, epsilon)
+            best = LogBounds(max(best.lower, bounds.lower), min(best.upper, bounds.upper))
+            if gap == 0.0 or self._sharp(bounds) or not self.patient:
                 return best
             # Beside an atom the width falls only with the square root of the gap.
-            gap *= _power_of_four(0.5 * self.tolerance / (found.upper - found.lower))
+            gap *= _power_of_four(0.5 * self.tolerance / (bounds.upper - bounds.lower))
 
     def log_size(self, epsilon: float) -> float:
         """Return about ln of the size of the terms at the saddle: what rounding is relative to."""
@@ -89,8 +89,8 @@ class Inversion:
         self.start = self.product.saddle(epsilon, start=self.start)
         return self.product.moments(self.start).log_mgf - self.start * epsilon
 
-    def _sharp(self, found: LogBounds) -> bool:
-        return found.upper - found.lower <= self.tolerance
+    def _sharp(self, bounds: LogBounds) -> bool:
+        return bounds.upper - bounds.lower <= self.tolerance
 
     def _centre(self, epsilon: float, tilt: float) -> float:
         """Return the epsilon to plan for, one for all close by that share the tilt.
@@ -194,13 +194,13 @@ class Inversion:
         return log_sum_upper(left, right)
 
     def _bounds(self, contour: Contour, epsilon: float) -> LogBounds:
-        found = contour.log_bounds(epsilon)
-        if found.lower == -math.inf:
-            return found
+        bounds = contour.log_bounds(epsilon)
+        if bounds.lower == -math.inf:
+            return bounds
         plan = contour.plan
         # The step is a short float, so the period is a little longer than planned.
         aliases = self.log_aliases(epsilon, plan.tilt, plan.period)
-        return LogBounds(log_difference_lower(found.lower, aliases), found.upper)
+        return LogBounds(log_difference_lower(bounds.lower, aliases), bounds.upper)
 
 
 def _spread(tilt: float, gap: float) -> float:

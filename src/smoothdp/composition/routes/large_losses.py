@@ -47,14 +47,14 @@ class Term:
     inversion: Inversion
 
     def log_size(self, epsilon: float) -> float:
-        """Return about ln of what its rounding is relative to."""
+        """Return about ln of the size that the rounding of the term is relative to."""
         return self.log_times + self.inversion.log_size(epsilon)
 
     def log_bounds(self, epsilon: float) -> LogBounds:
-        """Bound ln of what it adds."""
-        found, times = self.inversion.log_bounds(epsilon), self.log_times
-        slip = 4 * UNIT_ROUNDOFF * (abs(found.upper) + times + 1)
-        return LogBounds(found.lower + times - slip, found.upper + times + slip)
+        """Bound ln of the addend of the term."""
+        bounds, times = self.inversion.log_bounds(epsilon), self.log_times
+        slip = 4 * UNIT_ROUNDOFF * (abs(bounds.upper) + times + 1)
+        return LogBounds(bounds.lower + times - slip, bounds.upper + times + slip)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,9 @@ class Cut:
         """Bound ln delta of the finite losses."""
         total = LogBounds(LOG_ZERO.lower, self.log_rest)
         for term in self.terms:
-            found = term.log_bounds(epsilon)
+            bounds = term.log_bounds(epsilon)
             total = LogBounds(
-                log_sum_lower(total.lower, found.lower), log_sum_upper(total.upper, found.upper)
+                log_sum_lower(total.lower, bounds.lower), log_sum_upper(total.upper, bounds.upper)
             )
         return total
 
@@ -103,12 +103,12 @@ class LargeLosses:
         if not 0 < n_tails <= _MOST_LAWS:
             return None
         key = tuple(id(split) for split in splits)
-        found = self._cuts.get(key)
-        if found is None:
-            found = self._cuts[key] = self._made(splits)
+        cut = self._cuts.get(key)
+        if cut is None:
+            cut = self._cuts[key] = self._made(splits)
             while len(self._cuts) > _KEPT:
                 self._cuts.popitem(last=False)
-        return found
+        return cut
 
     def _made(self, splits: list[Split | None]) -> Cut:
         log_mass = -math.inf
@@ -126,19 +126,19 @@ class LargeLosses:
 
     def _compositions(self, splits: list[Split | None]) -> Iterator[tuple[int, Laws]]:
         """Yield how often, and the laws, for each choice of at most two large losses."""
-        places = [place for place, split in enumerate(splits) if split is not None]
-        choices: list[tuple[int, ...]] = [(), *((place,) for place in places)]
-        choices += [(i, j) for i in places for j in places if i <= j]
+        positions = [position for position, split in enumerate(splits) if split is not None]
+        choices: list[tuple[int, ...]] = [(), *((position,) for position in positions)]
+        choices += [(i, j) for i in positions for j in positions if i <= j]
         for choice in choices:
             times = 1
-            found: Laws = [(GaussianLaw(self.product.gaussian), 1)]
-            for place, (law, count) in enumerate(self.product.parts):
-                split, large = splits[place], choice.count(place)
+            laws: Laws = [(GaussianLaw(self.product.gaussian), 1)]
+            for position, (law, count) in enumerate(self.product.parts):
+                split, large = splits[position], choice.count(position)
                 if split is None:
-                    found.append((law, count))
+                    laws.append((law, count))
                     continue
                 times *= math.comb(count, large)
                 parts = (split.head, count - large), (split.tail, large)
-                found += [(part, n) for part, n in parts if n > 0]
+                laws += [(part, n) for part, n in parts if n > 0]
             if times:
-                yield times, found
+                yield times, laws

@@ -82,22 +82,22 @@ class Solver:
         total = self._total(low, high)
         if slack.mass:
             total = total.shifted(LogBounds(-slack.mass, slack.mass))
-        found = LogBounds(total.lower, min(0.0, total.upper))
-        if self.patient and found.upper - found.lower > self.tolerance:
+        bounds = LogBounds(total.lower, min(0.0, total.upper))
+        if self.patient and bounds.upper - bounds.lower > self.tolerance:
             sharper = ball_bounds(product, epsilon)
             if sharper is not None:
                 self.handed_over = True
-                return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
-        return found
+                return LogBounds(max(bounds.lower, sharper.lower), min(bounds.upper, sharper.upper))
+        return bounds
 
     def _total(self, low: float, high: float) -> LogBounds:
         """Bound ln delta of the laws as they are, above at ``low`` and below at ``high``."""
         capped = self._capped(high)
         if capped is not None:
             solver, log_lost = capped
-            found = solver._total(low, high)
+            bounds = solver._total(low, high)
             lost = math.nextafter(high + log_lost, math.inf)
-            return LogBounds(log_difference_lower(found.lower, lost), found.upper)
+            return LogBounds(log_difference_lower(bounds.lower, lost), bounds.upper)
         upper = self._finite(low)
         lower = upper if high == low else self._finite(high)
         infinite = self.product.log_infinite
@@ -116,10 +116,10 @@ class Solver:
         # Powers of two: few epsilons have caps of their own.
         cap = 2.0 ** math.ceil(math.log2(max(2.0 * epsilon, epsilon + _BEYOND)))
         if cap not in self._caps:
-            found = self.product.capped(cap)
+            capped = self.product.capped(cap)
             self._caps[cap] = None
-            if found is not None:
-                product, log_lost = found
+            if capped is not None:
+                product, log_lost = capped
                 solver = Solver(product, self.tolerance, self.progress, self.patient)
                 self._caps[cap] = solver, log_lost
         return self._caps[cap]
@@ -130,9 +130,9 @@ class Solver:
         if self.route == "exact grouping":
             assert self.atoms is not None
             return self.atoms.log_excess(Fraction(epsilon))
-        found = self.inversion.log_bounds(epsilon)
-        if epsilon > 0 and not found.upper - found.lower <= min(_NARROW, self.tolerance):
+        bounds = self.inversion.log_bounds(epsilon)
+        if epsilon > 0 and not bounds.upper - bounds.lower <= min(_NARROW, self.tolerance):
             other = self.large_losses.log_bounds(epsilon)
             if other is not None:
-                found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
-        return found
+                bounds = LogBounds(max(bounds.lower, other.lower), min(bounds.upper, other.upper))
+        return bounds
