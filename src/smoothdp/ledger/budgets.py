@@ -1,12 +1,18 @@
-"""From a budget to the filter that keeps it, and to text and back."""
+"""The filter that keeps a budget, its text, and sums of charges in every notion of privacy."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from smoothdp.claims.guarantees.codec import guarantee_from_json
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
@@ -133,3 +139,33 @@ def filter_from_text(text: str) -> Filter:
         conversion = exact_fraction(fields["conversion"], name="conversion")
         return ConcentratedFilter(budget, limits, conversion)
     return {c.__name__: c for c in (BasicFilter, RhoFilter, MuFilter)}[kind](budget, limits)
+
+
+def totals_of(claims: Iterable[Guarantee], neighbours: Neighbours) -> list[Guarantee]:
+    """Return the sum in every notion that has a finite one: pure, approximate, zCDP, Gaussian.
+
+    Each holds for claims that were fixed in advance. (Approximate DP by basic composition; for
+    a tight epsilon at a delta use the profile.)
+
+    >>> totals_of([ZCDP(1), GaussianDP(2)], Neighbours.REPLACE_ONE)
+    [ZCDP(rho=3, neighbours='replace_one')]
+    """
+    counts = Counter(claims)
+    pure = _total(PureDP(0, neighbours=neighbours), counts)
+    # A pure sum needs no second line with delta = 0.
+    ordinary = pure or _total(ApproxDP(0, delta=0, neighbours=neighbours), counts)
+    concentrated = _total(ZCDP(0, neighbours=neighbours), counts)
+    gaussian = _total(GaussianDP(0, neighbours=neighbours), counts)
+    return [claim for claim in (ordinary, concentrated, gaussian) if claim is not None]
+
+
+def _total(notion: Guarantee, counts: Counter[Guarantee]) -> Guarantee | None:
+    """Return the sum in the notion of a claim, None if some claim has no cost in it."""
+    kept = filter_of(notion)
+    total = kept.nothing()
+    for claim, count in counts.items():
+        costs = kept.costs(claim)
+        if costs is None:
+            return None
+        total = kept.total(total, {name: cost.times(count) for name, cost in costs.items()})
+    return kept.spent(total)

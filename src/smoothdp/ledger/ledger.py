@@ -23,13 +23,12 @@ from smoothdp.ledger.bookkeeping import (
     read_clock,
     verify_rows,
 )
-from smoothdp.ledger.budgets import filter_from_text, filter_of, filter_to_text
+from smoothdp.ledger.budgets import filter_from_text, filter_of, filter_to_text, totals_of
 from smoothdp.ledger.charged import Charged, read_charged
 from smoothdp.ledger.entry import Entry, entry_of
 from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.ledger.spending import Spending
 from smoothdp.ledger.store import Head, Row, Store, Tail
-from smoothdp.ledger.totals import totals_of
 from smoothdp.sources import Source
 
 
