@@ -53,14 +53,14 @@ BAD: list[tuple[Callable[[], object], type[SmoothdpError], str]] = [
     (lambda: DataModel.from_json("[3]"), InvalidData, "model as JSON"),
     (lambda: SmoothedDP(1, delta=0, model=MODEL, neighbours="add_remove"), InvalidParameter, "add"),
     (lambda: PureDP(1).sentence(rows_per_person=0), InvalidParameter, "n_records"),
-    (lambda: convert.group_privacy(PureDP(1), n_records=-2), InvalidParameter, "n_records=-2"),
+    (lambda: PureDP(1).for_group(-2), InvalidParameter, "n_records=-2"),
     (
-        lambda: convert.group_privacy(SmoothedDP(1, delta=0, model=MODEL), n_records=2),
+        lambda: SmoothedDP(1, delta=0, model=MODEL).for_group(2),
         IncompatibleClaims,
         "Smoothed DP is about databases",
     ),
     (
-        lambda: convert.group_privacy(TruncatedCDP(1, omega=9), n_records=2),
+        lambda: TruncatedCDP(1, omega=9).for_group(2),
         IncompatibleClaims,
         "Orders shrink",
     ),
@@ -70,7 +70,7 @@ BAD: list[tuple[Callable[[], object], type[SmoothdpError], str]] = [
         "papre",
     ),
     (lambda: convert.zcdp_to_approx(ZCDP(1), delta=0), InvalidParameter, "delta=0"),
-    (lambda: convert.gaussian_to_approx(GaussianDP(1), delta=0), InvalidParameter, "delta=0"),
+    (lambda: convert.approx_at(GaussianDP(1), delta=0), InvalidParameter, "delta=0"),
     (
         lambda: convert.zcdp_triangle(ZCDP(1), ZCDP(1, neighbours="add_remove")),
         IncompatibleClaims,

@@ -253,14 +253,15 @@ NO_CLAIM = {
     },
     **dict.fromkeys(
         (
-            *("add_remove_to_replace_one", "gaussian_to_approx", "gaussian_to_zcdp"),
-            *("profile_to_curve", "pure_to_zcdp", "zcdp_to_approx", "zcdp_triangle"),
+            *("add_remove_to_replace_one", "approx_at"),
+            *("zcdp_to_approx", "zcdp_triangle"),
             *("smoothed_distribution_reduction", "smoothed_post_processing"),
             "smoothed_pre_processing",
         ),
         "what follows from a claim, itself a claim",
     ),
     "SmoothNoise.calibrate": _CALIBRATED,
+    "Conformance": "what a check of a law found, in words",
     "Entry": "a row of a ledger, whose hash chain is verified when it is read",
     "Filter": "a budget is a limit",
     "Filter.costs": "what a claim costs, itself no claim",

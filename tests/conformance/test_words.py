@@ -249,7 +249,7 @@ REFUSED = [
     (["collect", "na.csv", "--column", "delay", "--above", "0", *TARGET],
      "in column 'delay'; got a mark for a missing value."),
     (["report", "--protocol", "histogram", "--n", "9999", *TARGET], "Expected --bins"),
-    (["report", "--protocol", "count", "--n", "9999", "--bins", "3", *TARGET], "Leave it out"),
+    (["report", "--protocol", "count", "--n", "9999", "--bins", "3", *TARGET], "Leave --bins out"),
     (["report", "--protocol", "histogram", "--n", "9999", "--bins", "3", "--n-bits", "3", *TARGET],
      "--n-bits with --protocol real-sum alone"),
     (["task", "create", "new", "--protocol", "boolean-sum", *TARGET, "--min-batch", "900",

@@ -33,8 +33,12 @@ def test_contracts_hold() -> None:
 
 
 PLANTED = [
-    ("exact/random/words.py", "import smoothdp.claims", "Imports go downwards"),
-    ("exact/balls/special.py", "import smoothdp.exact.random.words", "A shelf of exact imports"),
+    ("exact/random/random_words.py", "import smoothdp.claims", "Imports go downwards"),
+    (
+        "exact/balls/special.py",
+        "import smoothdp.exact.random.random_words",
+        "A shelf of exact imports",
+    ),
     ("mechanisms/composed.py", "import smoothdp.shuffle", "Imports go downwards"),
     ("attic.py", '"""A room without a floor."""', "Imports go downwards"),
     ("claims/curves/profile.py", "import flint", "Only exact imports flint"),
@@ -51,7 +55,11 @@ PLANTED = [
         "import smoothdp.services.shuffler.ingest",
         "The parties of the services",
     ),
-    ("report/html/page.py", "import smoothdp.claims.opening", "Only samplers open what is sealed"),
+    (
+        "report/html/page.py",
+        "import smoothdp.claims.open_sealed",
+        "Only samplers open what is sealed",
+    ),
 ]
 
 

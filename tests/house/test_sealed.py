@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
-from smoothdp.claims.opening import opened
+from smoothdp.claims.open_sealed import opened
 from smoothdp.claims.sealed import Sealed, StillSealed
 
 SOURCE = Path(sd.__file__).parent
@@ -99,12 +99,12 @@ def test_only_the_named_samplers_open() -> None:
     openers, tricks = set(), set()
     for file in SOURCE.rglob("*.py"):
         place = file.relative_to(SOURCE).as_posix()
-        if any(name.startswith("smoothdp.claims.opening") for name in imports(file)):
+        if any(name.startswith("smoothdp.claims.open_sealed") for name in imports(file)):
             openers.add(place)
         if "_Sealed__" in file.read_text(encoding="utf-8"):
             tricks.add(place)
     assert openers == OPENERS
-    assert tricks == {"claims/opening.py"}
+    assert tricks == {"claims/open_sealed.py"}
 
 
 def test_a_release_asks_for_nothing_that_is_not_sealed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ from flint import acb, arb
 from mpmath import mpf
 
 import smoothdp as sd
-from smoothdp.claims.guarantees.legendre import profile_to_curve
+from smoothdp.claims.curves.profile_curve import curve_of_profile
 from smoothdp.composition.laws.oscillation import Waves, damped_sums, short_step
-from smoothdp.composition.laws.product import place_of, tilt_at
+from smoothdp.composition.laws.product import tilt_at, tilt_rank
 from smoothdp.exact.balls.balls import precision
 from smoothdp.exact.balls.gauss_legendre import gauss_legendre
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
@@ -260,10 +260,10 @@ def test_arctan2() -> None:
             assert abs(exact - arb(angle)) <= 4 * 2.0**-52 * exact
 
 
-def test_places_of_tilts() -> None:
-    for place in range(-3000, 2000, 7):
-        assert place_of(tilt_at(place)) == place
-        assert tilt_at(place) < tilt_at(place + 1) <= tilt_at(place) * (1 + 1 / 63)
+def test_ranks_of_tilts() -> None:
+    for rank in range(-3000, 2000, 7):
+        assert tilt_rank(tilt_at(rank)) == rank
+        assert tilt_at(rank) < tilt_at(rank + 1) <= tilt_at(rank) * (1 + 1 / 63)
 
 
 ITEMS: list[Any] = [
@@ -309,7 +309,7 @@ def test_a_curve_of_few_steps() -> None:
     step = sd.SubsampledGaussian("0.01", noise_multiplier=1)
     composed = sd.compose([(step, 100)])
     assert composed.epsilon_bounds(0) == (1e15, math.inf)
-    curve = profile_to_curve(composed, n_lines=20)
+    curve = curve_of_profile(composed, n_lines=20)
     assert 0.8 < curve(0.1) < 1 - 0.1 - composed.delta_bounds(0)[0] / 2
     bounded = sd.compose([(sd.PureDP("0.125"), 4), sd.LaplaceMechanism(2)])
     assert bounded.epsilon(0) == pytest.approx(1.0, rel=1e-12)

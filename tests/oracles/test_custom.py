@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.claims.opening import opened
+from smoothdp.claims.open_sealed import opened
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise

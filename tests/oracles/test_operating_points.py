@@ -11,8 +11,7 @@ import pytest
 
 from smoothdp import ApproxDP, GaussianDP, Pair, PureDP, TradeoffFunction, compose
 from smoothdp.claims.curves.group_profile import group_profile
-from smoothdp.claims.guarantees import conversions
-from smoothdp.claims.guarantees.legendre import curve_to_profile, profile_to_curve
+from smoothdp.claims.curves.profile_curve import curve_of_profile
 from smoothdp.composition.attacks import advantage, bayes_success, best_attack
 from smoothdp.composition.central_limit import central_limit_estimate
 from smoothdp.errors import InvalidParameter
@@ -63,7 +62,6 @@ def test_bad_rates() -> None:
         lambda: bayes_success(profile, prior=0),
         lambda: bayes_success(profile, prior=2),
         lambda: group_profile(profile, n_records=0),
-        lambda: curve_to_profile(3),  # type: ignore[arg-type]
         lambda: central_limit_estimate(compose([(PureDP(0), 3)])),
     ):
         with pytest.raises(InvalidParameter, match=r"^Expected .+; got .+\. .+\.$"):
@@ -72,8 +70,9 @@ def test_bad_rates() -> None:
 
 def test_profile_and_curve_are_conjugates() -> None:
     f = TradeoffFunction([0.05, 0.4], [0.3, 0.8])
-    profile = curve_to_profile(f)
-    back = profile_to_curve(profile, n_lines=2000)
+    rises, runs, error = f.segments
+    profile = Pair(rises, runs, error=error).profile()
+    back = curve_of_profile(profile, n_lines=2000)
     for alpha in (0.0, 0.02, 0.05, 0.3, 0.7):
         mirrored = min(f(alpha), 1.0)
         assert back(alpha) <= mirrored + 1e-12
@@ -88,7 +87,7 @@ def test_group_profiles(k: int) -> None:
     pure = group_profile(PureDP("0.3").profile(), n_records=k)
     assert pure.epsilon(0) == pytest.approx(0.3 * k, rel=1e-12)
     approx = ApproxDP("0.3", delta="1e-6")
-    whole = conversions.group_privacy(approx, n_records=k)
+    whole = approx.for_group(k)
     assert isinstance(whole, ApproxDP)
     bound = group_profile(approx.profile(), n_records=k).delta(F(3, 10) * k)
     assert bound == pytest.approx(whole.delta, rel=1e-9)

@@ -12,9 +12,8 @@ from flint import arb
 
 import smoothdp as sd
 from smoothdp.errors import BudgetExceeded, IncompatibleClaims
-from smoothdp.exact.parameters.numbers import LogRatio, Real
+from smoothdp.exact.parameters.numbers import LogRatio, Real, square_root
 from smoothdp.ledger import Amount, Ledger
-from smoothdp.ledger.amount import square_root
 from smoothdp.ledger.budgets import filter_of
 from smoothdp.ledger.sum_filters import rho_within
 from tests.rounding.certain import bits, exact

@@ -17,7 +17,7 @@ import pytest
 
 from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.opening import opened
+from smoothdp.claims.open_sealed import opened
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.interval_release import IntervalRelease

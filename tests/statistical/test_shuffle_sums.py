@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from smoothdp.exact.random.entropy import Entropy, SeededRandom, SystemRandom
-from smoothdp.exact.random.words import random_words, uniform_order
+from smoothdp.exact.random.random_words import random_words, uniform_order
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.protocol import UniformShuffler
 from smoothdp.shuffle.real_sum import RealSum

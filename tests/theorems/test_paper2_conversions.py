@@ -21,8 +21,9 @@ def random_pair(rng: random.Random, size: int) -> Pair:
 
 
 def test_lemma_9_pure_to_concentrated() -> None:
-    assert convert.pure_to_zcdp(PureDP("0.3")) == ZCDP("0.045")
-    rounded = convert.pure_to_zcdp(PureDP("ln(3)")).rho
+    assert PureDP("0.3").concentrated_rho() == Fraction("0.045")
+    rounded = PureDP("ln(3)").concentrated_rho()
+    assert rounded is not None
     assert rounded >= math.log(3) ** 2 / 2
 
 
@@ -62,11 +63,11 @@ def test_lemma_11_triangle() -> None:
 
 
 def test_group_privacy() -> None:
-    assert convert.group_privacy(PureDP("0.5"), n_records=4) == PureDP(2)
-    assert convert.group_privacy(PureDP("ln(2)"), n_records=3) == PureDP("ln(8)")
-    assert convert.group_privacy(ZCDP("0.5"), n_records=3) == ZCDP("4.5")
-    assert convert.group_privacy(GaussianDP("0.5"), n_records=3) == GaussianDP("1.5")
-    approx = convert.group_privacy(ApproxDP("ln(2)", delta="1e-6"), n_records=3)
+    assert PureDP("0.5").for_group(4) == PureDP(2)
+    assert PureDP("ln(2)").for_group(3) == PureDP("ln(8)")
+    assert ZCDP("0.5").for_group(3) == ZCDP("4.5")
+    assert GaussianDP("0.5").for_group(3) == GaussianDP("1.5")
+    approx = ApproxDP("ln(2)", delta="1e-6").for_group(3)
     assert isinstance(approx, ApproxDP)
     assert 7e-6 <= approx.delta <= 7.00001e-6
     # zCDP and the triangle agree: three records, one by one.
@@ -74,7 +75,7 @@ def test_group_privacy() -> None:
     assert convert.zcdp_triangle(twice, ZCDP("0.5")).rho == pytest.approx(4.5)
     model = DataModel([(0.5, 0.5)])
     with pytest.raises(IncompatibleClaims, match="SmoothedDP"):
-        convert.group_privacy(SmoothedDP(1, delta=0, model=model), n_records=2)
+        SmoothedDP(1, delta=0, model=model).for_group(2)
 
 
 def test_group_privacy_of_chains() -> None:
@@ -86,7 +87,7 @@ def test_group_privacy_of_chains() -> None:
         first, second = Pair(laws[0], laws[1]).profile(), Pair(laws[1], laws[2]).profile()
         epsilon = Fraction(1, 5)
         delta = max(first.delta(epsilon), second.delta(epsilon))
-        group = convert.group_privacy(ApproxDP(epsilon, delta=Fraction(delta)), n_records=2)
+        group = ApproxDP(epsilon, delta=Fraction(delta)).for_group(2)
         assert isinstance(group, ApproxDP)
         assert Pair(laws[0], laws[2]).profile().delta_bounds("0.4")[0] <= group.delta
 
@@ -101,8 +102,7 @@ def test_neighbours_meet_through_the_factor_two() -> None:
 
 
 def test_post_processing_keeps_the_claim() -> None:
-    """And the divergence of a function of the output is never larger."""
-    assert convert.post_processing(PureDP(1)) == PureDP(1)
+    """The divergence of a function of the output is never larger."""
     rng = random.Random(4)
     for _ in range(200):
         pair = random_pair(rng, 5)

@@ -31,7 +31,7 @@ def test_corollary_2_5(mu: str, epsilon: str) -> None:
 
 def test_epsilon_at_any_depth() -> None:
     for delta in ("1e-6", "1e-100", "1e-5000"):
-        epsilon = convert.gaussian_to_approx(GaussianDP(1), delta=delta).epsilon
+        epsilon = convert.approx_at(GaussianDP(1), delta=delta).epsilon
         goal = float(delta.split("e")[1]) * math.log(10)
         assert GaussianDP(1).profile().log_delta(epsilon) <= goal * (1 - 1e-15)
         below = epsilon * (1 - 1e-12)

@@ -7,15 +7,12 @@ from smoothdp.claims.guarantees.codec import guarantee_from_json
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.guarantees.conversions import (
     add_remove_to_replace_one,
-    gaussian_to_approx,
-    gaussian_to_zcdp,
-    pure_to_zcdp,
+    approx_at,
     zcdp_to_approx,
     zcdp_triangle,
 )
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.legendre import curve_to_profile, profile_to_curve
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.model.model import DataModel
@@ -37,12 +34,8 @@ __all__ = [
     "TradeoffFunction",
     "TruncatedCDP",
     "add_remove_to_replace_one",
-    "curve_to_profile",
-    "gaussian_to_approx",
-    "gaussian_to_zcdp",
+    "approx_at",
     "guarantee_from_json",
-    "profile_to_curve",
-    "pure_to_zcdp",
     "zcdp_to_approx",
     "zcdp_triangle",
 ]

@@ -1,4 +1,4 @@
-"""The protocol of whatever keeps a budget, so that mechanisms need not know a ledger."""
+"""The protocol of an object that keeps a budget: mechanisms need not know a ledger."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def check_budget(ledger: Budget | None, mechanism: object) -> None:
         raise InvalidParameter(
             expected="ledger as a Ledger",
             got=f"ledger={ledger!r}",
-            remedy="Open one, or leave it out",
+            remedy="Open one with Ledger(path), or leave ledger out",
         )
     ledger.check(mechanism)

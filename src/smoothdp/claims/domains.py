@@ -5,7 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_real, sign
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_probability,
+    exact_real,
+    proper_probability,
+    sign,
+)
 
 # So that products of a few parameters are still floats.
 _LARGEST = 10**300
@@ -43,12 +51,7 @@ def _too_large(name: str, value: object) -> InvalidParameter:
 
 def read_delta(delta: Parameter) -> Fraction:
     """Return an exact delta in [0, 1], or raise InvalidParameter."""
-    value = exact_fraction(delta, name="delta")
-    if not 0 <= value <= 1:
-        raise InvalidParameter(
-            expected="0 <= delta <= 1", got=f"delta={delta}", remedy="Give a probability"
-        )
-    return value
+    return exact_probability(delta, name="delta", remedy="Give a probability such as 1e-6")
 
 
 def read_inner_probability(
@@ -59,9 +62,4 @@ def read_inner_probability(
     Args:
         value: the probability. name: of the argument. example: what the remedy names.
     """
-    probability = exact_fraction(value, name=name)
-    if not 0 < probability < 1:
-        raise InvalidParameter(
-            expected=f"0 < {name} < 1", got=f"{name}={value}", remedy=f"Give {name}={example}"
-        )
-    return probability
+    return proper_probability(value, name=name, remedy=f"Give {name}={example}")

@@ -82,7 +82,7 @@ def log_gaussian_excess(mu: Fraction, epsilon: Real) -> LogBounds:
 
 @lru_cache(maxsize=4096)
 def log_gaussian_square_excess(square: Fraction, epsilon: Real) -> LogBounds:
-    """Bound the same for mu = sqrt(square): compositions add squares.
+    """Bound `log_gaussian_excess` for mu = sqrt(square): compositions add squares.
 
     >>> bounds = log_gaussian_square_excess(Fraction(1), Fraction(1))
     >>> round(math.exp(bounds.upper), 6)

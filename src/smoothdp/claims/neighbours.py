@@ -1,4 +1,4 @@
-"""Which databases count as neighbours. It is part of every claim."""
+"""Which databases count as neighbours: a part of every claim."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_neighbours(value: Neighbours | str) -> Neighbours:
         raise InvalidParameter(
             expected='neighbours "replace_one" or "add_remove"',
             got=f"neighbours={value!r}",
-            remedy="Use one of the two",
+            remedy="Name replace_one if the number of records is public, else add_remove",
         ) from None
 
 

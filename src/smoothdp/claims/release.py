@@ -40,8 +40,8 @@ class Release(Generic[Value]):
 
     >>> import smoothdp as sd
     >>> ages = [20 + i % 50 for i in range(1000)]
-    >>> found = sd.release(ages, sd.queries.Median((0, 120)), guarantee=sd.PureDP(1))
-    >>> 0 <= found.value <= 120, found.guarantee, found.is_private
+    >>> release = sd.release(ages, sd.queries.Median((0, 120)), guarantee=sd.PureDP(1))
+    >>> 0 <= release.value <= 120, release.guarantee, release.is_private
     (True, PureDP(epsilon=1, neighbours='replace_one'), True)
     """
 

@@ -2,7 +2,7 @@
 
 A half-width taken from such a number without noise once published the smallest income of a
 file. So it gets a type that cannot leave by mistake: no text, no number, no comparison, no
-JSON, no copy. The contents are read by `smoothdp.claims.opening` alone, and a contract in
+JSON, no copy. The contents are read by `smoothdp.claims.open_sealed` alone, and a contract in
 ``pyproject.toml`` names the samplers that may import it.
 """
 

@@ -32,12 +32,12 @@ def read_budget(asked: BudgetOptions) -> sd.Guarantee:
     ):
         raise click.UsageError(
             "Expected a budget: --epsilon, --epsilon and --delta, --rho or --mu; got another "
-            "choice. Give one, such as --epsilon 1 --delta 1e-6."
+            "choice. Name a budget such as --epsilon 1 --delta 1e-6."
         )
     if asked.method == "concentrated" and delta is None:
         raise click.UsageError(
-            "Expected --epsilon and --delta with --method concentrated; got no --delta. Give it, "
-            "or leave --method out."
+            "Expected --epsilon and --delta with --method concentrated; got no --delta. Add "
+            "--delta 1e-6, or leave --method out."
         )
     if epsilon is not None:
         return sd.PureDP(epsilon) if delta is None else sd.ApproxDP(epsilon, delta=delta)

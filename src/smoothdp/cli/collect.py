@@ -119,7 +119,10 @@ def collect(
             "Say what to collect."
         )
     if n_bits is not None and bounds is None:
-        raise click.UsageError("Expected --n-bits with --bounds alone; got no --bounds. Mend it.")
+        raise click.UsageError(
+            "Expected --n-bits with --bounds alone; got no --bounds. Add --bounds, or leave "
+            "--n-bits out."
+        )
     guarantee = read_approximate(epsilon, delta)
     options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence}
     options["ledger"] = ask_ledger(ledger, guarantee)

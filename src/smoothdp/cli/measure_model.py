@@ -74,7 +74,7 @@ def describe_model(asked: ModelQuestion) -> tuple[str, dict[str, object]]:
     if asked.sharpen and not _can_sharpen(chosen, distributions):
         raise click.UsageError(
             f"Expected --sharpen with two values, a sample of a fixed size and at most "
-            f"{LARGEST_SHARPENED} records; got another question. Leave it out."
+            f"{LARGEST_SHARPENED} records; got another question. Leave --sharpen out."
         )
     if databases is not None:
         return describe_interval(chosen, distributions, epsilon, databases)

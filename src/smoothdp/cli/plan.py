@@ -66,7 +66,8 @@ def plan(
     check_assumption(assumption, plot)
     if keep_trim and statistic.statistic != "trimmed-mean":
         raise click.UsageError(
-            f"Expected --keep-trim with trimmed-mean; got {statistic.statistic}. Mend it."
+            f"Expected --keep-trim with trimmed-mean; got {statistic.statistic}. Leave "
+            "--keep-trim out."
         )
     query = read_query(statistic)
     promise = read_guarantee(guarantee)

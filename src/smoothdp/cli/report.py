@@ -147,7 +147,8 @@ def make_report(context: click.Context, asked: ReportOptions) -> HtmlReport:
         )
     if asked.model is None or asked.n is None or asked.epsilon is None:
         lacking = [f"--{name}" for name in ("n", "epsilon") if name not in standing]
-        raise click.UsageError(f"Expected {', '.join(lacking)} as well; got none. Give it.")
+        needed = ", ".join(lacking)
+        raise click.UsageError(f"Expected {needed} as well; got none. Add {needed}.")
     mechanism = read_mechanism(asked.n, asked.sample)
     with progress_bar("report") as progress:
         return report_model(
@@ -179,7 +180,7 @@ def _about_protocol(command: str, asked: ReportOptions) -> HtmlReport:
         if value is not None and asked.protocol != protocol:
             raise click.UsageError(
                 f"Expected {option} with --protocol {protocol} alone; got it with "
-                f"{asked.protocol}. Leave it out."
+                f"{asked.protocol}. Leave {option} out."
             )
     if asked.protocol == "histogram" and asked.bins is None:
         raise click.UsageError(

@@ -60,7 +60,7 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise click.UsageError(
-            f"Expected a TOML file {path}; got: {reason}. Mend it, or leave --config out."
+            f"Expected a TOML file {path}; got: {reason}. Correct that file, or leave --config out."
         ) from None
     names = {(p.name or "").replace("_", "-"): p for p in context.command.params}
     known = {name for name in names if name not in ("config", "help")}
@@ -68,7 +68,7 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
         if name not in known or isinstance(value, dict | list):
             raise click.UsageError(
                 f"Expected only {', '.join(sorted(known))} in {path}; got {name}={value!r}. "
-                "Mend it."
+                "Correct that line."
             )
         if name in _PATHS:
             # Beside the file, wherever the service is started.
@@ -78,7 +78,8 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
         except click.BadParameter as error:
             reason = " ".join(error.format_message().split())
             raise click.UsageError(
-                f"Expected values that serve takes in {path}; got: {reason.rstrip('.')}. Mend it."
+                f"Expected values that serve takes in {path}; got: {reason.rstrip('.')}. Correct "
+                "that line."
             ) from None
     context.default_map = {name.replace("-", "_"): value for name, value in values.items()}
 

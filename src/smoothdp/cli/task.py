@@ -112,14 +112,16 @@ def create(
     source = click.get_current_context().get_parameter_source("n_bits")
     if protocol != "real-sum" and source is not ParameterSource.DEFAULT:
         raise click.UsageError(
-            f"Expected --n-bits with a real-sum alone; got it with a {protocol}. Leave it out."
+            f"Expected --n-bits with a real-sum alone; got it with a {protocol}. Leave "
+            "--n-bits out."
         )
     require_positive("--epsilon", promise["epsilon"])
     names = read_domain(domain) if domain else []
     if (protocol == "histogram") != bool(names) or (protocol == "real-sum") != bool(bounds):
         raise click.UsageError(
             "Expected --domain with a file of names for a histogram, --bounds for a real-sum, "
-            f"and neither for a boolean-sum; got another choice for {protocol}. Mend it."
+            f"and neither for a boolean-sum; got another choice for {protocol}. Give "
+            "the option of that protocol alone."
         )
     key = services.PrivateKey.generate()
     made = services.create_task(

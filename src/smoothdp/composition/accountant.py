@@ -103,15 +103,17 @@ class Accountant:
         if self.total_epsilon is not None and at_most(self.total_epsilon, epsilon):
             # Beyond the sum of all epsilons only the infinite losses are left.
             return self._with_smoothed(self.sides(0)[0].upper.product.log_infinite)
-        found = LogBounds(-math.inf, 0.0)
+        bounds = LogBounds(-math.inf, 0.0)
         for level in range(len(_DEPTHS) if self.has_grid else 1):
-            found = self._at_level(epsilon, level)
-            if found.upper > _DEPTHS[level] + math.log(self._n_grids) + 20.0:
+            bounds = self._at_level(epsilon, level)
+            if bounds.upper > _DEPTHS[level] + math.log(self._n_grids) + 20.0:
                 break
         if self.total_rho is not None:
             whole = ZCDP(self.total_rho, neighbours=self.neighbours)
-            found = LogBounds(found.lower, min(found.upper, whole.log_delta_bounds(epsilon).upper))
-        return self._with_smoothed(found)
+            bounds = LogBounds(
+                bounds.lower, min(bounds.upper, whole.log_delta_bounds(epsilon).upper)
+            )
+        return self._with_smoothed(bounds)
 
     @property
     def never_zero(self) -> bool:
@@ -138,13 +140,13 @@ class Accountant:
                 lower = max(lower, below.lower)
         return LogBounds(lower, upper)
 
-    def _with_smoothed(self, found: LogBounds) -> LogBounds:
+    def _with_smoothed(self, bounds: LogBounds) -> LogBounds:
         """Add s (1 - delta), s the sum of the deltas of the smoothed claims, at most 1."""
         share = self.log_smoothed
         if share is None:
-            return found
+            return bounds
         log_s, log_rest = share
-        left = found.shifted(log_rest)
+        left = bounds.shifted(log_rest)
         return LogBounds(
             log_sum_lower(log_s.lower, left.lower),
             min(0.0, log_sum_upper(log_s.upper, left.upper)),
@@ -156,7 +158,7 @@ class Accountant:
         """Return the solvers at a depth level: one, or one for each common orientation."""
         if level not in self._sides:
             brackets = [
-                self._whole(item, place, level) for place, (item, _) in enumerate(self.parts)
+                self._whole(item, position, level) for position, (item, _) in enumerate(self.parts)
             ]
             choices = [brackets]
             if self.two_ways:
@@ -170,14 +172,14 @@ class Accountant:
             self._sides[level] = [self._side(choice) for choice in choices]
         return self._sides[level]
 
-    def _whole(self, item: Item, place: int, level: int) -> LossBracket:
+    def _whole(self, item: Item, position: int, level: int) -> LossBracket:
         if item.laws is not None:
             return item.laws.symmetrised
-        key = place, level
+        key = position, level
         if key not in self._grids:
             tolerance = max(self.tolerance, _GRID_TOLERANCE)
             n_points = -_DEPTHS[level] * math.sqrt(self._n_grids / (8 * tolerance))
-            found = grid_pair(
+            bracket = grid_pair(
                 item.profile,
                 log_depth=_DEPTHS[level],
                 n_points=int(min(max(n_points, 400.0), 4000.0)),
@@ -185,8 +187,8 @@ class Accountant:
             )
             if isinstance(item.terms, RhoTerms):
                 # The Gaussian mechanism with the same rho meets the claim.
-                found = LossBracket(found.upper, GaussianLaw(2 * item.terms.rho))
-            self._grids[key] = found
+                bracket = LossBracket(bracket.upper, GaussianLaw(2 * item.terms.rho))
+            self._grids[key] = bracket
         return self._grids[key]
 
     def _side(self, brackets: list[LossBracket]) -> Side:

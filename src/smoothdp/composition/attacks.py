@@ -12,10 +12,16 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, exp_upper, log_sum_upper
-from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_real
+from smoothdp.exact.parameters.numbers import (
+    LogRatio,
+    Parameter,
+    Real,
+    exact_probability,
+    exact_real,
+    proper_probability,
+)
 
 __all__ = ["advantage", "bayes_success", "best_attack"]
 
@@ -46,7 +52,7 @@ def best_attack(profile: PrivacyProfile, *, false_positive_rate: Parameter) -> f
     >>> round(best_attack(GaussianDP(1).profile(), false_positive_rate="0.05"), 5)
     0.25951
     """
-    alpha = _probability(false_positive_rate, "false_positive_rate")
+    alpha = exact_probability(false_positive_rate, name="false_positive_rate")
     if alpha == 1:
         return 1.0
     log_alpha = log_bounds(alpha).upper if alpha else -math.inf
@@ -80,12 +86,8 @@ def bayes_success(profile: PrivacyProfile, *, prior: Parameter = Fraction(1, 2))
     >>> round(bayes_success(PureDP("ln(3)").profile()), 12)
     0.75
     """
-    given = _probability(prior, "prior")
-    if given in (0, 1):
-        raise InvalidParameter(
-            expected="0 < prior < 1", got=f"prior={prior}", remedy="Give a prior inside"
-        )
-    p = max(given, 1 - given)
+    first = proper_probability(prior, name="prior", remedy="Give a prior such as 0.5")
+    p = max(first, 1 - first)
     odds: Real = LogRatio(p / (1 - p)) if 2 * p != 1 else Fraction(0)
     delta = exp_upper(profile.log_delta_bounds(odds).upper)
     value = p + (1 - p) * Fraction(min(1.0, delta))
@@ -118,12 +120,3 @@ def _least(function: Callable[[float], float]) -> float:
             inner = [inner[1], high - _GOLDEN * (high - low)]
             values = [values[1], function(inner[1])]
     return float(min(best, *values))
-
-
-def _probability(value: Parameter, name: str) -> Fraction:
-    number = exact_fraction(value, name=name)
-    if not 0 <= number <= 1:
-        raise InvalidParameter(
-            expected=f"0 <= {name} <= 1", got=f"{name}={value}", remedy="Give a share"
-        )
-    return number

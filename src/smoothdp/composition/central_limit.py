@@ -60,7 +60,7 @@ def central_limit_estimate(composed: ComposedProfile) -> CentralLimitEstimate:
             raise InvalidParameter(
                 expected="losses that vary",
                 got="none",
-                remedy="Read the profile, which is exact here",
+                remedy="Read the composed profile, which is exact where no loss varies",
             )
         mus.append(2 * moments.mean / math.sqrt(moments.variance))
     return CentralLimitEstimate(max(mus))

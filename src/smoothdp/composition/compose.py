@@ -1,4 +1,4 @@
-"""The verb: what everything released adds up to."""
+"""`compose`: the privacy profile of several releases together."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Literal
 from smoothdp.composition.accountant import Accountant, is_aligned
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import common_model, read_items
-from smoothdp.composition.opening import opened
+from smoothdp.composition.nested import unnested
 from smoothdp.composition.routes.contour import Progress
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 
-# What the contour aims at where nothing is asked for, and the finest that can be asked for.
+# The tolerance of the contour where the caller names none, and the finest that may be named.
 _AIM = 1e-5
 _FINEST = 1e-12
 
@@ -62,16 +62,18 @@ def compose(
         OutOfReach (from the profile): a tolerance that cannot be met.
 
     >>> from smoothdp.claims import GaussianDP, PureDP
-    >>> both = compose([(GaussianDP("0.1"), 30), (PureDP("0.05"), 10)])
-    >>> lower, upper = both.delta_bounds(2)
+    >>> composed = compose([(GaussianDP("0.1"), 30), (PureDP("0.05"), 10)])
+    >>> lower, upper = composed.delta_bounds(2)
     >>> 0 < lower <= upper <= lower * (1 + 1e-9)
     True
-    >>> both.route
+    >>> composed.route
     'contour'
     """
     if orientation not in (None, "common"):
         raise InvalidParameter(
-            expected='orientation None or "common"', got=f"{orientation!r}", remedy="Leave it out"
+            expected='orientation None or "common"',
+            got=f"{orientation!r}",
+            remedy="Leave orientation out",
         )
     asked = None
     if tolerance is not None:
@@ -80,10 +82,10 @@ def compose(
             raise InvalidParameter(
                 expected="1e-12 <= tolerance < 1",
                 got=f"tolerance={tolerance}",
-                remedy="Leave it out",
+                remedy="Name a tolerance such as 1e-6, or leave tolerance out",
             )
     read = read_items(items)
-    parts = opened(read, aligned=is_aligned(orientation, read[0][0].neighbours))
+    parts = unnested(read, aligned=is_aligned(orientation, read[0][0].neighbours))
     model = common_model(parts)
     aim = _AIM if asked is None else float(asked)
     accountant = Accountant(parts, orientation, aim, progress, patient=asked is not None)

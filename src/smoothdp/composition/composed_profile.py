@@ -37,8 +37,8 @@ def epsilon_root(log_delta: Callable[[Real], float], goal: float, *, side: int) 
     """
 
     def value(epsilon: float) -> float:
-        found = log_delta(exact_real(epsilon, name="epsilon")) - goal
-        return max(found, -1e6)
+        excess = log_delta(exact_real(epsilon, name="epsilon")) - goal
+        return max(excess, -1e6)
 
     low, at_low = 0.0, value(0.0)
     if at_low <= 0:
@@ -57,24 +57,24 @@ def epsilon_root(log_delta: Callable[[Real], float], goal: float, *, side: int) 
         middle = _within(low, high, low + at_low / slope)
         # The secant point, then one just beyond the root as seen from there: so both ends close in.
         for _ in range(2):
-            found = value(middle)
-            if found > 0:
-                low, at_low = middle, found
+            excess = value(middle)
+            if excess > 0:
+                low, at_low = middle, excess
             else:
-                high, at_high = middle, found
+                high, at_high = middle, excess
             width = high - low
             if width <= max(4 * math.ulp(high), _CLOSE * high):
                 return high if side > 0 else low
-            step = max(2 * abs(found) / slope, _CLOSE * high / 4)
-            middle = _within(low, high, middle + math.copysign(step, found))
+            step = max(2 * abs(excess) / slope, _CLOSE * high / 4)
+            middle = _within(low, high, middle + math.copysign(step, excess))
         if high - low > 0.5 * before:
             # Where delta drops to 0 the tail is not straight, and secants crawl.
             middle = 0.5 * (low + high)
-            found = value(middle)
-            if found > 0:
-                low, at_low = middle, found
+            excess = value(middle)
+            if excess > 0:
+                low, at_low = middle, excess
             else:
-                high, at_high = middle, found
+                high, at_high = middle, excess
     return high if side > 0 else low
 
 
@@ -107,7 +107,7 @@ class ComposedProfile(PrivacyProfile):
     accountant: Accountant
     tolerance: Fraction | None = None
     model: DataModel | None = None
-    _found: dict[Real, LogBounds] = field(default_factory=dict, repr=False)
+    _cache: dict[Real, LogBounds] = field(default_factory=dict, repr=False)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -115,7 +115,7 @@ class ComposedProfile(PrivacyProfile):
 
     @property
     def route(self) -> str:
-        """How the numbers come about: "closed form", "exact grouping", "contour", ..."""
+        """The method behind the numbers: "closed form", "exact grouping", "contour", ..."""
         return self.accountant.route
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
@@ -124,27 +124,27 @@ class ComposedProfile(PrivacyProfile):
         Raises:
             OutOfReach: a tolerance that was asked for and cannot be met here.
         """
-        found = self._bounds(epsilon)
-        if self.tolerance is not None and found.upper > -math.inf:
-            width = found.upper - found.lower
+        bounds = self._bounds(epsilon)
+        if self.tolerance is not None and bounds.upper > -math.inf:
+            width = bounds.upper - bounds.lower
             if not width <= math.log1p(float(self.tolerance)):
                 reached = math.expm1(width) if width < 700 else math.inf
                 raise OutOfReach(
                     expected=f"a relative bracket of delta of {float(self.tolerance):g}",
                     got=f"{reached:.2g} at epsilon={float(epsilon):g}",
-                    remedy="Raise the tolerance, or leave it out to get the bracket that there is",
+                    remedy="Raise tolerance, or leave tolerance out for the narrowest bracket",
                 )
-        return found
+        return bounds
 
     def _bounds(self, epsilon: Real) -> LogBounds:
-        found = self._found.get(epsilon)
-        if found is None:
-            found = self.accountant.log_bounds(epsilon)
-            found = LogBounds(min(found.lower, found.upper), min(0.0, found.upper))
-            if len(self._found) >= _MOST_CACHED:
-                self._found.clear()
-            self._found[epsilon] = found
-        return found
+        bounds = self._cache.get(epsilon)
+        if bounds is None:
+            bounds = self.accountant.log_bounds(epsilon)
+            bounds = LogBounds(min(bounds.lower, bounds.upper), min(0.0, bounds.upper))
+            if len(self._cache) >= _MOST_CACHED:
+                self._cache.clear()
+            self._cache[epsilon] = bounds
+        return bounds
 
     def epsilon_bounds(self, delta: Parameter) -> tuple[float, float]:
         """Return floats (lower, upper) around the epsilon that belongs to delta.

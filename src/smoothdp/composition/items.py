@@ -1,4 +1,4 @@
-"""Reading what is to be composed: items, counts, neighbours, models."""
+"""Items of a composition, read: counts, neighbours, laws, models."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from smoothdp.exact.parameters.numbers import exact_int
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One thing that is composed, with what is known of it.
+    """One item of a composition, with what is known of it.
 
     Attributes:
-        given: what was handed over.
+        original: the object that the caller handed over.
         profile: its privacy profile.
-        closed: it comes out of a composition that was made of symmetrised items, so its
-            directions are not read again.
+        closed: the item comes from a composition of symmetrised items, so its directions are
+            not read again.
     """
 
-    given: Any
+    original: Any
     profile: PrivacyProfile
     closed: bool = False
 
@@ -48,17 +48,17 @@ class Item:
     @cached_property
     def laws(self) -> LossLaws | None:
         """The laws of its loss; None if only the profile is known."""
-        given = self.given
-        if isinstance(given, Guarantee):
-            return guarantee_laws(given)
-        if isinstance(given, HasLossLaws):
-            return given.loss_laws()
-        if isinstance(given, Pair):
-            return pair_laws(given.atoms, self.neighbours, given.first)
-        if isinstance(given, PairProfile):
-            return pair_laws(given.forward.atoms, self.neighbours, given.first)
-        if isinstance(given, TradeoffFunction):
-            return pair_laws(given.segments, self.neighbours, None)
+        original = self.original
+        if isinstance(original, Guarantee):
+            return guarantee_laws(original)
+        if isinstance(original, HasLossLaws):
+            return original.loss_laws()
+        if isinstance(original, Pair):
+            return pair_laws(original.atoms, self.neighbours, original.first)
+        if isinstance(original, PairProfile):
+            return pair_laws(original.forward.atoms, self.neighbours, original.first)
+        if isinstance(original, TradeoffFunction):
+            return pair_laws(original.segments, self.neighbours, None)
         return None
 
     @property
@@ -69,17 +69,17 @@ class Item:
     @property
     def key(self) -> tuple[int, bool]:
         """What is equal for items that are one and the same, used in the same way."""
-        return id(self.given), self.closed
+        return id(self.original), self.closed
 
     @property
     def rho(self) -> Fraction | None:
         """The rho of zero-concentrated DP that it meets, if there is a finite one."""
-        return self.given.concentrated_rho() if isinstance(self.given, Guarantee) else None
+        return self.original.concentrated_rho() if isinstance(self.original, Guarantee) else None
 
     @property
     def terms(self) -> Terms | None:
         """The notion in which it adds up, if it is a claim in one."""
-        return self.given.terms() if isinstance(self.given, Guarantee) else None
+        return self.original.terms() if isinstance(self.original, Guarantee) else None
 
     @property
     def average(self) -> AverageTerms | None:
@@ -100,53 +100,57 @@ def pair_laws(atoms: Atoms, neighbours: Neighbours, first: First | None) -> Loss
 
 
 def read_items(items: object) -> list[tuple[Item, int]]:
-    """Return the items with their counts as they were given, or raise what is wrong with them."""
+    """Return the items with their counts, in order, or raise what is wrong with them."""
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise _no_list(items)
-    found: list[tuple[Item, int]] = []
-    for place, entry in enumerate(items, start=1):
-        found.append(_read_one(entry, place))
-    if not found:
+    read: list[tuple[Item, int]] = []
+    for number, entry in enumerate(items, start=1):
+        read.append(_read_one(entry, number))
+    if not read:
         raise _no_list("an empty list")
-    first = found[0][0]
-    for item, _ in found[1:]:
+    first = read[0][0]
+    for item, _ in read[1:]:
         require_same(first.neighbours, item.neighbours)
-    return found
+    return read
 
 
-def _read_one(entry: object, place: int) -> tuple[Item, int]:
-    given, count = entry, 1
+def _read_one(entry: object, number: int) -> tuple[Item, int]:
+    original, count = entry, 1
     if isinstance(entry, tuple):
         if len(entry) != 2:
             raise InvalidParameter(
                 expected="(item, count)",
-                got=f"a tuple of {len(entry)} as item {place}",
-                remedy="Give both",
+                got=f"a tuple of {len(entry)} as item {number}",
+                remedy="Write (item, count), such as (PureDP(1), 10)",
             )
-        given = entry[0]
-        count = exact_int(entry[1], name=f"count of item {place}", minimum=1)
-    profile = _profile_of(given, place)
+        original = entry[0]
+        count = exact_int(entry[1], name=f"count of item {number}", minimum=1)
+    profile = _profile_of(original, number)
     # The profile of a claim is as good as the claim: a smoothed one keeps its model.
-    if isinstance(given, ClaimedProfile):
-        return Item(given.claim, profile), count
-    owner = getattr(given.bounds, "__self__", None) if isinstance(given, FunctionProfile) else None
-    if isinstance(owner, Guarantee | HasLossLaws) and _profile_of(owner, place) == given:
-        given = owner
-    return Item(given, profile), count
+    if isinstance(original, ClaimedProfile):
+        return Item(original.claim, profile), count
+    owner = (
+        getattr(original.bounds, "__self__", None)
+        if isinstance(original, FunctionProfile)
+        else None
+    )
+    if isinstance(owner, Guarantee | HasLossLaws) and _profile_of(owner, number) == original:
+        original = owner
+    return Item(original, profile), count
 
 
-def _profile_of(given: object, place: int) -> PrivacyProfile:
-    if isinstance(given, PrivacyProfile):
-        return given
-    if isinstance(given, TradeoffFunction):
-        return Pair._of(given.segments).profile()
-    maker = getattr(given, "profile", None)
-    found = maker() if callable(maker) and not isinstance(given, type) else None
-    if isinstance(found, PrivacyProfile):
-        return found
+def _profile_of(original: object, number: int) -> PrivacyProfile:
+    if isinstance(original, PrivacyProfile):
+        return original
+    if isinstance(original, TradeoffFunction):
+        return Pair._of(original.segments).profile()
+    maker = getattr(original, "profile", None)
+    profile = maker() if callable(maker) and not isinstance(original, type) else None
+    if isinstance(profile, PrivacyProfile):
+        return profile
     raise InvalidParameter(
-        expected=f"something with a privacy profile as item {place}",
-        got=f"{given!r}",
+        expected=f"something with a privacy profile as item {number}",
+        got=f"{original!r}",
         remedy="Give a guarantee, a mechanism, a pair, a profile, or (one of these, count)",
     )
 
@@ -171,5 +175,5 @@ def _no_list(got: object) -> InvalidParameter:
     return InvalidParameter(
         expected="a list of at least one item or (item, count)",
         got=f"{got}",
-        remedy="Give what is released",
+        remedy="Give the released mechanisms or claims, such as [PureDP(1), (PureDP(1), 10)]",
     )

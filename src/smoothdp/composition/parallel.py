@@ -31,8 +31,8 @@ class LargestProfile(PrivacyProfile):
         return self.about
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        found = [profile.log_delta_bounds(epsilon) for profile in self.profiles]
-        return LogBounds(max(b.lower for b in found), max(b.upper for b in found))
+        bounds = [profile.log_delta_bounds(epsilon) for profile in self.profiles]
+        return LogBounds(max(b.lower for b in bounds), max(b.upper for b in bounds))
 
 
 def compose_parallel(items: Iterable[Any], *, split: Split) -> PrivacyProfile:
@@ -61,7 +61,7 @@ def compose_parallel(items: Iterable[Any], *, split: Split) -> PrivacyProfile:
         raise InvalidParameter(
             expected='split "by_position" or "by_value"',
             got=f"split={split!r}",
-            remedy="Use one of the two",
+            remedy="Name by_value if the content of a record decides its part, else by_position",
         )
     if split == "by_value" and about is not Neighbours.ADD_REMOVE:
         raise IncompatibleClaims(
@@ -97,11 +97,11 @@ def replace_one_parallel(items: Iterable[Any]) -> PrivacyProfile:
             got=read[0].neighbours.value,
             remedy="State each part's claim for adding or removing a record",
         )
-    found: list[PrivacyProfile] = [group_profile(item.profile, n_records=2) for item in read]
-    for place, first in enumerate(read):
-        for second in read[place + 1 :]:
-            found.append(_opposite(first, second))
-    return LargestProfile(tuple(found), Neighbours.REPLACE_ONE)
+    profiles: list[PrivacyProfile] = [group_profile(item.profile, n_records=2) for item in read]
+    for position, first in enumerate(read):
+        for second in read[position + 1 :]:
+            profiles.append(_opposite(first, second))
+    return LargestProfile(tuple(profiles), Neighbours.REPLACE_ONE)
 
 
 def _opposite(first: Item, second: Item) -> PrivacyProfile:
@@ -115,7 +115,7 @@ def _parts(items: Iterable[Any]) -> Sequence[Item]:
         if count != 1 or item.average is not None:
             raise InvalidParameter(
                 expected="one ordinary claim per part",
-                got=f"{item.given!r} x {count}",
-                remedy="Compose it first",
+                got=f"{item.original!r} x {count}",
+                remedy="Compose the claims of one part with compose() first",
             )
     return [item for item, _ in read]

@@ -30,7 +30,7 @@ class _Count:
             raise OutOfReach(
                 expected=f"at most {self.most} categories",
                 got="more",
-                remedy="Group the rare ones first",
+                remedy="Group rare categories into one first",
             )
         return counts
 
@@ -61,7 +61,7 @@ def category_counts(
             raise InvalidData(
                 expected="a category in every row",
                 got="missing ones",
-                remedy="Name them, such as 'unknown'",
+                remedy="Write a name into those rows, such as 'unknown'",
             )
     ordered = sorted(counts.items(), key=lambda item: tuple(map(str, item[0])))
     if not strata:

@@ -48,20 +48,20 @@ def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
         raise InvalidParameter(
             expected="a BooleanSum, RealSum or Histogram",
             got=type(protocol).__name__,
-            remedy="Build one of them",
+            remedy="Build one with BooleanSum.calibrate, RealSum.calibrate or Histogram.calibrate",
         )
     if not isinstance(column, str) or not column.strip():
         raise InvalidParameter(
             expected="column, the name of what is collected",
             got=f"column={column!r}"[:80],
-            remedy="Name it: two columns under one name would share their noise",
+            remedy="Name the column: two columns under one name would share their noise",
         )
     number = exact_int(window, name="window", minimum=0)
     if number > _LAST_WINDOW:
         raise InvalidParameter(
             expected=f"window of at most {_LAST_WINDOW}",
             got=f"window={number}",
-            remedy="Lower window",
+            remedy="Give the number of a window of the task",
         )
     # The promise and what calibration keeps do not change what is sent.
     parameters = [
@@ -175,5 +175,5 @@ def _too_many() -> OutOfReach:
     return OutOfReach(
         expected=f"at most {MOST_CHECKED} users to check that none has two rows",
         got="more",
-        remedy="Check it where the data are, and say users='unique'",
+        remedy="Check the users where the data are, and say users='unique'",
     )

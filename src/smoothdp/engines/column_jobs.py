@@ -43,7 +43,7 @@ def numbers(columns: Partition) -> Values:
         raise InvalidData(
             expected="finite numbers that are not too large",
             got="one that is missing, infinite or too large",
-            remedy="Replace them by a public constant inside the bounds",
+            remedy="Replace such numbers by a public constant inside the bounds",
         )
     return values
 
@@ -61,7 +61,7 @@ class Tally:
             raise InvalidData(
                 expected="numbers of one type",
                 got="floats and whole numbers",
-                remedy="Convert the column",
+                remedy="Convert the column to float64 in every part",
             )
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         whole = other.whole if self.whole is None else self.whole

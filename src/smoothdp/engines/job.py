@@ -58,5 +58,7 @@ def merged(parts: Iterable[Part], job: Job[Part]) -> Part:
     """
     results = list(parts)
     if not results:
-        raise InvalidData(expected="at least one partition", got="none", remedy="Check the data")
+        raise InvalidData(
+            expected="at least one partition", got="none", remedy="Check that the data have rows"
+        )
     return reduce(job.merge, results)

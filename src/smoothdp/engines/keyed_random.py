@@ -37,7 +37,7 @@ def check_key(key: bytes) -> bytes:
         raise InvalidParameter(
             expected=f"a key of {KEY_BYTES} bytes",
             got=type(key).__name__,
-            remedy="Use keyed_random.new_key()",
+            remedy="Make a key with keyed_random.new_key()",
         )
     return key
 
@@ -57,7 +57,7 @@ def user_bytes(user: Any) -> bytes:
     raise InvalidData(
         expected="users named by whole numbers, texts or bytes",
         got=f"one of type {type(user).__name__}",
-        remedy="Give each a name",
+        remedy="Give every user a number or a text as name",
     )
 
 

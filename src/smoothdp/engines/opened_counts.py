@@ -69,20 +69,20 @@ def check_opening(*, key: PrivateKey, task: Task, window: int) -> int:
         raise InvalidParameter(
             expected="task, a Task of smoothdp.services",
             got=type(task).__name__,
-            remedy="Read it with smoothdp.services.read_task",
+            remedy="Read the task with smoothdp.services.read_task",
         )
     if key.public.to_bytes().hex() != task.analyzer_key:
         raise InvalidParameter(
             expected="the key that the task names",
             got="another",
-            remedy="Use that task's analyser's",
+            remedy="Use the private key of the analyser of that task",
         )
     number = exact_int(window, name="window", minimum=0)
     if number > _LAST_WINDOW:
         raise InvalidParameter(
             expected=f"window of at most {_LAST_WINDOW}",
             got=f"window={number}",
-            remedy="Lower window",
+            remedy="Give the number of a window of the task",
         )
     return number
 

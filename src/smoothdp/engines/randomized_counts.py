@@ -118,7 +118,7 @@ def randomized_counts(
         raise InvalidData(
             expected=f"data of n_users={protocol.n_users} users",
             got=f"{marked.n_users}",
-            remedy="Build the protocol for this number",
+            remedy="Build the protocol for this number of users",
         )
     require_distinct(marked.users)
     collection = noise_name(name, marked.data_mark, key=secret)
@@ -129,7 +129,7 @@ def randomized_counts(
         raise InvalidData(
             expected="the same rows in every pass",
             got="others in the second",
-            remedy="Write them down once, such as to Parquet, and count from there",
+            remedy="Write the rows down once, such as to Parquet, and count from there",
         )
     return RandomizedCounts(marked.n_users, counts.messages)
 
@@ -140,7 +140,7 @@ def require_users(users: Users) -> Users:
         raise InvalidParameter(
             expected="users='check' or users='unique'",
             got=f"users={users!r}",
-            remedy="Leave it out to check that no user has two rows",
+            remedy="Leave users out to check that no user has two rows",
         )
     return users
 

@@ -121,7 +121,7 @@ def frame_of(source: Any, *, session: Any = None) -> Any:
         raise InvalidData(
             expected="a Spark DataFrame or a Parquet path",
             got=type(source).__name__,
-            remedy="Read it with Spark",
+            remedy="Read the data with Spark, such as spark.read.parquet(path)",
         )
     _check_version(source.sparkSession.version)
     return source

@@ -51,13 +51,13 @@ def check_columns(frame: Any, columns: Sequence[str], kinds: Sequence[Kind]) -> 
             raise InvalidData(
                 expected=f"a column {name!r}",
                 got=", ".join(names) or "none",
-                remedy="Name one of them",
+                remedy="Name one of these columns",
             )
         if names.count(name) > 1:
             raise InvalidData(
                 expected=f"one column {name!r}",
                 got=f"{names.count(name)}",
-                remedy="Give them different names",
+                remedy="Give the columns different names",
             )
         data_type = frame.schema[name].dataType
         if data_type.typeName() not in kind.types:

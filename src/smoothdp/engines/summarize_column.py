@@ -65,17 +65,19 @@ def summarize_column(run: Run, query: Query, *, smoothing: Parameter) -> ColumnS
         raise InvalidParameter(
             expected="a statistic that clamps its inputs",
             got="one that clamps its output",
-            remedy="Use inputs",
+            remedy='Build the statistic with truncate="inputs"',
         )
     whole_tally = run(Job(TallyCells((WHOLE,)), operator.add))
     if not whole_tally.n:
-        raise InvalidData(expected="at least one value", got="none", remedy="Check the data")
+        raise InvalidData(
+            expected="at least one value", got="none", remedy="Check that the column has rows"
+        )
     drops = query.drops(whole_tally.n)
     if sum(drops) >= whole_tally.n:
         raise InvalidData(
             expected=f"more than {sum(drops)} values",
             got=f"{whole_tally.n}",
-            remedy="Leave out fewer",
+            remedy="Lower the shares of values that the statistic leaves out",
         )
     reach = first_reach(whole_tally.n, rate)
     while True:

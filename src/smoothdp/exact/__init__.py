@@ -1,9 +1,9 @@
-"""Arithmetic and randomness one can trust: no privacy words in here.
+"""Arithmetic and randomness one can trust, without privacy words.
 
-Everything above this floor gets its certified numbers here, and this is the only
-folder that imports flint. Its shelves, each of which imports the ones before it only:
-`parameters` (what a given number means), `logspace` (sums with a direction), `balls`,
-`probabilities` (of counts), `random` (entropy and exact samplers).
+Every room above gets its certified numbers from this folder, the only one that imports
+flint. Its shelves, each of which imports the ones before it only: `parameters` (numbers of
+callers, read exactly), `logspace` (sums with a direction), `balls`, `probabilities` (of
+counts), `random` (entropy and exact samplers).
 """
 
 from smoothdp.exact.parameters.numbers import exact_real, sign

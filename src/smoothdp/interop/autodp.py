@@ -78,7 +78,9 @@ def from_autodp(
     about = read_neighbours(neighbours)
     if not isinstance(mechanism, core.Mechanism):
         raise InvalidParameter(
-            expected="a Mechanism of autodp", got=f"{mechanism!r}", remedy="Give one"
+            expected="a Mechanism of autodp",
+            got=f"{mechanism!r}",
+            remedy="Give an autodp Mechanism object",
         )
     target = None if delta is None else read_delta(delta)
     at = 0.0 if target is None else float(target)

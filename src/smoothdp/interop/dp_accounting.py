@@ -102,7 +102,9 @@ def from_dp_accounting(pld: Any, *, neighbours: Neighbours | str) -> ImportedLos
     about = read_neighbours(neighbours)
     if not isinstance(pld, module.PrivacyLossDistribution):
         raise InvalidParameter(
-            expected="a PrivacyLossDistribution of dp_accounting", got=f"{pld!r}", remedy="Give one"
+            expected="a PrivacyLossDistribution of dp_accounting",
+            got=f"{pld!r}",
+            remedy="Build one with dp_accounting.pld",
         )
     forward = _atoms(pld._pmf_remove)
     same = pld._symmetric or pld._pmf_add is pld._pmf_remove
@@ -114,7 +116,7 @@ def _atoms(pmf: Any) -> Atoms:
         raise InvalidParameter(
             expected="a pessimistic estimate",
             got="an optimistic one",
-            remedy="Make it again, pessimistic",
+            remedy="Make the distribution with pessimistic_estimate=True",
         )
     dense = pmf.to_dense_pmf()
     masses = np.asarray(dense._probs, dtype=np.float64)
@@ -124,9 +126,9 @@ def _atoms(pmf: Any) -> Atoms:
         raise InvalidData(
             expected="probabilities", got="other masses", remedy="Make the distribution again"
         )
-    places = np.arange(masses.size) + dense._lower_loss
+    positions = np.arange(masses.size) + dense._lower_loss
     keep = masses > 0
-    losses = places[keep] * float(dense._discretization)
+    losses = positions[keep] * float(dense._discretization)
     log_p, error = log_of(masses[keep])
     log_infinite, slip = log_of(np.array([infinite]))
     log_q = np.append(log_p - losses, -math.inf)
@@ -171,11 +173,11 @@ def to_dp_accounting(
             got=f"{n_cells}, up to epsilon={end:g}",
             remedy="Raise the discretization or the tail",
         )
-    places = np.arange(int(n_cells) + 1)
-    deltas = np.array([_delta_up(profile, float(k * width)) for k in places])
+    cells = np.arange(int(n_cells) + 1)
+    deltas = np.array([_delta_up(profile, float(k * width)) for k in cells])
     deltas = np.minimum.accumulate(np.minimum(deltas, 1.0))
     # delta(-e) = 1 - e^-e (1 - delta(e)) for the larger of both directions.
-    left = 1.0 - np.exp(-places[:0:-1] * width) * (1.0 - deltas[:0:-1])
+    left = 1.0 - np.exp(-cells[:0:-1] * width) * (1.0 - deltas[:0:-1])
     grid = np.arange(-int(n_cells), int(n_cells) + 1)
     every = _convex(np.exp(grid * width), np.concatenate([left, deltas]))
     masses = _dots(every, width)
@@ -187,8 +189,8 @@ def to_dp_accounting(
             width,
         )
 
-    # Rounding may leave it a hair below: what is missing goes to infinity, with the rounding of
-    # the curve itself, a few units of values up to 1.
+    # Rounding may leave the distribution a hair below: the missing mass goes to infinity, with the
+    # rounding of the curve itself, a few units of values up to 1.
     epsilons = [float(k * width) for k in grid]
     reached = np.asarray(made(0.0).get_delta_for_epsilon(epsilons))
     return made(max(0.0, float((every - reached).max())) + 4e-15)
@@ -200,18 +202,19 @@ def _delta_up(profile: PrivacyProfile, epsilon: float) -> float:
 
 
 def _convex(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the largest convex curve below points, at their places.
+    """Return the largest convex curve below points, at the same x.
 
-    The true delta is convex in e^epsilon, so where it lies below the points it lies below this.
+    The true delta is convex in e^epsilon: where delta lies below the points, delta lies below
+    this curve.
     """
     kept: list[int] = []
-    for place in range(x.size):
+    for index in range(x.size):
         while len(kept) > 1:
             a, b = kept[-2], kept[-1]
-            if (y[b] - y[a]) * (x[place] - x[a]) < (y[place] - y[a]) * (x[b] - x[a]):
+            if (y[b] - y[a]) * (x[index] - x[a]) < (y[index] - y[a]) * (x[b] - x[a]):
                 break
             kept.pop()
-        kept.append(place)
+        kept.append(index)
     return np.interp(x, x[kept], y[kept])
 
 

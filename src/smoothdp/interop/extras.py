@@ -1,4 +1,4 @@
-"""What the bridges share: optional imports, profiles, and floats that round up in binary."""
+"""Common ground of the bridges: optional imports, profiles, and floats that round up in binary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from smoothdp.claims.curves.profile import PrivacyProfile
-from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, MissingExtra
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import LogRatio, Real, float_bounds
@@ -25,14 +25,10 @@ def library(name: str, *, extra: str) -> Any:
 
 def guarantee_of(item: object) -> Guarantee | None:
     """Return the guarantee that an object is or has; smoothed claims are refused."""
-    found = item if isinstance(item, Guarantee) else getattr(item, "guarantee", None)
-    if callable(found) and not isinstance(item, type):
-        found = found()
-    if not isinstance(found, Guarantee):
-        return None
-    if found.is_average:
+    guarantee = stated_guarantee(item)
+    if guarantee is not None and guarantee.is_average:
         raise _smoothed()
-    return found
+    return guarantee
 
 
 def profile_of(item: object) -> PrivacyProfile:
@@ -43,12 +39,14 @@ def profile_of(item: object) -> PrivacyProfile:
     if isinstance(item, PrivacyProfile):
         return item
     maker = getattr(item, "profile", None)
-    found = maker() if callable(maker) and not isinstance(item, type) else None
-    if not isinstance(found, PrivacyProfile):
+    profile = maker() if callable(maker) and not isinstance(item, type) else None
+    if not isinstance(profile, PrivacyProfile):
         raise InvalidParameter(
-            expected="something with a privacy profile", got=f"{item!r}", remedy="Give a guarantee"
+            expected="something with a privacy profile",
+            got=f"{item!r}",
+            remedy="Give a guarantee such as ApproxDP(1, delta=1e-6), or a mechanism",
         )
-    return found
+    return profile
 
 
 def binary_up(value: Real) -> float:

@@ -9,7 +9,6 @@ from typing import Any
 
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP
-from smoothdp.claims.guarantees.conversions import group_privacy
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
@@ -64,7 +63,7 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
         raise InvalidParameter(
             expected="a mechanism with a guarantee and release()",
             got=f"{mechanism!r}",
-            remedy="Give one",
+            remedy="Give a mechanism such as SmoothNoise or SamplingHistogram",
         )
     measure, cost = _measure(dp, guarantee)
     if input_metric is None:
@@ -82,8 +81,8 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
 
     def privacy_map(distance: int) -> Any:
         if distance == 0:
-            return cost(group_privacy(guarantee, n_records=1), free=True)
-        return cost(group_privacy(guarantee, n_records=int(distance)))
+            return cost(guarantee, free=True)
+        return cost(guarantee.for_group(int(distance)))
 
     return dp.m.make_user_measurement(
         input_domain,
@@ -156,7 +155,7 @@ def from_opendp(
         raise InvalidParameter(
             expected="a measurement of OpenDP",
             got=f"{type(measurement).__name__}",
-            remedy="Give one",
+            remedy="Give the measurement itself, such as space >> then_laplace(2.0)",
         )
     about = _neighbours(str(measurement.input_metric), d_in, neighbours)
     measure = str(measurement.output_measure)
@@ -172,33 +171,33 @@ def from_opendp(
     raise IncompatibleClaims(
         expected="a measure of pure, approximate or zero-concentrated DP",
         got=measure,
-        remedy="Convert it in OpenDP first",
+        remedy="Convert the measurement to one of these measures in OpenDP first",
     )
 
 
-def _neighbours(metric: str, d_in: Any, given: Neighbours | str | None) -> Neighbours:
+def _neighbours(metric: str, d_in: Any, named: Neighbours | str | None) -> Neighbours:
     known = (
         _METRICS.get((metric, exact_int(d_in, name="d_in", minimum=1)))
         if (metric in {name for name, _ in _METRICS})
         else None
     )
-    if given is None and known is None:
+    if named is None and known is None:
         raise InvalidParameter(
             expected="neighbours, which this metric and distance do not say",
             got=f"{metric} with d_in={d_in}",
             remedy='Give neighbours="replace_one" or "add_remove"',
         )
-    if given is None:
+    if named is None:
         assert known is not None
         return known
-    asked = read_neighbours(given)
-    if known is not None and known is not asked:
+    relation = read_neighbours(named)
+    if known is not None and known is not relation:
         raise IncompatibleClaims(
             expected=f"neighbours {known.value}, as {metric} with d_in={d_in} says",
-            got=asked.value,
+            got=relation.value,
             remedy="Leave neighbours out, or change d_in",
         )
-    return asked
+    return relation
 
 
 def _curve(curve: Any, epsilon: Real) -> LogBounds:

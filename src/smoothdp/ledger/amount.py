@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,7 +20,7 @@ _BITS = 256
 class Amount:
     """The number rational + ln(ratio), exactly: so ln 3 spent of a budget of ln 3 just fits.
 
-    Sums longer than 20,000 bits, and than what was added, are rounded up: at most to a float.
+    Sums longer than 20,000 bits, and than both terms, are rounded up: at most to a float.
 
     >>> third = Amount.of(Fraction(1, 3))
     >>> (third + third + third).at_most(Amount.of(Fraction(1)))
@@ -54,7 +53,7 @@ class Amount:
             raise InvalidData(
                 expected="an amount as text, such as 3/10 or 1/2 + ln 3",
                 got=f"{text[:40]!r}",
-                remedy="Use what a ledger or a budget prints",
+                remedy="Copy an amount as a ledger or a budget prints it",
             )
         return cls(*parts)
 
@@ -113,26 +112,12 @@ class Amount:
 ZERO = Amount()
 
 
-def square_root(value: Fraction, *, up: bool) -> Fraction:
-    """Return the root of a rational: exact for a square, else off by 2^-64 of it to one side.
-
-    >>> square_root(Fraction(9, 4), up=True)
-    Fraction(3, 2)
-    """
-    product = value.numerator * value.denominator
-    shift = max(0, 128 - product.bit_length() // 2)
-    root = math.isqrt(product << 2 * shift)
-    if up and root * root != product << 2 * shift:
-        root += 1
-    return Fraction(root, value.denominator << shift)
-
-
 def _length(value: Fraction) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def _shorter(total: Fraction, first: Fraction, second: Fraction) -> Fraction:
-    """Return a sum, rounded up if it got much longer than what was added."""
+    """Return a sum, rounded up if it got much longer than both of its terms."""
     length = total.denominator.bit_length()
     longest = max(first.denominator.bit_length(), second.denominator.bit_length())
     if length <= max(_LONGEST, longest):

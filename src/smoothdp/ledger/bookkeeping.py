@@ -1,4 +1,4 @@
-"""The next entry of a ledger, and whether its entries are what was written."""
+"""The next entry of a ledger, and the check that its entries are as they were written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLOCK_SLACK = timedelta(minutes=1)
 
 
 def last_entry(tail: Tail, path: Path) -> Entry | None:
-    """Return the last entry, or raise LedgerError if it is not what was written."""
+    """Return the last entry, or raise LedgerError if the entry was changed."""
     if tail.row is None:
         return None
     return checked_entry(tail.row, tail.previous, path)
@@ -62,24 +62,24 @@ def next_row(
 
 
 def verify_rows(kept: Filter, head: Head, rows: list[Row], path: Path) -> None:
-    """Raise LedgerError unless every entry and every sum is what was written."""
+    """Raise LedgerError unless every entry and every sum is as it was written."""
     previous, spent = head.identity, kept.nothing()
-    for place, row in enumerate(rows, start=1):
-        if row.number != place:
-            raise damaged(path, f"entry {place} is missing")
+    for number, row in enumerate(rows, start=1):
+        if row.number != number:
+            raise damaged(path, f"entry {number} is missing")
         entry = checked_entry(row, previous, path)
         spent = kept.total(spent, entry.costs)
         if dict(entry.spent) != spent or kept.excess(spent):
-            raise damaged(path, f"the sum at entry {place} is wrong")
+            raise damaged(path, f"the sum at entry {number} is wrong")
         previous = row.digest
 
 
-def damaged(path: Path, what: str) -> LedgerError:
+def damaged(path: Path, fault: str) -> LedgerError:
     """Return the error of a ledger that cannot be trusted."""
     return LedgerError(
         expected="an undamaged ledger",
-        got=f"{path}: {what}",
-        remedy="Nothing may be released. Restore it, and count what is missing as spent",
+        got=f"{path}: {fault}",
+        remedy="Nothing may be released. Restore the ledger, and count missing entries as spent",
     )
 
 
@@ -89,7 +89,7 @@ def read_clock(now: object) -> datetime:
         raise LedgerError(
             expected="a clock that returns a datetime with a time zone",
             got=f"{now!r}",
-            remedy="Correct it",
+            remedy="Correct clock=, such as lambda: datetime.now(UTC)",
         )
     return now.astimezone(UTC)
 

@@ -33,13 +33,13 @@ def filter_of(
         raise InvalidParameter(
             expected="adaptive as True or False",
             got=f"adaptive={adaptive!r}",
-            remedy="Give one of the two",
+            remedy="Give False if all mechanisms are fixed before the first output, else True",
         )
     if method not in ("basic", "concentrated"):
         raise InvalidParameter(
             expected='method "basic" or "concentrated"',
             got=f"method={method!r}",
-            remedy="Use one of the two",
+            remedy="Name concentrated for many small releases, else basic",
         )
     if not isinstance(budget, Guarantee):
         raise InvalidParameter(
@@ -55,7 +55,7 @@ def filter_of(
         raise InvalidParameter(
             expected='conversion_delta with method="concentrated" only',
             got=f"conversion_delta={conversion_delta} with {method!r}",
-            remedy="Leave it out",
+            remedy="Leave conversion_delta out",
         )
     match budget.terms():
         case RhoTerms(rho):
@@ -68,7 +68,7 @@ def filter_of(
     raise InvalidParameter(
         expected="a budget in epsilon and delta, in rho or in mu, which add up",
         got=f"budget={budget!r}",
-        remedy="Give a claim of one of these kinds that follows from it",
+        remedy="Give an ApproxDP, ZCDP or GaussianDP that follows from the budget",
     )
 
 
@@ -95,7 +95,7 @@ def _concentrated(budget: Guarantee, conversion_delta: Parameter | None) -> Filt
         raise InvalidParameter(
             expected="a budget in epsilon and delta > 0 for the method concentrated",
             got=f"{budget!r}",
-            remedy="Give such a budget, or leave the method out",
+            remedy="Give a budget such as ApproxDP(1, delta=1e-6), or leave the method out",
         )
     conversion = terms.delta / 2
     if conversion_delta is not None:
@@ -104,7 +104,7 @@ def _concentrated(budget: Guarantee, conversion_delta: Parameter | None) -> Filt
         raise InvalidParameter(
             expected=f"0 < conversion_delta <= {exact_text(terms.delta)}",
             got=f"conversion_delta={conversion_delta}",
-            remedy="Give a part of the budget's delta",
+            remedy="Give a part of the budget's delta, such as half of it",
         )
     rho = rho_within(terms.epsilon, conversion)
     limits = {"rho": Amount(rho), "delta": Amount(terms.delta - conversion)}

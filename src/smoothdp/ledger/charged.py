@@ -1,4 +1,4 @@
-"""What is charged: the guarantee of a mechanism, and what an entry may say about it."""
+"""A mechanism as a ledger charges it: its guarantee, and its public parameters as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
-from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
 from smoothdp.claims.neighbours import require_same
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms
 from smoothdp.composition.composed_profile import ComposedProfile
@@ -24,14 +24,14 @@ _LOOKED_AT = tuple(map(Fraction, ("0", "1/10", "1/2", "1", "2", "4", "8", "16"))
 
 @dataclass(frozen=True)
 class Charged:
-    """A mechanism, with what it promises and what is charged for it.
+    """A mechanism, with its promise and the claim that is charged for it.
 
     Attributes:
         mechanism: its name and description, in words.
         parameters: its public scalar parameters, as text. Never arrays, and nothing called a
             sensitivity.
-        guarantee: what the mechanism promises.
-        claim: what is charged: the same, or something that follows from it.
+        guarantee: the promise of the mechanism.
+        claim: the claim that is charged: the guarantee, or one that follows from it.
     """
 
     mechanism: str
@@ -41,21 +41,22 @@ class Charged:
 
 
 def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
-    """Return what a mechanism is charged as, or raise what is wrong with it."""
+    """Return a mechanism as it is charged, or raise what is wrong with it."""
     if claim is not None and not isinstance(claim, Guarantee):
         raise InvalidParameter(
             expected="claim as a guarantee",
             got=f"claim={claim!r}",
-            remedy="Give one, such as PureDP(1)",
+            remedy="Name a claim such as PureDP(1)",
         )
-    promised = guarantee_of(mechanism)
+    promised = stated_guarantee(mechanism)
     if promised is not None:
         _refute(mechanism, promised)
-    if claim is None and promised is None:
+    stated = promised if promised is not None else claim
+    if stated is None:
         raise InvalidParameter(
             expected="a mechanism with a guarantee, or claim= with what it meets",
             got=f"{_short(repr(mechanism))}",
-            remedy="Pass claim=ApproxDP(epsilon, delta=): it is checked against the profile",
+            remedy="Pass claim=ApproxDP(epsilon, delta=), which is checked against the profile",
         )
     if claim is not None and not _proved(mechanism, promised, claim):
         raise IncompatibleClaims(
@@ -66,13 +67,13 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
     return Charged(
         mechanism=_words(mechanism),
         parameters=public_parameters(mechanism),
-        guarantee=promised or _given(claim),
-        claim=claim or _given(promised),
+        guarantee=stated,
+        claim=claim if claim is not None else stated,
     )
 
 
 def _refute(mechanism: object, promised: Guarantee) -> None:
-    """Raise IncompatibleClaims if what stands outside of the library contradicts itself.
+    """Raise IncompatibleClaims if a mechanism from outside of the library contradicts itself.
 
     The library's own mechanisms compare what they promise with their profile when they are made.
     """
@@ -92,25 +93,8 @@ def _refute(mechanism: object, promised: Guarantee) -> None:
             raise IncompatibleClaims(
                 expected="a guarantee that the profile of the mechanism keeps",
                 got=f"{promised!r}, refuted at epsilon={exact_text(epsilon)}",
-                remedy="State what the profile proves",
+                remedy="State a guarantee that its profile() proves, or correct profile()",
             )
-
-
-def _given(claim: Guarantee | None) -> Guarantee:
-    assert claim is not None
-    return claim
-
-
-def guarantee_of(mechanism: object) -> Guarantee | None:
-    """Return the guarantee that an object is or has, as attribute or method."""
-    if isinstance(mechanism, Guarantee):
-        return mechanism
-    if isinstance(mechanism, type):
-        return None
-    found = getattr(mechanism, "guarantee", None)
-    if callable(found):
-        found = found()
-    return found if isinstance(found, Guarantee) else None
 
 
 def _proved(mechanism: object, promised: Guarantee | None, claim: Guarantee) -> bool:
@@ -139,19 +123,19 @@ def _proved(mechanism: object, promised: Guarantee | None, claim: Guarantee) -> 
 def _smoothed_parts(item: Item) -> list[AverageTerms]:
     """Return the claims on average inside an item; refuse a bare profile.
 
-    It may be the profile at one database, which promises nothing.
+    A bare profile may be that at one database, which promises nothing.
     """
-    given = item.given
-    if isinstance(given, ComposedProfile):
-        return [part for inner, _ in given.accountant.items for part in _smoothed_parts(inner)]
+    original = item.original
+    if isinstance(original, ComposedProfile):
+        return [part for inner, _ in original.accountant.items for part in _smoothed_parts(inner)]
     if item.average is not None:
         return [item.average]
-    is_bare = isinstance(given, PrivacyProfile) and not isinstance(given, HasLossLaws)
-    # A curve does not know what it is of: one database, or a claim on average.
-    if is_bare or isinstance(given, TradeoffFunction):
+    is_bare = isinstance(original, PrivacyProfile) and not isinstance(original, HasLossLaws)
+    # A curve does not say whether it is of one database, or of a claim on average.
+    if is_bare or isinstance(original, TradeoffFunction):
         raise IncompatibleClaims(
             expected="a mechanism, or a composition of mechanisms",
-            got=f"a bare {type(given).__name__}, which may hold at one database only",
+            got=f"a bare {type(original).__name__}, which may hold at one database only",
             remedy="Charge the mechanism itself",
         )
     return []
@@ -172,19 +156,19 @@ def _short(text: str) -> str:
 def public_parameters(mechanism: object) -> dict[str, str]:
     """Return the scalar parameters of a mechanism as text.
 
-    Whatever is no number, word or choice is left out, and so is whatever is called a
-    sensitivity: a ledger holds nothing that could be data.
+    Only numbers, words and choices are kept, and none that is called a sensitivity: a ledger
+    holds nothing that could be data.
     """
     if isinstance(mechanism, Guarantee | type) or not is_dataclass(mechanism):
         return {}
-    found = {}
+    texts = {}
     for field in fields(mechanism):
         if field.name.startswith("_") or "sensitivity" in field.name:
             continue
         text = _scalar(getattr(mechanism, field.name, None))
         if text is not None:
-            found[field.name.removeprefix("exact_")] = text
-    return found
+            texts[field.name.removeprefix("exact_")] = text
+    return texts
 
 
 def _scalar(value: object) -> str | None:

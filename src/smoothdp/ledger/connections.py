@@ -9,7 +9,7 @@ import weakref
 from pathlib import Path
 from urllib.parse import quote
 
-# SQLite forbids to use, or even to close, what a parent process opened.
+# SQLite forbids to use, or even to close, a connection that a parent process opened.
 _INHERITED: list[sqlite3.Connection] = []
 # Locks that take longer are waited for by whoever asks.
 _PATIENCE = 1.0
@@ -56,12 +56,12 @@ def _close(connection: sqlite3.Connection, process: int) -> None:
 
 
 def file_at(path: Path) -> tuple[int, int] | None:
-    """Return which file is at a path, None if there is none."""
+    """Return the device and inode of the file at a path, None without a file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 class Connections:

@@ -16,7 +16,7 @@ from smoothdp.ledger.amount import Amount
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge: what was to be released and what it cost. Never data, never a sensitivity.
+    """One charge: a mechanism and its cost. Never data, never a sensitivity.
 
     Attributes:
         number: 1, 2, ... in the order of the charges.
@@ -24,10 +24,10 @@ class Entry:
         library_version: the version of smoothdp that charged.
         mechanism: its name and description, in words; "external" for a bare guarantee.
         parameters: its public scalar parameters, as text.
-        guarantee: what the mechanism promises.
-        claim: what was charged: the guarantee, or a claim that follows from it.
-        costs: what was charged, by currency.
-        spent: what was spent in all after this charge, by currency.
+        guarantee: the promise of the mechanism.
+        claim: the claim that was charged: the guarantee, or one that follows from it.
+        costs: the amounts charged, by currency.
+        spent: the sum of all charges up to this one, by currency.
         digest: SHA-256 over all of this and the digest of the entry before, in hexadecimal.
 
     >>> import tempfile
@@ -77,7 +77,7 @@ def amounts_from_dict(texts: Mapping[str, str]) -> dict[str, Amount]:
 
 
 def body_of(entry: Entry) -> str:
-    """Return what is kept of an entry beside its number and digest, as JSON."""
+    """Return an entry without its number and digest, as JSON."""
     fields = entry.to_dict()
     del fields["number"], fields["digest"]
     return json.dumps(fields)

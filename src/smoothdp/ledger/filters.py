@@ -51,7 +51,7 @@ class Filter(ABC):
     """The rule by which a budget is kept.
 
     Attributes:
-        budget: what everything released together meets.
+        budget: the claim that everything released together meets.
         limits: the most that may be spent, by currency.
     """
 
@@ -65,7 +65,7 @@ class Filter(ABC):
 
     @abstractmethod
     def spent(self, amounts: Amounts) -> Guarantee:
-        """Return what was spent as one claim, valid if all of it had been fixed in advance."""
+        """Return all charges as one claim, valid if all of it had been fixed in advance."""
 
     @abstractmethod
     def left(self, amounts: Amounts) -> Guarantee:
@@ -74,8 +74,8 @@ class Filter(ABC):
     def price(self, claim: Guarantee) -> Amounts:
         """Return the costs of a claim, or raise IncompatibleClaims if it has none here."""
         require_same(self.budget.neighbours, claim.neighbours)
-        found = self.costs(claim)
-        if found is None:
+        costs = self.costs(claim)
+        if costs is None:
             raise IncompatibleClaims(
                 expected=(
                     f"a claim that a budget of {type(self.budget).__name__} can be charged with "
@@ -87,14 +87,14 @@ class Filter(ABC):
                     "(in Python: or pass claim= with what follows in the budget's notion)"
                 ),
             )
-        return found
+        return costs
 
     def nothing(self) -> dict[str, Amount]:
         """Return amounts of zero."""
         return dict.fromkeys(self.limits, ZERO)
 
     def total(self, spent: Amounts, costs: Amounts) -> dict[str, Amount]:
-        """Return what is spent after one more charge."""
+        """Return the amounts spent after one more charge."""
         return {name: spent[name] + costs.get(name, ZERO) for name in self.limits}
 
     def excess(self, total: Amounts) -> list[str]:
@@ -102,5 +102,5 @@ class Filter(ABC):
         return [name for name, limit in self.limits.items() if not total[name].at_most(limit)]
 
     def remaining(self, spent: Amounts) -> dict[str, Amount]:
-        """Return the limits less what is spent."""
+        """Return the limits less the amounts spent."""
         return {name: limit - spent[name] for name, limit in self.limits.items()}

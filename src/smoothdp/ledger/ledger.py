@@ -1,4 +1,4 @@
-"""`Ledger`: what was spent, kept across crashes, processes and people."""
+"""`Ledger`: the record of all charges, kept across crashes, processes and people."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Ledger:
             raise InvalidParameter(
                 expected="0 <= timeout <= 86400 seconds",
                 got=f"timeout={timeout}",
-                remedy="Give seconds",
+                remedy="Give a number of seconds such as 30",
             )
         self._clock = clock
         self._store = Store(Path(path), float(timeout))
@@ -125,7 +125,7 @@ class Ledger:
 
     @property
     def budget(self) -> Guarantee:
-        """What everything released together meets."""
+        """The claim that everything released together meets."""
         return self._filter.budget
 
     @property
@@ -139,7 +139,7 @@ class Ledger:
         Args:
             mechanism: a mechanism or protocol with a guarantee; a guarantee, for a release
                 that is made elsewhere; or with ``claim`` anything that `compose` takes.
-            claim: what to charge instead of the guarantee: something that follows from it,
+            claim: the claim to charge instead of the guarantee: one that follows from it,
                 such as ApproxDP(epsilon, delta=) from the profile of a training run.
 
         Raises:

@@ -17,7 +17,7 @@ class Spending:
 
     Attributes:
         entry: the charge as it was recorded.
-        mechanism: what it is for.
+        mechanism: the mechanism that was charged.
 
     >>> import tempfile
     >>> from smoothdp.ledger.ledger import Ledger
@@ -60,13 +60,13 @@ class Spending:
             raise InvalidParameter(
                 expected="a mechanism with release()",
                 got=f"a {type(self.mechanism).__name__}",
-                remedy="It is charged: run it yourself inside the block",
+                remedy="The charge stands: run the mechanism yourself, inside the block",
             )
         if not self._is_open:
             raise InvalidParameter(
                 expected="one release for one charge",
                 got=f"another one for entry {self.entry.number}",
-                remedy="Spend again",
+                remedy="Charge another release: ledger.spend(mechanism)",
             )
         self._is_open = False
         return maker(*data, **options)
@@ -76,7 +76,7 @@ class Spending:
         raise InvalidParameter(
             expected="one release for one charge",
             got="a copy of the right to it",
-            remedy="Spend again",
+            remedy="Charge another release: ledger.spend(mechanism)",
         )
 
     def __repr__(self) -> str:

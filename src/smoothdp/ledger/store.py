@@ -100,10 +100,10 @@ class Store:
         """Return what SQLite finds wrong with the file, if anything."""
 
         def read(connection: sqlite3.Connection, _: Head) -> str | None:
-            found = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
-            return None if found == "ok" else found
+            verdict = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+            return None if verdict == "ok" else verdict
 
-        # From the disk, not from what a connection remembers.
+        # From the disk, not from the memory of a connection.
         self._connections.drop()
         return self._patiently(lambda: self._read(read))
 
@@ -124,9 +124,9 @@ class Store:
     def _read(self, read: Callable[[sqlite3.Connection, Head], Result]) -> Result:
         with self._connected() as connection:
             connection.execute("BEGIN")
-            found = read(connection, _head(connection, self.path))
+            result = read(connection, _head(connection, self.path))
             connection.execute("COMMIT")
-        return found
+        return result
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -179,7 +179,10 @@ _REMEDIES = {
         "a disk that works and has room",
         "Look at the entries before charging again: the charge may be there",
     ),
-    "SQLITE_CORRUPT": ("an undamaged ledger", "Restore it, and count what is missing as spent"),
+    "SQLITE_CORRUPT": (
+        "an undamaged ledger",
+        "Restore the ledger, and count missing entries as spent",
+    ),
     "SQLITE_NOTADB": ("a ledger", "This file is something else: give another path"),
 }
 
@@ -188,7 +191,7 @@ def _no_log(path: Path, mode: str) -> LedgerError:
     return LedgerError(
         expected="a file system on which SQLite keeps a write-ahead log",
         got=f"journal mode {mode} at {path}",
-        remedy="Use a local disk",
+        remedy="Put the ledger on a local disk",
     )
 
 
@@ -229,12 +232,12 @@ def _head(connection: sqlite3.Connection, path: Path) -> Head:
             got=f"{path}, of format {version}",
             remedy="Use a newer smoothdp; nothing was changed",
         )
-    found = connection.execute("SELECT id, created, kept FROM ledger").fetchall()
-    if len(found) != 1:
+    heads = connection.execute("SELECT id, created, kept FROM ledger").fetchall()
+    if len(heads) != 1:
         raise LedgerError(
-            expected="one budget", got=f"{len(found)} in {path}", remedy="Restore the ledger"
+            expected="one budget", got=f"{len(heads)} in {path}", remedy="Restore the ledger"
         )
-    return Head(*found[0])
+    return Head(*heads[0])
 
 
 def _tail(connection: sqlite3.Connection, head: Head) -> Tail:

@@ -1,4 +1,4 @@
-"""One filter for each notion of privacy; `filters` proves them."""
+"""One filter for each notion of privacy; `filters` holds the proofs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
 from smoothdp.exact.logspace.bisection import smallest_true
-from smoothdp.exact.parameters.numbers import Real, exact_fraction
-from smoothdp.ledger.amount import ZERO, Amount, square_root
+from smoothdp.exact.parameters.numbers import Real, exact_fraction, square_root
+from smoothdp.ledger.amount import ZERO, Amount
 from smoothdp.ledger.filters import Amounts, Filter
 from smoothdp.sources import Source
 
@@ -34,13 +34,13 @@ class BasicFilter(Filter):
     def costs(self, claim: Guarantee) -> Amounts | None:
         match claim.terms():
             case EpsilonTerms(epsilon, delta):
-                return self._both(epsilon, delta)
+                return self._epsilon_delta(epsilon, delta)
             case AverageTerms(epsilon, delta, model) if self._is_over(model):
-                return self._both(epsilon, delta)
+                return self._epsilon_delta(epsilon, delta)
         pure = claim.pure_epsilon()
-        return None if pure is None else self._both(pure, Fraction(0))
+        return None if pure is None else self._epsilon_delta(pure, Fraction(0))
 
-    def _both(self, epsilon: Real, delta: Fraction) -> Amounts | None:
+    def _epsilon_delta(self, epsilon: Real, delta: Fraction) -> Amounts | None:
         """Return the costs of (epsilon, delta), which a budget of pure DP has not for delta > 0."""
         if delta and "delta" not in self.budget.parameters():
             return None

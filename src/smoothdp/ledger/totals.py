@@ -1,4 +1,4 @@
-"""What a list of charges adds up to in each notion of privacy, for display."""
+"""The sum of a list of charges in each notion of privacy, for display."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def totals_of(claims: Iterable[Guarantee], neighbours: Neighbours) -> list[Guara
     """
     counts = Counter(claims)
     pure = _total(PureDP(0, neighbours=neighbours), counts)
-    # What is pure in all needs not be said with delta = 0 once more.
+    # A pure sum needs no second line with delta = 0.
     ordinary = pure or _total(ApproxDP(0, delta=0, neighbours=neighbours), counts)
     concentrated = _total(ZCDP(0, neighbours=neighbours), counts)
     gaussian = _total(GaussianDP(0, neighbours=neighbours), counts)

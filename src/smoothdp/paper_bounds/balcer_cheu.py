@@ -143,8 +143,8 @@ def balcer_cheu_error(
     _require_small(level)
     balcer_cheu_omission(n, epsilon=epsilon, delta=delta)
     beta = read_inner_probability(failure_probability, name="failure_probability", example="0.05")
-    failure = beta / n if simultaneous else beta
-    if failure < chance**25:
+    each = beta / n if simultaneous else beta
+    if each < chance**25:
         raise InvalidParameter(
             expected="failure_probability >= delta^25" + (" n" if simultaneous else ""),
             got=f"failure_probability={failure_probability}",
@@ -152,7 +152,7 @@ def balcer_cheu_error(
         )
     with precision(_BITS):
         log_inverse = _log_inverse(chance)
-        spread = (200 * log_inverse * ball(LogRatio(2 / failure))).sqrt()
+        spread = (200 * log_inverse * ball(LogRatio(2 / each))).sqrt()
         return round_up(50 * log_inverse / (_square(level) * n) + spread / (ball(level) * n))
 
 
@@ -180,7 +180,7 @@ def balcer_cheu_smooth(n_trials: int, *, probability: Parameter, alpha: Paramete
         raise InvalidParameter(
             expected="0 < probability <= 1/2",
             got=f"{probability}",
-            remedy="Give a probability such as 0.1",
+            remedy="Give the probability of a trial, such as 0.1; of above 1/2, count the misses",
         )
     weight = slope**2 * gamma * n
     with precision(_BITS):
@@ -198,7 +198,7 @@ def _read_arguments(
         raise InvalidParameter(
             expected="epsilon > 0 and 0 < delta < 1",
             got=f"{epsilon}, {delta}",
-            remedy="Give epsilon=1 and delta=1e-6, for example",
+            remedy="Give both above 0, such as epsilon 1 and delta 1e-6",
         )
     if not whole_histogram:
         return n, level, chance

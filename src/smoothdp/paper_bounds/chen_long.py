@@ -23,7 +23,13 @@ from smoothdp.exact.logspace.bounds import (
     log_difference_upper,
 )
 from smoothdp.exact.logspace.log_sums import largest
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    Real,
+    exact_fraction,
+    exact_int,
+    exact_probability,
+)
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.paper_bounds.bound import Bound
 from smoothdp.paper_bounds.settings import RandomUsers, read_random_users
@@ -57,11 +63,7 @@ def chen_long_tradeoff(
     0.18
     """
     setting = read_random_users(n_users, expected_random_users)
-    level = exact_fraction(alpha, name="alpha")
-    if not 0 <= level <= 1:
-        raise InvalidParameter(
-            expected="0 <= alpha <= 1", got=f"alpha={alpha}", remedy="Give a probability"
-        )
+    level = exact_probability(alpha, name="alpha")
     if reading not in ("linear", "step"):
         raise InvalidParameter(
             expected='reading "linear" or "step"',

@@ -9,7 +9,12 @@ from typing import NamedTuple
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
 from smoothdp.exact.balls.special import Ball
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_fraction,
+    exact_int,
+    exact_text,
+)
 
 _BITS = 192
 

@@ -11,8 +11,8 @@ import numpy as np
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
-from smoothdp.exact.random.words import random_words
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.exact.random.random_words import random_words
 from smoothdp.shuffle.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
@@ -102,11 +102,11 @@ class BooleanSum(FlippedSum[int]):
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the one message of a user, a bit, with exact random bits."""
         bit = int(read_bits([datum])[0])
-        return (self._flip(bit, SystemRandom() if rng is None else rng),)
+        return (self._flip(bit, read_rng(rng)),)
 
     def randomize_all(self, data: Iterable[int], *, rng: Entropy | None = None) -> ByteArray:
         """Return the bit of every user, an array: the same law as `randomize` one by one."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         bits = self.check_data(data)
         chunks = [
             self._flip_array(bits[start : start + _AT_ONCE], source)

@@ -18,10 +18,16 @@ from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bisection import least_integer
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, float_bounds
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_fraction,
+    exact_int,
+    float_bounds,
+    positive_probability,
+)
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.random_words import WORD_BITS
 from smoothdp.exact.random.samplers import binomial
-from smoothdp.exact.random.words import WORD_BITS
 from smoothdp.shuffle.accounting.flip_curve import type_two_errors
 from smoothdp.shuffle.accounting.flip_error import deviation
 from smoothdp.shuffle.accounting.flip_mu import exact_mu
@@ -171,14 +177,9 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     ) -> list[tuple[int, float]]:
         """Return (n_honest, delta(epsilon)) for shares of honest users in (0, 1]."""
         curve = []
+        remedy = "Give shares of honest users above 0, at most 1, such as 0.8"
         for share in shares:
-            exact_share = exact_fraction(share, name="share")
-            if not 0 < exact_share <= 1:
-                raise InvalidParameter(
-                    expected="shares in (0, 1]",
-                    got=f"share={share}",
-                    remedy="Give shares of honest users above 0, at most 1, such as 0.8",
-                )
+            exact_share = positive_probability(share, name="share", remedy=remedy)
             honest = max(1, math.floor(exact_share * self.n_users))
             curve.append((honest, self.profile(n_honest=honest).delta(epsilon)))
         return curve

@@ -19,9 +19,13 @@ from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
-from smoothdp.exact.random.words import uniform_order
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_int,
+    proper_probability,
+)
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.exact.random.random_words import uniform_order
 from smoothdp.shuffle.answering import Answering
 from smoothdp.shuffle.messages import ReadMessages
 from smoothdp.sources import Source
@@ -42,12 +46,12 @@ class UniformShuffler:
 
     def shuffle(self, messages: Sequence[Item], *, rng: Entropy | None = None) -> list[Item]:
         """Return the messages in a uniform order, as a list."""
-        order = uniform_order(len(messages), SystemRandom() if rng is None else rng)
+        order = uniform_order(len(messages), read_rng(rng))
         return [messages[position] for position in order.tolist()]
 
     def shuffle_array(self, messages: IntArray, *, rng: Entropy | None = None) -> IntArray:
         """Return an array of messages in a uniform order."""
-        return messages[uniform_order(messages.size, SystemRandom() if rng is None else rng)]
+        return messages[uniform_order(messages.size, read_rng(rng))]
 
 
 Datum = TypeVar("Datum")
@@ -210,7 +214,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         self, data: Sequence[Datum], *, shuffler: Shuffler | None = None, rng: Entropy | None = None
     ) -> Estimate:
         """Run the protocol message by message: randomise, shuffle, analyse."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         self.check_data(data)
         sent = [message for datum in data for message in self.randomize(datum, rng=source)]
         used = UniformShuffler() if shuffler is None else shuffler
@@ -238,7 +242,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
                 got="both or neither",
                 remedy="Give exactly one of them",
             )
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         if data is not None:
             checked = self.check_data(data)
             value = self._run_users(checked, source)
@@ -249,7 +253,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     def simulate(self, true_counts: Any, *, rng: Entropy | None = None) -> Release[Estimate]:
         """Draw an estimate for made-up counts, for studies: always marked not private."""
         checked = self.check_counts(true_counts)
-        value = self._run_counts(checked, SystemRandom() if rng is None else rng)
+        value = self._run_counts(checked, read_rng(rng))
         return self._release(value, is_private=False)
 
     def _release(self, value: Estimate, *, is_private: bool) -> Release[Estimate]:
@@ -309,12 +313,4 @@ def read_users(n_users: object, *, most: int = LARGEST_USERS) -> int:
 def read_failure_probability(value: Parameter) -> Fraction:
     """Return a failure probability in (0, 1), or raise InvalidParameter."""
     remedy = "Give the share of runs in which the error may be larger"
-    return read_share(value, name="failure_probability", remedy=remedy)
-
-
-def read_share(value: Parameter, *, name: str, remedy: str) -> Fraction:
-    """Return a number in (0, 1), exactly, or raise InvalidParameter."""
-    share = exact_fraction(value, name=name)
-    if not 0 < share < 1:
-        raise InvalidParameter(expected=f"0 < {name} < 1", got=f"{name}={value}", remedy=remedy)
-    return share
+    return proper_probability(value, name="failure_probability", remedy=remedy)

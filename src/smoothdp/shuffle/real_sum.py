@@ -11,14 +11,14 @@ import numpy as np
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.parameters.numbers import Parameter, exact_int, proper_probability
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.exact.random.random_words import random_words
 from smoothdp.exact.random.samplers import binomial
-from smoothdp.exact.random.words import random_words
 from smoothdp.shuffle.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
-from smoothdp.shuffle.protocol import read_share, read_users
+from smoothdp.shuffle.protocol import read_users
 from smoothdp.shuffle.user_data import (
     UNIT,
     read_count,
@@ -142,7 +142,7 @@ class RealSum(FlippedSum[float]):
                 remedy='Use data="boolean" if every number is 0 or 1, else data="real"',
             )
         remedy = 'Give the share of the error that twice the bits must save, such as "1/10"'
-        share = read_share(least_gain, name="least_gain", remedy=remedy)
+        share = proper_probability(least_gain, name="least_gain", remedy=remedy)
         most = exact_int(at_most, name="at_most", minimum=1)
         values = [0] if data == "boolean" else None
 
@@ -164,7 +164,7 @@ class RealSum(FlippedSum[float]):
 
     def encode(self, datum: float, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the r bits that code a number, with exact random bits (Algorithm 2)."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         whole, fraction = whole_and_fraction(read_units([datum]), self.n_bits)
         ones = int(whole[0]) + (source.bits(_REST_BITS) < int(fraction[0]))
         return (1,) * ones + (0,) * (self.n_bits - ones)
@@ -176,7 +176,7 @@ class RealSum(FlippedSum[float]):
 
     def randomize(self, datum: float, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the r messages of a user, bits, with exact random bits."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         return tuple(self._flip(bit, source) for bit in self.encode(datum, rng=source))
 
     def check_data(self, data: Iterable[float]) -> IntArray:

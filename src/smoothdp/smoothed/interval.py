@@ -20,7 +20,7 @@ from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
@@ -127,7 +127,7 @@ def smoothed_delta_interval(
     level = read_inner_probability(confidence, name="confidence", example="0.99")
     hull = model.hull()
     chosen = _compositions(compositions, mechanism.n_records, hull.n_vertices)
-    bits = (SystemRandom() if rng is None else rng).bits(128)
+    bits = read_rng(rng).bits(128)
     generator = np.random.default_rng(bits)
     alpha = float(1 - level) / len(chosen)
     question = _Question(mechanism, hull.vertices, exact, count, alpha)

@@ -10,7 +10,7 @@ from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.testing import law_balls, law_draws, law_floats, law_privacy
 from smoothdp.testing.law_floats import require
-from smoothdp.testing.law_privacy import Found
+from smoothdp.testing.law_privacy import LawCalibration
 from smoothdp.text import table
 
 FAMILY_CHECKS: tuple[Callable[[type[NoiseDistribution]], None], ...] = (
@@ -56,25 +56,25 @@ class Conformance:
 
     >>> from smoothdp.noise import Gaussian
     >>> answer = "Expected a power tail; got a normal one. Ask for zCDP."
-    >>> found = Conformance(Gaussian, (Gaussian(),), (("PureDP(1)", "1/20", answer),))
-    >>> print(found.text().splitlines()[-1])
+    >>> passed = Conformance(Gaussian, (Gaussian(),), (("PureDP(1)", "1/20", answer),))
+    >>> print(passed.text().splitlines()[-1])
     PureDP(1), smoothing 1/20: Expected a power tail; got a normal one. Ask for zCDP.
     """
 
     family: type[NoiseDistribution]
     laws: tuple[NoiseDistribution, ...]
-    calibrations: tuple[tuple[str, str, Found | str], ...]
+    calibrations: tuple[tuple[str, str, LawCalibration | str], ...]
 
     def text(self) -> str:
         """Return the calibrations as a table, and why others are refused."""
         rows = [
-            (guarantee, smoothing, *_cells(found))
-            for guarantee, smoothing, found in self.calibrations
+            (guarantee, smoothing, *_cells(answer))
+            for guarantee, smoothing, answer in self.calibrations
         ]
         refusals = dict.fromkeys(
-            f"{guarantee}, smoothing {smoothing}: {found}"
-            for guarantee, smoothing, found in self.calibrations
-            if isinstance(found, str)
+            f"{guarantee}, smoothing {smoothing}: {answer}"
+            for guarantee, smoothing, answer in self.calibrations
+            if isinstance(answer, str)
         )
         shapes = ", ".join(map(repr, self.laws))
         shown = table(rows, header=("guarantee", "smoothing", "s", "label"))
@@ -82,8 +82,8 @@ class Conformance:
         return "\n".join([*lines, "", *refusals] if refusals else lines)
 
 
-def _cells(found: Found | str) -> tuple[str, str]:
-    return ("refused", "") if isinstance(found, str) else (f"{found.shift:.6g}", found.label)
+def _cells(answer: LawCalibration | str) -> tuple[str, str]:
+    return ("refused", "") if isinstance(answer, str) else (f"{answer.shift:.6g}", answer.label)
 
 
 def conform(family: type[NoiseDistribution]) -> Conformance:
@@ -144,7 +144,7 @@ def typical_laws(family: type[NoiseDistribution]) -> tuple[NoiseDistribution, ..
 
 def keeps_its_claims(
     family: type[NoiseDistribution],
-) -> tuple[tuple[str, str, Found | str], ...]:
+) -> tuple[tuple[str, str, LawCalibration | str], ...]:
     """Return the calibrations of the first typical shape to the four guarantees.
 
     Raises:
@@ -152,19 +152,21 @@ def keeps_its_claims(
     """
     law = typical_laws(family)[0]
     law_privacy.divergences_are_enclosed(law)
-    found = [
+    answers = [
         (target, smoothing, law_privacy.calibrated(law, target, smoothing))
         for smoothing in law_privacy.SMOOTHINGS
         for target in law_privacy.TARGETS
     ]
     served = [
         target
-        for target, smoothing, answer in found
+        for target, smoothing, answer in answers
         if smoothing and isinstance(answer, Calibration)
     ]
-    require(served, "a guarantee that some scale keeps", found, "A law that serves none is no use")
+    require(
+        served, "a guarantee that some scale keeps", answers, "A law that serves none is no use"
+    )
     law_privacy.best_shape_serves(family, served[0])
     law_privacy.releases_are_drawn(law, served[0])
     return tuple(
-        (repr(target.guarantee), str(smoothing), answer) for target, smoothing, answer in found
+        (repr(target.guarantee), str(smoothing), answer) for target, smoothing, answer in answers
     )

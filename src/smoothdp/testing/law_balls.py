@@ -61,16 +61,16 @@ def elasticity_is_the_slope(law: NoiseDistribution) -> None:
             after = v + special.number(2.0**-12)
             value, later = law._ball_elasticity(v), law._ball_elasticity(after)
             mean = (law._ball_log_density(v) - law._ball_log_density(after)) * 2**12
-            place = f"v = {k / 8 + 1 / 64} of {law!r}"
+            point = f"v = {k / 8 + 1 / 64} of {law!r}"
             require(
                 value >= before,
-                f"an elasticity that does not fall at {place}",
+                f"an elasticity that does not fall at {point}",
                 value,
                 "Only laws with -d ln f / d ln|x| nondecreasing can be certified: choose another",
             )
             require(
                 value <= mean * (1 + slack) + slack and later >= mean * (1 - slack) - slack,
-                f"an elasticity near {mean}, the slope of _ball_log_density, at {place}",
+                f"an elasticity near {mean}, the slope of _ball_log_density, at {point}",
                 value,
                 "See _ball_elasticity",
             )
@@ -155,8 +155,8 @@ def _is_continued(law: NoiseDistribution, v: float, around: Ball) -> None:
 def growth_is_true(law: NoiseDistribution) -> None:
     """What `_growth` says of score and tail holds at the points that are looked at."""
     growth = law.growth()
-    given = [growth.power, growth.sigma, growth.exponent]
-    require(given.count(None) >= 2, "at most one of power, sigma and exponent", given, "Choose one")
+    rates = [growth.power, growth.sigma, growth.exponent]
+    require(rates.count(None) >= 2, "at most one of power, sigma and exponent", rates, "Choose one")
     with precision(_BITS):
         points = [special.number(k / 8 + 1 / 64) for k in range(-80, 81)]
         elasticities = [law._ball_elasticity(v) for v in points]
@@ -227,12 +227,12 @@ def mass_is_one(law: NoiseDistribution) -> None:
         "See the constant of _ball_log_density",
     )
     with precision(_BITS):
-        for place in range(0, len(lower), 16):
-            x = first * (special.number(place * _STEP)).exp()
+        for index in range(0, len(lower), 16):
+            x = first * (special.number(index * _STEP)).exp()
             tail = law._ball_survival(x)
             require(
-                round_up(tail) >= lower[place] and round_down(tail) <= upper[place],
-                f"P(Z > {float(x):.6g}) of {law!r} from {lower[place]} to {upper[place]}",
+                round_up(tail) >= lower[index] and round_down(tail) <= upper[index],
+                f"P(Z > {float(x):.6g}) of {law!r} from {lower[index]} to {upper[index]}",
                 tail,
                 "See _ball_survival",
             )

@@ -47,9 +47,11 @@ def declares_itself(family: type[NoiseDistribution]) -> None:
         isinstance(source, Source), f"{name}.source as a Source", source, "Name where it is from"
     )
     require(vars(family).get("__doc__"), f"a docstring of {name}", "none", "State the density")
-    given = [word for word in inspect.signature(family).parameters if word != "self"]
+    arguments = [word for word in inspect.signature(family).parameters if word != "self"]
     declared = [spec.name for spec in family.parameters]
-    require(given == declared, f"arguments {declared}", given, "Declare each in `parameters`")
+    require(
+        arguments == declared, f"arguments {declared}", arguments, "Declare each in `parameters`"
+    )
     require(len(declared) < 2, "at most one parameter", declared, "Fix the others")
 
 

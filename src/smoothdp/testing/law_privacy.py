@@ -40,7 +40,7 @@ _NODES = 2000
 _SHARES = (0.0, 0.5, 1.0)
 _SEED, _RELEASES = 20261122, 600
 
-Found: TypeAlias = Calibration[NoiseDistribution]
+LawCalibration: TypeAlias = Calibration[NoiseDistribution]
 Worst: TypeAlias = Callable[[NoiseDistribution, float, float], float]
 
 
@@ -96,7 +96,7 @@ TARGETS = (
 """The four guarantees that noise is calibrated to."""
 
 
-def calibrated(law: NoiseDistribution, target: Target, smoothing: Fraction) -> Found | str:
+def calibrated(law: NoiseDistribution, target: Target, smoothing: Fraction) -> LawCalibration | str:
     """Return the calibration to a target once quadrature agrees with it, or why there is none.
 
     Raises:
@@ -104,7 +104,7 @@ def calibrated(law: NoiseDistribution, target: Target, smoothing: Fraction) -> F
     """
     t = float(smoothing)
     try:
-        found = law.calibrate(target.guarantee, smoothing=smoothing)
+        calibration = law.calibrate(target.guarantee, smoothing=smoothing)
     except (InvalidParameter, OutOfReach) as refusal:
         plain = _SENTENCE.fullmatch(str(refusal)) is not None
         require(plain, "a refusal in a plain sentence", refusal, "Say what is expected and got")
@@ -118,9 +118,9 @@ def calibrated(law: NoiseDistribution, target: Target, smoothing: Fraction) -> F
                 "See _elasticity_limit, and the score in _growth",
             )
         return str(refusal)
-    within(law, target, found.shift, t)
-    _agrees_with_other_methods(law, target, found)
-    return found
+    within(law, target, calibration.shift, t)
+    _agrees_with_other_methods(law, target, calibration)
+    return calibration
 
 
 def within(law: NoiseDistribution, target: Target, shift: float, smoothing: float) -> None:
@@ -144,14 +144,18 @@ def within(law: NoiseDistribution, target: Target, shift: float, smoothing: floa
             )
 
 
-def _agrees_with_other_methods(law: NoiseDistribution, target: Target, found: Found) -> None:
+def _agrees_with_other_methods(
+    law: NoiseDistribution, target: Target, calibration: LawCalibration
+) -> None:
     """A printed theorem or a closed form may allow no more than is exact."""
     most = (
-        found.exact_shift * (1 + Fraction(min(found.relative_gap, 1e6))) * (1 + Fraction(1, 10**9))
+        calibration.exact_shift
+        * (1 + Fraction(min(calibration.relative_gap, 1e6)))
+        * (1 + Fraction(1, 10**9))
     )
     for method in ("paper", "closed_form"):
         try:
-            other = law.calibrate(target.guarantee, smoothing=found.smoothing, method=method)
+            other = law.calibrate(target.guarantee, smoothing=calibration.smoothing, method=method)
         except (InvalidParameter, OutOfReach):
             continue
         require(
@@ -190,11 +194,11 @@ def best_shape_serves(family: type[NoiseDistribution], target: Target) -> None:
     """The shape that is chosen for a guarantee is one of the family, and serves."""
     law = best_shape(family, target.guarantee, smoothing=SMOOTHINGS[0])
     require(type(law) is family, f"a {family.__name__}", law, "See _shape_rule")
-    found = calibrated(law, target, SMOOTHINGS[0])
+    calibration = calibrated(law, target, SMOOTHINGS[0])
     require(
-        isinstance(found, Calibration),
+        isinstance(calibration, Calibration),
         "a shape that serves",
-        found,
+        calibration,
         "See _shape_rule, _shape_range",
     )
 

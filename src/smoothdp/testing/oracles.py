@@ -57,8 +57,8 @@ def law_independent(x: Database, n_categories: int, keep: Fraction) -> Law:
 def neighbours_of(x: Database, n_categories: int) -> set[Database]:
     """Return every database that replaces at most one record of x, up to order."""
     return {
-        tuple(sorted((*x[:place], category, *x[place + 1 :])))
-        for place in range(len(x))
+        tuple(sorted((*x[:index], category, *x[index + 1 :])))
+        for index in range(len(x))
         for category in range(n_categories)
     }
 

@@ -19,8 +19,8 @@ from smoothdp.exact.parameters.numbers import (
     LogRatio,
     Parameter,
     Real,
-    exact_fraction,
     exact_positive,
+    positive_probability,
 )
 from smoothdp.sources import Source
 from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
@@ -71,13 +71,8 @@ class SubsampledGaussian:
         noise_multiplier: Parameter,
         sampling: Subsampling = "poisson",
     ) -> None:
-        rate = exact_fraction(sampling_rate, name="sampling_rate")
-        if not 0 < rate <= 1:
-            raise InvalidParameter(
-                expected="0 < sampling_rate <= 1",
-                got=f"sampling_rate={sampling_rate}",
-                remedy="Give the share of the records that a step samples, such as 0.01",
-            )
+        remedy = "Give the share of the records that a step samples, such as 0.01"
+        rate = positive_probability(sampling_rate, name="sampling_rate", remedy=remedy)
         if sampling not in ("poisson", "without_replacement"):
             raise InvalidParameter(
                 expected='sampling "poisson" or "without_replacement"',

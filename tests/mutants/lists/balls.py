@@ -115,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "exact/balls/log_normal.py",
-        "total += arb(0, arb(found.log_error).exp().abs_upper())",
+        "total += arb(0, arb(terms.log_error).exp().abs_upper())",
         "total += arb(0)",
         "the trapezoidal rule without its error",
         _LAWS,

@@ -30,7 +30,7 @@ MUTANTS = (
         _LEDGER,
     ),
     Mutant(
-        "ledger/amount.py",
+        "exact/parameters/numbers.py",
         "if up and root * root != product << 2 * shift:",
         "if up and root * root > product << 2 * shift:",
         "a root that is never rounded up",

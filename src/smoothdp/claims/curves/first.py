@@ -24,7 +24,7 @@ UNSAID: Final = Unsaid.UNSAID
 
 
 def read_first(first: object) -> First | None:
-    """Return what a caller says, or raise InvalidParameter."""
+    """Return the database that a caller names, None for none, or raise InvalidParameter."""
     for known in get_args(First):
         if isinstance(first, str) and first == known:
             return known  # type: ignore[no-any-return]
@@ -33,12 +33,12 @@ def read_first(first: object) -> First | None:
     raise InvalidParameter(
         expected='first "with_record" or "without_record"',
         got=f"first={first!r}",
-        remedy="Or leave it out",
+        remedy="Name the database of the first law, or leave first out",
     )
 
 
 def other_first(first: First | None) -> First | None:
-    """Return what holds of the reverse.
+    """Return ``first`` of the reversed pair.
 
     >>> other_first("with_record")
     'without_record'

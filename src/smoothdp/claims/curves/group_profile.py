@@ -14,7 +14,7 @@ from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_int, exact_r
 
 @dataclass(frozen=True)
 class GroupProfile(PrivacyProfile):
-    """What a profile implies for databases that differ in k records.
+    """The profile that follows for databases that differ in k records.
 
     (e, d)-DP for one record is (k e, d (1 + e^e + ... + e^((k-1) e)))-DP for k (Dwork, Roth,
     Theorem 2.2 and its proof), so delta_k(e) <= delta(e / k) (e^e - 1) / (e^(e/k) - 1). An upper

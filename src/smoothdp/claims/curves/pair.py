@@ -33,9 +33,9 @@ class Pair:
     Each log-probability is taken as exact; composition carries the rounding of what it
     computes in ``error``, an absolute bound in every log-probability.
 
-    If one of the two neighbouring databases has a record more, it matters in compositions
-    which: removing the record then points the same way in all items. Say it with ``first``. A
-    pair that does not say it is composed in both directions there: never too little.
+    If one of the two neighbouring databases has a record more, say which with ``first``: in
+    compositions, removing the record then points the same way in all items. A pair without
+    ``first`` is composed in both directions there: never too little.
 
     Args:
         log_p, log_q: arrays of one length; -inf where there is no mass. Each law sums to 1
@@ -73,7 +73,7 @@ class Pair:
             raise InvalidData(
                 expected="log_p and log_q as one-dimensional arrays over one support",
                 got=f"shapes {p.shape} and {q.shape}",
-                remedy="Give one log-probability per atom in both",
+                remedy="Give a log-probability for every atom in both, -inf where there is no mass",
             )
         for name, values in (("log_p", p), ("log_q", q)):
             if np.isnan(values).any() or (values > 1e-9).any():
@@ -92,7 +92,9 @@ class Pair:
         slip = float(float_array(error, name="error")) if np.ndim(error) == 0 else math.nan
         if isinstance(error, bool) or not 0.0 <= slip < math.inf:
             raise InvalidData(
-                expected="a finite error >= 0", got=f"error={error}", remedy="Give a bound"
+                expected="a finite error >= 0",
+                got=f"error={error}",
+                remedy="Give a bound of it such as 1e-12",
             )
         p.flags.writeable = q.flags.writeable = False
         object.__setattr__(self, "log_p", p)
@@ -114,12 +116,12 @@ class Pair:
         return self.delta_bounds(epsilon)[1]
 
     def delta_bounds(self, epsilon: Parameter) -> tuple[float, float]:
-        """Return floats (lower, upper) around it."""
+        """Return floats (lower, upper) around the divergence."""
         lower, upper = self.log_delta_bounds(read_epsilon(epsilon)).linear()
         return lower, min(1.0, upper)
 
     def log_delta(self, epsilon: Parameter) -> float:
-        """Return its natural logarithm, never below the truth."""
+        """Return the natural logarithm of the divergence, never below the truth."""
         return self.log_delta_bounds(read_epsilon(epsilon)).upper
 
     def renyi(self, order: Parameter) -> float:
@@ -190,7 +192,11 @@ class Pair:
         ('with_record', 'without_record')
         """
         if not isinstance(other, Pair):
-            raise InvalidParameter(expected="another Pair", got=f"{other!r}", remedy="Give a pair")
+            raise InvalidParameter(
+                expected="another Pair",
+                got=f"{other!r}",
+                remedy="Build one with Pair(log_p, log_q)",
+            )
         if None not in (self.first, other.first) and self.first != other.first:
             raise IncompatibleClaims(
                 expected="pairs whose first laws belong to the same of two neighbours",
@@ -242,7 +248,7 @@ class Pair:
             raise InvalidParameter(
                 expected=f"first={self.first!r}, as the pair says",
                 got=f"first={first!r}",
-                remedy="Leave it out, or reverse the pair",
+                remedy="Leave first out, or reverse the pair",
             )
         said = said or self.first
         if isinstance(neighbours, Unsaid):

@@ -25,7 +25,8 @@ class PrivacyProfile(ABC):
     """delta(epsilon) for epsilon >= 0: the least delta for which (epsilon, delta) holds.
 
     Both directions are covered: M(x) against M(x') and M(x') against M(x). Every number is
-    an upper bound; the bounds around it are at hand. Logarithms reach where floats end.
+    an upper bound; `delta_bounds` and `epsilon_bounds` give both sides. Logarithms reach where
+    floats end.
     """
 
     @property

@@ -56,8 +56,8 @@ def curve_of_profile(profile: ReadsBothWays, *, n_lines: int = 200) -> TradeoffF
         last = smallest_true(lambda e: profile.log_delta(e) <= floor, high=_LARGEST_EPSILON)
     last = min(last, _LARGEST_EPSILON)
     lines = []
-    for place in range(n_lines - 1, -1, -1) if last > 0 else [0]:
-        epsilon = last * place / (n_lines - 1)
+    for step in range(n_lines - 1, -1, -1) if last > 0 else [0]:
+        epsilon = last * step / (n_lines - 1)
         # exp within 4 ulp; the profile read the shortest decimal of epsilon.
         growth = math.exp(epsilon) * (1 + 2 * LIBM_ERROR + epsilon * 2 * UNIT_ROUNDOFF)
         lines.append((growth if epsilon else 1.0, profile.delta(epsilon)))

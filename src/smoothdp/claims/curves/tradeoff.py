@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from smoothdp.claims.curves.atoms import Atoms, log_cumulative, log_of
 from smoothdp.claims.domains import read_delta, read_epsilon
 from smoothdp.claims.excess import log_gaussian_excess
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import normal_upper_quantile
 from smoothdp.exact.logspace.bisection import smallest_true
@@ -26,7 +26,7 @@ from smoothdp.exact.logspace.bounds import (
     exp_upper,
     log_difference_upper,
 )
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_probability
 from smoothdp.exact.parameters.reading import float_array
 from smoothdp.sources import Source
 from smoothdp.types import FloatArray
@@ -118,7 +118,7 @@ class TradeoffFunction:
 
     def power(self, alpha: float) -> float:
         """Return the largest power at type I error alpha, not below the curve."""
-        left, right, shares = self._place(alpha)
+        left, right, shares = self._knots_around(alpha)
         value = float(self.powers[left]) * shares[0] + float(self.powers[right]) * shares[1]
         return min(1.0, value * (1 + _INTERPOLATION))
 
@@ -128,7 +128,7 @@ class TradeoffFunction:
         Every knot lies below and to the left of a point of the curve, which decreases: so
         do the segments between knots.
         """
-        left, right, shares = self._place(alpha)
+        left, right, shares = self._knots_around(alpha)
         value = float(self.betas[left]) * shares[0] + float(self.betas[right]) * shares[1]
         return value * (1 - _INTERPOLATION)
 
@@ -162,20 +162,17 @@ class TradeoffFunction:
         slack = read_delta(delta)
         return _exact_mu(self) if slack == 0 else _mu_with_slack(self, slack)
 
-    def _place(self, alpha: float) -> tuple[int, int, tuple[float, float]]:
+    def _knots_around(self, alpha: float) -> tuple[int, int, tuple[float, float]]:
         """Return the knots around alpha and their shares, by the smaller of alpha, 1 - alpha."""
-        if not 0 <= exact_fraction(alpha, name="alpha") <= 1:
-            raise InvalidParameter(
-                expected="0 <= alpha <= 1", got=f"alpha={alpha}", remedy="Give a probability"
-            )
+        exact_probability(alpha, name="alpha")
         small = float(alpha) <= 0.5
-        places = self.alphas if small else -self.misses
+        knots = self.alphas if small else -self.misses
         here = float(alpha) if small else float(alpha) - 1.0
-        left = int(np.searchsorted(places, here, side="right")) - 1
-        if left == places.size - 1 or places[left] == here:
+        left = int(np.searchsorted(knots, here, side="right")) - 1
+        if left == knots.size - 1 or knots[left] == here:
             return left, left, (1.0, 0.0)
-        width = float(places[left + 1] - places[left])
-        before, after = here - float(places[left]), float(places[left + 1]) - here
+        width = float(knots[left + 1] - knots[left])
+        before, after = here - float(knots[left]), float(knots[left + 1]) - here
         return left, left + 1, (after / width, before / width)
 
 
@@ -190,7 +187,7 @@ def _knots(log_mass: FloatArray, log_rest: FloatArray, *, upward: bool) -> Float
         for mass, rest in pairs
     ]
     values = np.clip([0.0, *inner, 1.0], 0.0, 1.0)
-    # A running maximum mends what rounding has put out of order, by moving knots up.
+    # A running maximum restores the order that rounding has broken, by moving knots up.
     return np.maximum.accumulate(values) if upward else np.minimum.accumulate(values[::-1])[::-1]
 
 
@@ -201,7 +198,7 @@ def _read_knots(alphas: ArrayLike, powers: ArrayLike) -> tuple[FloatArray, Float
         raise InvalidData(
             expected="alphas and powers as one-dimensional arrays of one length",
             got=f"shapes {a.shape} and {b.shape}",
-            remedy="Give one power per alpha",
+            remedy="Give as many powers as alphas",
         )
     for name, values in (("alphas", a), ("powers", b)):
         inside = (values >= 0) & (values <= 1)
@@ -288,10 +285,10 @@ def _mu_with_slack(curve: TradeoffFunction, slack: Fraction) -> float:
     lines = [(a, p) for a, p in zip(alphas, powers, strict=True) if p > limit]
 
     def below(mu: float) -> bool:
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             if not _line_below(mu, *line, last):
                 # The same line decides the next mu, most often.
-                lines.insert(0, lines.pop(place))
+                lines.insert(0, lines.pop(index))
                 return False
         return True
 

@@ -1,6 +1,7 @@
-"""From one claim to another: one function per implication, its theorem named.
+"""Claims of another notion or about other neighbours, that a claim implies.
 
-Every result is implied by the argument; rounding goes to the safe side.
+Every function names its theorem and rounds to the safe side. What a claim answers by itself
+(`Guarantee.for_group`, `pure_epsilon`, `concentrated_rho`) has no second function here.
 """
 
 from __future__ import annotations
@@ -10,24 +11,33 @@ from fractions import Fraction
 from typing import Literal
 
 from smoothdp.claims.domains import read_delta
-from smoothdp.claims.excess import rho_of_pure
 from smoothdp.claims.guarantees.concentrated import ZCDP
-from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
-from smoothdp.exact.parameters.numbers import LogRatio, Parameter
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, square_root
 
 
-def pure_to_zcdp(guarantee: PureDP) -> ZCDP:
-    """Return epsilon^2/2-zCDP (paper 2, Lemma 9 and Proposition 10).
+def approx_at(guarantee: Guarantee, *, delta: Parameter) -> ApproxDP:
+    """Return (epsilon, delta)-DP at the smallest epsilon that the profile of a claim certifies.
 
-    >>> pure_to_zcdp(PureDP("0.5")).rho
-    0.125
+    From mu-Gaussian DP: paper 5, Corollary 2.5.
+
+    Raises:
+        InvalidParameter: a delta that no finite epsilon reaches.
+
+    >>> from smoothdp.claims import GaussianDP
+    >>> round(approx_at(GaussianDP(1), delta="1e-6").epsilon, 4)
+    4.8866
     """
-    return ZCDP(rho_of_pure(guarantee.exact_epsilon), neighbours=guarantee.neighbours)
+    target = read_delta(delta)
+    epsilon = guarantee.profile().epsilon(target)
+    if math.isinf(epsilon):
+        raise _no_epsilon(target)
+    # As a parameter, a float is its shortest decimal: the epsilon that was certified.
+    return ApproxDP(epsilon, delta=target, neighbours=guarantee.neighbours)
 
 
 def zcdp_to_approx(
@@ -48,12 +58,12 @@ def zcdp_to_approx(
     """
     target = read_delta(delta)
     if method == "exact":
-        return _at_delta(guarantee, target)
+        return approx_at(guarantee, delta=target)
     if method != "paper":
         raise InvalidParameter(
             expected='method "exact" or "paper"',
             got=f"method={method!r}",
-            remedy="Use one of the two",
+            remedy='Leave method out, or name "paper"',
         )
     if target == 0:
         raise _no_epsilon(target)
@@ -81,26 +91,7 @@ def zcdp_triangle(
     a, b = first.exact_rho, second.exact_rho
     if method == "paper":
         return ZCDP(2 * (a + b), neighbours=first.neighbours)
-    return ZCDP(a + b + _root_up(4 * a * b), neighbours=first.neighbours)
-
-
-def _root_up(value: Fraction) -> Fraction:
-    """Return the square root of a rational: exact for a square, else up by 2^-64 of it."""
-    product = value.numerator * value.denominator
-    shift = max(0, 128 - product.bit_length() // 2)
-    root = math.isqrt(product << 2 * shift)
-    if root * root != product << 2 * shift:
-        root += 1
-    return Fraction(root, value.denominator << shift)
-
-
-def _at_delta(guarantee: Guarantee, delta: Fraction) -> ApproxDP:
-    """Return the claim at the smallest epsilon that the profile certifies."""
-    epsilon = guarantee.profile().epsilon(delta)
-    if math.isinf(epsilon):
-        raise _no_epsilon(delta)
-    # As a parameter, a float is its shortest decimal: the epsilon that was certified.
-    return ApproxDP(epsilon, delta=delta, neighbours=guarantee.neighbours)
+    return ZCDP(a + b + square_root(4 * a * b, up=True), neighbours=first.neighbours)
 
 
 def _no_epsilon(delta: Fraction) -> InvalidParameter:
@@ -111,61 +102,15 @@ def _no_epsilon(delta: Fraction) -> InvalidParameter:
     )
 
 
-def gaussian_to_approx(guarantee: GaussianDP, *, delta: Parameter) -> ApproxDP:
-    """Return (epsilon, delta)-DP from mu-Gaussian DP (paper 5, Corollary 2.5).
-
-    Raises:
-        InvalidParameter: delta outside [0, 1], or one that no finite epsilon reaches.
-
-    >>> round(gaussian_to_approx(GaussianDP(1), delta="1e-6").epsilon, 4)
-    4.8866
-    """
-    return _at_delta(guarantee, read_delta(delta))
-
-
-def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
-    """Return mu^2/2-zCDP: the Renyi divergence of N(0, 1) and N(mu, 1) is a mu^2 / 2.
-
-    >>> gaussian_to_zcdp(GaussianDP(2)).rho
-    2.0
-    """
-    return ZCDP(guarantee.concentrated_rho(), neighbours=guarantee.neighbours)
-
-
-def pure_to_approx(guarantee: PureDP) -> ApproxDP:
-    """Return (epsilon, 0)-DP, which is the same claim."""
-    return ApproxDP(guarantee.exact_epsilon, delta=0, neighbours=guarantee.neighbours)
-
-
-def post_processing(guarantee: Guarantee) -> Guarantee:
-    """Return the claim for any function of the output: the same (paper 1, Proposition 4)."""
-    return guarantee
-
-
-def group_privacy(guarantee: Guarantee, *, n_records: int) -> Guarantee:
-    """Return the claim about any n_records = k records changed together.
-
-    Pure: k epsilon. Approximate: (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)).
-    zCDP: k^2 rho (paper 2, Lemma 11, k times). Gaussian: k mu.
-
-    Raises:
-        IncompatibleClaims: for smoothed DP, whose neighbour of a typical database need not
-            be typical, and for truncated CDP, whose orders shrink along the way.
-
-    >>> group_privacy(GaussianDP(1), n_records=3)
-    GaussianDP(mu=3, neighbours='replace_one')
-    """
-    return guarantee.for_group(n_records)
-
-
 def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
     """Return the claim about replacing one record from one about adding or removing it.
 
-    Replacing is removing and adding, so this is group privacy for two (factor two).
+    Replacing a record is removing one and adding one: group privacy for two, a factor two.
 
     Raises:
         IncompatibleClaims: a claim about other neighbours, or one without group privacy.
 
+    >>> from smoothdp.claims import PureDP
     >>> add_remove_to_replace_one(PureDP(1, neighbours="add_remove"))
     PureDP(epsilon=2, neighbours='replace_one')
     """
@@ -173,6 +118,6 @@ def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
         raise IncompatibleClaims(
             expected="a claim about add_remove neighbours",
             got=guarantee.neighbours.value,
-            remedy="Use it as it is",
+            remedy="Keep the claim: it is about replace_one already",
         )
     return guarantee.for_group(2).changed(neighbours=Neighbours.REPLACE_ONE)

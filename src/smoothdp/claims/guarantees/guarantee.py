@@ -166,15 +166,15 @@ class Guarantee(ABC):
         GaussianDP(mu=3, neighbours='replace_one')
         """
         k = exact_int(n_records, name="n_records", minimum=1)
-        found = self if k == 1 else self._for_group(k)
-        if found is None:
+        group_claim = self if k == 1 else self._for_group(k)
+        if group_claim is None:
             raise IncompatibleClaims(
                 expected="a pure, approximate, zero-concentrated or Gaussian claim for group "
                 "privacy",
                 got=type(self).__name__,
                 remedy=self.no_group,
             )
-        return found
+        return group_claim
 
     def _for_group(self, k: int) -> Guarantee | None:  # noqa: ARG002
         """Return the claim about k >= 2 records; None if nothing is known."""
@@ -260,14 +260,24 @@ class Guarantee(ABC):
         return cls._made(fields)
 
     def __repr__(self) -> str:
-        given = ", ".join(
+        parameters = ", ".join(
             f"{name}={shown(value, rounding=self._safe(name))}"
             for name, value in self.parameters().items()
         )
-        return f"{type(self).__name__}({given}, neighbours={self.neighbours.value!r})"
+        return f"{type(self).__name__}({parameters}, neighbours={self.neighbours.value!r})"
 
     def _safe(self, name: str) -> Rounding:
         return "down" if name in self.rounded_down else "up"
+
+
+def stated_guarantee(mechanism: object) -> Guarantee | None:
+    """Return the guarantee that an object is or has, as attribute or method; None without one."""
+    if isinstance(mechanism, Guarantee):
+        return mechanism
+    guarantee = None if isinstance(mechanism, type) else getattr(mechanism, "guarantee", None)
+    if callable(guarantee):
+        guarantee = guarantee()
+    return guarantee if isinstance(guarantee, Guarantee) else None
 
 
 def times(epsilon: Real, k: int) -> Real:
@@ -321,23 +331,23 @@ def weaknesses(claim: Guarantee, *, n_records: int | None = None) -> list[str]:
     >>> weaknesses(ApproxDP(4, delta="1e-6"))
     ['epsilon is above 3, so odds may change by more than 20 to 1']
     """
-    given = claim.parameters()
-    epsilon, delta = given.get("epsilon"), given.get("delta")
-    found = []
+    parameters = claim.parameters()
+    epsilon, delta = parameters.get("epsilon"), parameters.get("delta")
+    reasons = []
     if epsilon is None and guess_upper(claim) > WEAK_GUESS:
-        found.append("that is more often than the 95.26% of epsilon = 3")
+        reasons.append("that is more often than the 95.26% of epsilon = 3")
     if epsilon is not None and not at_most(epsilon, WEAK_EPSILON):
-        found.append("epsilon is above 3, so odds may change by more than 20 to 1")
+        reasons.append("epsilon is above 3, so odds may change by more than 20 to 1")
     if isinstance(delta, Fraction):
         if delta >= WEAK_DELTA:
-            found.append(
+            reasons.append(
                 f"delta is {ratio_up(delta)}, no small chance of an output without any promise"
             )
         elif n_records is not None and delta * n_records >= 1:
-            found.append(
+            reasons.append(
                 "delta is at least 1/n, so publishing one row, drawn at random, could keep it"
             )
-    return found
+    return reasons
 
 
 def factor_text(epsilon: Real) -> str:

@@ -49,7 +49,7 @@ def is_mixture(point: Distribution, others: Sequence[Distribution]) -> bool:
     weights = _least_squares(matrix, target)
     if float(np.abs(matrix @ weights - target).max()) > _FAR:
         return False
-    chosen = [others[place] for place in np.flatnonzero(weights > 0).tolist()]
+    chosen = [others[index] for index in np.flatnonzero(weights > 0).tolist()]
     return _exact_mixture(point, chosen)
 
 
@@ -86,11 +86,11 @@ def _exact_mixture(point: Distribution, chosen: Sequence[Distribution]) -> bool:
     rows = [[*(vertex[i] for vertex in chosen), point[i]] for i in range(len(point))]
     pivots: list[int] = []
     for column in range(len(chosen)):
-        place = next((r for r in range(len(pivots), len(rows)) if rows[r][column]), None)
-        if place is None:
+        pivot = next((r for r in range(len(pivots), len(rows)) if rows[r][column]), None)
+        if pivot is None:
             continue
         top = len(pivots)
-        rows[top], rows[place] = rows[place], rows[top]
+        rows[top], rows[pivot] = rows[pivot], rows[top]
         lead = rows[top][column]
         rows[top] = [value / lead for value in rows[top]]
         for r, row in enumerate(rows):

@@ -44,7 +44,7 @@ class DataModel:
 
     def __init__(self, vertices: Iterable[Sequence[Parameter]]) -> None:
         read = tuple(
-            _read_vertex(vertex, place) for place, vertex in enumerate(_listed(vertices), start=1)
+            _read_vertex(vertex, number) for number, vertex in enumerate(_listed(vertices), start=1)
         )
         if not read:
             raise InvalidParameter(
@@ -71,13 +71,15 @@ class DataModel:
         ((Fraction(3, 4), Fraction(1, 4)),)
         """
         vertices = []
-        for place, row in enumerate(_listed(rows), start=1):
-            counts = [exact_int(v, name=f"a count of row {place}", minimum=0) for v in _listed(row)]
+        for number, row in enumerate(_listed(rows), start=1):
+            counts = [
+                exact_int(v, name=f"a count of row {number}", minimum=0) for v in _listed(row)
+            ]
             total = sum(counts)
             if total == 0:
                 raise InvalidParameter(
                     expected="rows with at least one record",
-                    got=f"row {place} empty",
+                    got=f"row {number} empty",
                     remedy="Drop the row",
                 )
             vertices.append([Fraction(count, total) for count in counts])
@@ -85,7 +87,7 @@ class DataModel:
 
     @property
     def n_vertices(self) -> int:
-        """The number of distinct distributions given."""
+        """The number of distinct distributions in the list."""
         return len(self.vertices)
 
     @property
@@ -124,7 +126,7 @@ class DataModel:
     ) -> DataModel:
         """Return a model that holds whatever lies within a radius of this one.
 
-        What is measured over it is true of records from any such distribution: the answer
+        A figure over the wider model is true of records from any such distribution: the answer
         to "what if the model is wrong".
 
         Args:
@@ -145,7 +147,7 @@ class DataModel:
             raise InvalidParameter(
                 expected="either total_variation or kl_divergence",
                 got="both or neither",
-                remedy="Give one radius",
+                remedy="Name one of them, such as total_variation=0.1",
             )
         if total_variation is not None:
             radius = exact_fraction(total_variation, name="total_variation")
@@ -247,21 +249,21 @@ def _listed(values: Iterable[_Item]) -> list[_Item]:
     return list(values)
 
 
-def _read_vertex(vertex: Sequence[Parameter], place: int) -> tuple[Fraction, ...]:
-    name = f"a probability of vertex {place}"
+def _read_vertex(vertex: Sequence[Parameter], number: int) -> tuple[Fraction, ...]:
+    name = f"a probability of vertex {number}"
     values = tuple(exact_fraction(p, name=name) for p in _listed(vertex))
     negative = next((value for value in values if value < 0), None)
     if negative is not None:
         raise InvalidParameter(
             expected="probabilities >= 0",
-            got=f"{float(negative)} in vertex {place}",
-            remedy="Mend the vertex",
+            got=f"{float(negative)} in vertex {number}",
+            remedy="Give the value no probability, 0, if no record has it",
         )
     total = sum(values, Fraction(0))
     if len(values) < 2 or abs(total - 1) > _TOLERANCE:
         raise InvalidParameter(
             expected="at least two probabilities that sum to 1 within 1e-12",
-            got=f"{len(values)} with sum {float(total)!r} in vertex {place}",
-            remedy="Mend the vertex",
+            got=f"{len(values)} with sum {float(total)!r} in vertex {number}",
+            remedy='Write ratios such as "1/3", or whole counts with from_counts()',
         )
     return tuple(value / total for value in values)

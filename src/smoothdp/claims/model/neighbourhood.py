@@ -26,11 +26,11 @@ def within_total_variation(centre: Distribution, radius: Fraction) -> list[Distr
     """
     atoms = range(len(centre))
     _refuse_beyond(len(centre))
-    found: dict[Distribution, None] = {}
+    corners: dict[Distribution, None] = {}
     for receiver in atoms:
         donors = [atom for atom in atoms if atom != receiver]
         if 1 - centre[receiver] <= radius:
-            found[tuple(Fraction(int(atom == receiver)) for atom in atoms)] = None
+            corners[tuple(Fraction(int(atom == receiver)) for atom in atoms)] = None
             continue
         for size in range(len(donors)):
             for emptied in combinations(donors, size):
@@ -40,8 +40,8 @@ def within_total_variation(centre: Distribution, radius: Fraction) -> list[Distr
                         q = [Fraction(0) if atom in emptied else centre[atom] for atom in atoms]
                         q[last] -= left
                         q[receiver] += radius
-                        found[tuple(q)] = None
-    return list(found)
+                        corners[tuple(q)] = None
+    return list(corners)
 
 
 def within_divergence(centre: Distribution, radius: Fraction) -> list[Distribution]:
@@ -56,7 +56,7 @@ def within_divergence(centre: Distribution, radius: Fraction) -> list[Distributi
     """
     _refuse_beyond(len(centre))
     limits = [(_lowest(p, radius), 1 - _lowest(1 - p, radius)) for p in centre]
-    found: dict[Distribution, None] = {}
+    corners: dict[Distribution, None] = {}
     # All but one coordinate of a vertex are at a limit; the free one makes the sum 1.
     for free in range(len(centre)):
         for ends in product((0, 1), repeat=len(centre) - 1):
@@ -64,8 +64,8 @@ def within_divergence(centre: Distribution, radius: Fraction) -> list[Distributi
             values = [limit[end] for limit, end in zip(others, ends, strict=True)]
             rest = 1 - sum(values, Fraction(0))
             if limits[free][0] <= rest <= limits[free][1]:
-                found[(*values[:free], rest, *values[free:])] = None
-    return list(found)
+                corners[(*values[:free], rest, *values[free:])] = None
+    return list(corners)
 
 
 def _lowest(p: Fraction, radius: Fraction) -> Fraction:

@@ -71,7 +71,9 @@ def read_counted(
 def bin_names(bins: int) -> list[str]:
     """Return the names of so many bins."""
     if not 1 <= bins <= 10**7:
-        raise click.UsageError(f"Expected --bins from 1 to 10000000; got {bins}. Mend it.")
+        raise click.UsageError(
+            f"Expected --bins from 1 to 10000000; got {bins}. Give the number of bins."
+        )
     return [f"bin {number}" for number in range(bins)]
 
 

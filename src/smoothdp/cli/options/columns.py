@@ -104,7 +104,7 @@ def require_known(values: Sequence[str], domain: Sequence[str], path: Path, *, c
     if any(value not in known for value in values):
         raise click.UsageError(
             f"Expected values of column {column!r} that {path} lists; got "
-            "another. Add it to that file if it is public, or mend the data."
+            "another. Add the value to that file if it is public, or correct the data."
         )
 
 

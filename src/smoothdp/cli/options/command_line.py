@@ -91,7 +91,7 @@ def refuse_nan(
     """Return a number, or raise BadParameter for nan: no comparison with it is ever true."""
     if value is not None and math.isnan(value):
         raise click.BadParameter(
-            "Expected a number; got nan. Give one such as 10.", ctx=context, param=parameter
+            "Expected a number; got nan. Write a number such as 10.", ctx=context, param=parameter
         )
     return value
 

@@ -65,7 +65,7 @@ def read_mechanism(
         if sample.sampling is not None:
             raise click.UsageError(
                 "Expected --sampling with --sampling-rate or --n-draws; got it with "
-                "--keep-probability, where each record is kept independently. Leave it out."
+                "--keep-probability, where each record is kept independently. Leave --sampling out."
             )
         return sd.BernoulliHistogram(n_records, keep_probability=sample.keep_probability)
     return sd.SamplingHistogram(
@@ -89,5 +89,7 @@ def _parse(counts: str) -> list[int]:
                 "Give one count per category, such as 120,340,0."
             ) from None
     if any(value < 0 for value in values):
-        raise click.UsageError(f"Expected counts of at least 0; got {min(values)}. Mend it.")
+        raise click.UsageError(
+            f"Expected counts of at least 0; got {min(values)}. Correct that count."
+        )
     return values

@@ -96,14 +96,16 @@ def check_assumption(asked: AssumptionOptions, plot: Path | None) -> None:
     if (public_sample is None) != (asked.column is None) or None not in (assume, public_sample):
         raise click.UsageError(
             "Expected --assume, or --public-sample with its --column, or none; got another mix. "
-            "Give one."
+            "Give --assume, or both --public-sample and --column."
         )
     if asked.missing is not None and public_sample is None:
-        raise click.UsageError("Expected --missing with --public-sample; got none. Leave it out.")
+        raise click.UsageError(
+            "Expected --missing with --public-sample; got none. Leave --missing out."
+        )
     if plot is not None and assume is None and public_sample is None:
         raise click.UsageError(
             "Expected --assume or --public-sample with --plot, as errors depend on the data; got "
-            "none. Give one."
+            "none. Give --assume, or leave --plot out."
         )
 
 
@@ -138,7 +140,7 @@ def read_law(text: str) -> Any:
 def _refused(text: str, got: str) -> click.UsageError:
     return click.UsageError(
         f'Expected --assume such as "lognorm(s=1, scale=20)", with numbers of scipy.stats; got '
-        f"{text!r} ({got}). Mend it, or leave it out."
+        f"{text!r} ({got}). Write a law of scipy.stats, or leave --assume out."
     )
 
 
@@ -165,7 +167,7 @@ def read_model(path: Path) -> sd.DataModel:
         if len(counts) != len(lines[0]) - 1 or min(counts) < 0:
             raise click.UsageError(
                 f"Expected {len(lines[0]) - 1} counts after the label in row {number} of {path}; "
-                f"got {','.join(fields)!r}. Mend that row."
+                f"got {','.join(fields)!r}. Correct that row."
             )
         rows.append(counts)
     return sd.DataModel.from_counts(rows)

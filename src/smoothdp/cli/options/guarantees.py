@@ -55,8 +55,8 @@ def read_guarantee(asked: GuaranteeOptions) -> sd.Guarantee:
         raise click.UsageError(
             "Expected a guarantee: --epsilon (pure DP), --epsilon and --delta (approximate DP), "
             "--rho (zCDP), or --rho and --omega (tCDP); got "
-            f"{'--delta' if delta else '--omega' if omega else 'none'}{alone}. Give one, such as "
-            "--epsilon 1."
+            f"{'--delta' if delta else '--omega' if omega else 'none'}{alone}. Add --epsilon 1, "
+            "for example."
         )
     require_positive("--epsilon", epsilon)
     require_positive("--rho", rho)
@@ -66,7 +66,7 @@ def read_guarantee(asked: GuaranteeOptions) -> sd.Guarantee:
     if concentrated and (epsilon is None) == (rho is None):
         raise click.UsageError(
             f"Expected one of --epsilon and --rho with {kind}; got "
-            f"{'neither' if epsilon is None else 'both'}. Give one."
+            f"{'neither' if epsilon is None else 'both'}. Give --rho alone, such as --rho 0.1."
         )
     if not concentrated and (epsilon is None or rho is not None):
         raise click.UsageError(
@@ -74,9 +74,15 @@ def read_guarantee(asked: GuaranteeOptions) -> sd.Guarantee:
             "--guarantee zcdp."
         )
     if (kind == "approx") != (delta is not None):
-        raise click.UsageError("Expected --delta with approx and with nothing else. Mend it.")
+        raise click.UsageError(
+            "Expected --delta with approx and with nothing else. Give --delta 1e-6 with approx, or "
+            "leave --delta out."
+        )
     if (kind == "tcdp") != (omega is not None):
-        raise click.UsageError("Expected --omega with tcdp and with nothing else. Mend it.")
+        raise click.UsageError(
+            "Expected --omega with tcdp and with nothing else. Give --omega 10 with tcdp, or leave "
+            "--omega out."
+        )
     if kind == "pure":
         assert epsilon is not None
         return sd.PureDP(epsilon)

@@ -79,9 +79,9 @@ class AtomsLaw(LossLaw):
 
     def _tilted(self, tilt: float) -> tuple[FloatArray, Moments, float]:
         """Return normalised tilted weights, the moments, and the error of the weights."""
-        found = self._cache.get(tilt)
-        if found is not None:
-            return found
+        known = self._cache.get(tilt)
+        if known is not None:
+            return known
         shift = tilt * self.losses
         exponents = self.log_masses + shift
         top = float(exponents.max())

@@ -107,8 +107,8 @@ def grid_pair(
 
 
 def _bounds(profile: PrivacyProfile, loss: float) -> LogBounds:
-    found = profile.log_delta_bounds(Fraction(loss))
-    return LogBounds(found.lower, min(0.0, found.upper))
+    bounds = profile.log_delta_bounds(Fraction(loss))
+    return LogBounds(bounds.lower, min(0.0, bounds.upper))
 
 
 def _sample(
@@ -257,10 +257,10 @@ def _meeting(
 def _hull(losses: FloatArray, logs: FloatArray) -> IntArray:
     """Return the points of the greatest convex minorant of (e^loss, e^log), in order."""
     kept: list[int] = []
-    for place in range(losses.size):
-        while len(kept) >= 2 and not _turns(losses, logs, kept[-2], kept[-1], place):
+    for index in range(losses.size):
+        while len(kept) >= 2 and not _turns(losses, logs, kept[-2], kept[-1], index):
             kept.pop()
-        kept.append(place)
+        kept.append(index)
     return np.array(kept, dtype=np.int64)
 
 
@@ -290,8 +290,8 @@ def _slope_changes(losses: FloatArray, logs: FloatArray) -> FloatArray:
         slopes = np.nan_to_num(slopes, nan=-math.inf, neginf=-math.inf)
         after = np.concatenate([slopes[1:], [-math.inf]])
         changes = slopes + np.log(-np.expm1(np.minimum(after - slopes, 0.0)))
-    found = np.concatenate([[-math.inf], changes])
-    return np.asarray(np.nan_to_num(found, nan=-math.inf, neginf=-math.inf))
+    masses = np.concatenate([[-math.inf], changes])
+    return np.asarray(np.nan_to_num(masses, nan=-math.inf, neginf=-math.inf))
 
 
 def _mirrored_law(
@@ -300,9 +300,9 @@ def _mirrored_law(
     """Add the mirror image and the mass at 0, and check the law against the knots."""
     keep = (log_p > -math.inf) & (losses > 0)
     above, masses = losses[keep], log_p[keep]
-    both = np.exp(masses) * (1 + np.exp(-above))
+    mirrored = np.exp(masses) * (1 + np.exp(-above))
     infinite = math.exp(log_infinite) if log_infinite > -math.inf else 0.0
-    rest = 1.0 - math.fsum(both.tolist()) - infinite
+    rest = 1.0 - math.fsum(mirrored.tolist()) - infinite
     rest += 1e-15 if upward else -1e-15
     middle = [math.log(rest)] if rest > 0 else []
     law = AtomsLaw(
@@ -315,10 +315,10 @@ def _mirrored_law(
         return AtomsLaw(law.log_masses, law.losses, law.infinite, Slack(1e-14, 0.0))
     mesh = np.unique(np.concatenate([law.losses, knots.losses, losses]))
     mine, _, error = log_sticks(law.log_masses, law.losses, log_infinite, mesh)
-    places = np.searchsorted(mesh, knots.losses)
+    positions = np.searchsorted(mesh, knots.losses)
     target = knots.upper if upward else knots.lower
     with np.errstate(invalid="ignore"):
-        gap = (target - mine[places]) if upward else (mine[places] - target)
+        gap = (target - mine[positions]) if upward else (mine[positions] - target)
     gap = gap[~np.isnan(gap)]
     # Losses below 0 hold p e^-l, rounded: 4 u of the exponent is in the error.
     worst = max(0.0, float(gap.max(initial=0.0))) + error + 1e-14

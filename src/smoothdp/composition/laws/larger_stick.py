@@ -83,8 +83,8 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
 
     >>> one = Stick(np.log([0.5, 0.5]), np.log([0.75, 1.5]), -math.inf)
     >>> other = Stick(np.log([0.9, 0.1]), np.log([0.95, 2.0]), -math.inf)
-    >>> found = larger_stick(one, other)
-    >>> found.stick.losses.size, found.loss < 1e-14
+    >>> larger = larger_stick(one, other)
+    >>> larger.stick.losses.size, larger.loss < 1e-14
     (5, True)
     """
     mesh: list[float] = np.unique(np.concatenate([first.losses, second.losses])).tolist()
@@ -116,23 +116,23 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
                 for kink in kinks:
                     extra[kink.loss] = extra.get(kink.loss, number(0.0)) + kink.q
         own: dict[float, list[float]] = {}
-        for place, loss in enumerate(mesh):
-            before = leaders[place][1]
-            after = leaders[place + 1][0] if place + 1 < len(mesh) else before
+        for index, loss in enumerate(mesh):
+            before = leaders[index][1]
+            after = leaders[index + 1][0] if index + 1 < len(mesh) else before
             if after == before:
-                own[loss] = masses[before][place]
+                own[loss] = masses[before][index]
             else:
                 # Both agree here: the slope goes from that of one to that of the other.
-                slope = values[after].slopes[place + 1]
-                change = values[before].slopes[place] - slope
+                slope = values[after].slopes[index + 1]
+                change = values[before].slopes[index] - slope
                 if change > 0:
                     extra[loss] = extra.get(loss, number(0.0)) + change
                 else:
                     # A kink inwards, within the tie: without it the result is larger by at
                     # most x |change|, x = E_i - E, of D(E) >= D(E_i) + x slope.
-                    power = exponentials[place]
+                    power = exponentials[index]
                     lost += (
-                        power * size(change) / (values[after].heights[place + 1] + power * slope)
+                        power * size(change) / (values[after].heights[index + 1] + power * slope)
                     )
         logs, losses, mass = _rounded(own, extra)
         mass += round_up(lost) + 4 * (len(mesh) + 4) * _TIE
@@ -143,11 +143,11 @@ def larger_stick(first: Stick, second: Stick) -> Larger:
 
 def _placed(stick: Stick, mesh: list[float]) -> list[list[float]]:
     """Return the log-masses at each point of a mesh that holds the losses."""
-    places = np.searchsorted(np.array(mesh), stick.losses).tolist()
-    found: list[list[float]] = [[] for _ in mesh]
-    for place, log_mass in zip(places, stick.log_masses.tolist(), strict=True):
-        found[place].append(log_mass)
-    return found
+    indices = np.searchsorted(np.array(mesh), stick.losses).tolist()
+    by_point: list[list[float]] = [[] for _ in mesh]
+    for index, log_mass in zip(indices, stick.log_masses.tolist(), strict=True):
+        by_point[index].append(log_mass)
+    return by_point
 
 
 def _values(
@@ -156,10 +156,10 @@ def _values(
     height = _exp(log_infinite)
     slope = number(0.0)
     heights, slopes = [height], [slope]
-    for place in range(len(widths) - 1, -1, -1):
-        for log_mass in log_masses[place]:
-            slope = slope + number(log_mass).exp() / exponentials[place]
-        height = height + widths[place] * slope
+    for index in range(len(widths) - 1, -1, -1):
+        for log_mass in log_masses[index]:
+            slope = slope + number(log_mass).exp() / exponentials[index]
+        height = height + widths[index] * slope
         heights.append(height)
         slopes.append(slope)
     return _Values(heights[::-1], slopes[::-1])
@@ -178,13 +178,13 @@ def _sign(a: Ball, b: Ball) -> int:
 
 def _leaders(signs: list[int]) -> list[tuple[int, int]]:
     """Return who leads at both ends of each cell: 0 or 1. They differ where both cross."""
-    found = []
+    leaders = []
     before = next((sign for sign in signs if sign), 1)
     for left, right in itertools.pairwise(signs):
         start = left or right or before
         before = right or start
-        found.append((_who(start), _who(before)))
-    return found
+        leaders.append((_who(start), _who(before)))
+    return leaders
 
 
 def _who(sign: int) -> int:
@@ -220,15 +220,15 @@ def _rounded(
     """Return the log-masses, sums rounded up, their losses, and by how much they were rounded."""
     logs, losses, widest = [], [], 0.0
     for loss in sorted({*own, *extra}):
-        found = own.get(loss, [])
+        log_masses = own.get(loss, [])
         if loss in extra:
             exact = extra[loss] * number(loss).exp()
-            for log_mass in found:
+            for log_mass in log_masses:
                 exact += number(log_mass).exp()
             exact = exact.log()
             assert exact.is_finite()
-            found = [round_up(exact)]
-            widest = max(widest, found[0] - round_down(exact))
-        logs += found
-        losses += [loss] * len(found)
+            log_masses = [round_up(exact)]
+            widest = max(widest, log_masses[0] - round_down(exact))
+        logs += log_masses
+        losses += [loss] * len(log_masses)
     return logs, losses, widest * (1 + 1e-15)

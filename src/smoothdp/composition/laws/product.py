@@ -126,16 +126,16 @@ class Product:
         what the other laws have of mass under Q, 1 but for rounding.
         """
         log_lost, n_laws = -math.inf, 0
-        found: list[tuple[LossLaw | GaussianLaw, int]] = [(GaussianLaw(self.gaussian), 1)]
+        parts: list[tuple[LossLaw | GaussianLaw, int]] = [(GaussianLaw(self.gaussian), 1)]
         for law, count in self.parts:
             capped = law.capped(loss)
-            found.append((law if capped is None else capped.law, count))
+            parts.append((law if capped is None else capped.law, count))
             n_laws += count
             if capped is not None:
                 log_lost = log_sum_upper(log_lost, capped.log_lost + math.log(count) + 1e-12)
         if log_lost == -math.inf:
             return None
-        return Product.of(found), log_lost + _NORMALISED * n_laws
+        return Product.of(parts), log_lost + _NORMALISED * n_laws
 
     @cached_property
     def slack(self) -> Slack:
@@ -146,12 +146,12 @@ class Product:
 
     def moments(self, tilt: float) -> Moments:
         """Return ln of the moment generating function of the sum at a tilt, and the rest."""
-        found = self._moments.get(tilt)
-        if found is None:
+        moments = self._moments.get(tilt)
+        if moments is None:
             if len(self._moments) >= _MOST_CACHED:
                 self._moments.clear()
-            found = self._moments[tilt] = self._summed(tilt)
-        return found
+            moments = self._moments[tilt] = self._summed(tilt)
+        return moments
 
     def _summed(self, tilt: float) -> Moments:
         variance = self.variance_bounds[1]
@@ -219,12 +219,12 @@ class Product:
     def _last_below(self, tilt: float, epsilon: float) -> float:
         """Return the largest c of 7 bits at which the slope is not above 0, from one close by."""
 
-        def above(place: int) -> bool:
-            here = tilt_at(place)
-            return here > self.largest_tilt or self._slope(here, epsilon) > 0
+        def above(rank: int) -> bool:
+            candidate = tilt_at(rank)
+            return candidate > self.largest_tilt or self._slope(candidate, epsilon) > 0
 
-        least = place_of(_LEAST_TILT)
-        low = place_of(tilt)
+        least = tilt_rank(_LEAST_TILT)
+        low = tilt_rank(tilt)
         step = 1
         if above(low):
             high = low
@@ -260,17 +260,17 @@ def short_tilt(tilt: float) -> float:
     return math.ldexp(round(mantissa * 128) / 128, exponent)
 
 
-def place_of(tilt: float) -> int:
-    """Return the place of a float of 7 bits among all of them, larger for larger ones."""
+def tilt_rank(tilt: float) -> int:
+    """Return the rank of a float of 7 bits among all of them, larger for larger ones."""
     mantissa, exponent = math.frexp(tilt)
     return 64 * exponent + round(mantissa * 128) - 64
 
 
-def tilt_at(place: int) -> float:
-    """Return the float of 7 bits at a place.
+def tilt_at(rank: int) -> float:
+    """Return the float of 7 bits of a rank.
 
-    >>> tilt_at(place_of(0.75) + 1)
+    >>> tilt_at(tilt_rank(0.75) + 1)
     0.7578125
     """
-    exponent, digits = divmod(place, 64)
+    exponent, digits = divmod(rank, 64)
     return math.ldexp((64 + digits) / 128, exponent)

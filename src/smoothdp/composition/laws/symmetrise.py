@@ -35,8 +35,8 @@ def directed_law(atoms: Atoms) -> AtomsLaw:
     if masses.size:
         log_infinite = _log_sum(masses)
         slip = error + 8 * LIBM_ERROR * (1 + abs(log_infinite))
-    both = ~infinite & (p > -math.inf)
-    log_p, losses = p[both], p[both] - q[both]
+    shared = ~infinite & (p > -math.inf)
+    log_p, losses = p[shared], p[shared] - q[shared]
     order = np.argsort(losses, kind="stable")
     widest = float(np.abs(losses).max(initial=0.0))
     return AtomsLaw(
@@ -74,15 +74,15 @@ def symmetrised(forward: AtomsLaw, backward: AtomsLaw) -> LossBracket:
 
 def _larger(first: AtomsLaw, second: AtomsLaw) -> AtomsLaw:
     """Return the law of the larger of two D, of losses up to 1e6."""
-    found = larger_stick(_stick(first), _stick(second))
+    larger = larger_stick(_stick(first), _stick(second))
     # Mass at infinity is taken at its upper bound: a factor of one term of D.
     width = max(_width(law.log_infinite) for law in (first, second))
-    mass = max(first.slack.mass, second.slack.mass) + width + found.mass
-    loss = max(first.slack.loss, second.slack.loss) + found.loss
+    mass = max(first.slack.mass, second.slack.mass) + width + larger.mass
+    loss = max(first.slack.loss, second.slack.loss) + larger.loss
     return AtomsLaw(
-        found.stick.log_masses,
-        found.stick.losses,
-        LogBounds(found.stick.log_infinite, found.stick.log_infinite),
+        larger.stick.log_masses,
+        larger.stick.losses,
+        LogBounds(larger.stick.log_infinite, larger.stick.log_infinite),
         Slack(mass * (1 + 1e-15), loss * (1 + 1e-15)),
     )
 
@@ -127,10 +127,10 @@ def _mirrored(forward: AtomsLaw, backward: AtomsLaw) -> LossBracket | None:
     if forward.losses.size != backward.losses.size:
         return None
     gaps = [0.0, 0.0]
-    for place, (a, b) in enumerate(
+    for index, (a, b) in enumerate(
         ((forward.log_masses, backward.log_masses), (forward.losses, backward.losses))
     ):
-        gaps[place] = float(np.abs(a - b).max(initial=0.0))
+        gaps[index] = float(np.abs(a - b).max(initial=0.0))
     infinite = forward.log_infinite.upper, backward.log_infinite.upper
     if infinite[0] != infinite[1]:
         gaps[0] = max(gaps[0], abs(infinite[0] - infinite[1]))

@@ -59,7 +59,7 @@ def normal_upper_quantile(log_tail: float) -> tuple[float, float]:
 
 
 def float_up(value: Real) -> float:
-    """Return a float not below an exact number, and equal to a float that was given.
+    """Return a float not below an exact number; a number read from a float gives that float.
 
     >>> float_up(Fraction(1, 10)), Fraction(float_up(Fraction(1, 3))) > Fraction(1, 3)
     (0.1, True)

@@ -86,18 +86,18 @@ class _Terms(NamedTuple):
 def _cell(sigma: Fraction, index: int, bits: int) -> _Cell:
     log_z = _width(sigma, bits) * index
     middle = _center(log_z, sigma)
-    # What the reach of the cell adds to the exponents comes on top of the precision.
+    # The reach of the cell adds to the exponents: so many digits more.
     more = 12 - 2.2 * middle * float(_REACH)
-    found = _terms(log_z, sigma, more, float(sigma * _REACH))
-    step = arb(2).log() / (ball(sigma) * found.per_octave)
+    terms = _terms(log_z, sigma, more, float(sigma * _REACH))
+    step = arb(2).log() / (ball(sigma) * terms.per_octave)
     center = arb(middle)
     reach = ball(_REACH)
-    count = len(found.values)
-    distances = [step * (found.start + n) - center for n in range(count)]
+    count = len(terms.values)
+    distances = [step * (terms.start + n) - center for n in range(count)]
     size = _count(bits)
     sums = [arb(0)] * size
     rest = arb(0)
-    for distance, value in zip(distances, found.values, strict=True):
+    for distance, value in zip(distances, terms.values, strict=True):
         term = value
         for n in range(size):
             sums[n] += term
@@ -105,12 +105,12 @@ def _cell(sigma: Fraction, index: int, bits: int) -> _Cell:
         far = abs(distance) * reach
         rest += value * far**size * far.exp() / arb(size + 1).gamma()
     for inner, outer in ((1, 0), (count - 2, count - 1)):
-        pair = [found.values[n] * (abs(distances[n]) * reach).exp() for n in (inner, outer)]
+        pair = [terms.values[n] * (abs(distances[n]) * reach).exp() for n in (inner, outer)]
         rest += _beyond(*pair).abs_upper()
     # The error of the sum holds for the terms without e^(center x - x^2 / 2).
     drift = (abs(center) * reach + reach * reach / 2).exp()
-    rest += arb(found.log_error).exp() * drift
-    scale = _spacing(sigma, found.per_octave, bits)
+    rest += arb(terms.log_error).exp() * drift
+    scale = _spacing(sigma, terms.per_octave, bits)
     return _Cell(
         arb_poly([value * scale for value in sums]), arb(0, (rest * scale).abs_upper()), center
     )
@@ -126,15 +126,15 @@ def _count(bits: int) -> int:
 
 def _transform(log_z: arb, sigma: Fraction) -> arb:
     bits = ctx.prec
-    found = _terms(log_z, sigma, 0.0, 0.0)
-    values = found.values
+    terms = _terms(log_z, sigma, 0.0, 0.0)
+    values = terms.values
     total = sum(values, arb(0)) + _beyond(values[1], values[0]) + _beyond(values[-2], values[-1])
-    total += arb(0, arb(found.log_error).exp().abs_upper())
-    return (total * _spacing(sigma, found.per_octave, bits)).log()
+    total += arb(0, arb(terms.log_error).exp().abs_upper())
+    return (total * _spacing(sigma, terms.per_octave, bits)).log()
 
 
 def _terms(log_z: arb, sigma: Fraction, more_digits: float, lower: float) -> _Terms:
-    """Return what to sum; the error holds for every ln z down to ``lower`` below the given one."""
+    """Return the terms of the sum; the error holds from ln z down to ln z - ``lower``."""
     bits = ctx.prec
     z_mid, sigma_mid = float(log_z), float(sigma)
     digits = bits * _LN2 + 4 + more_digits

@@ -76,11 +76,11 @@ def _shares(edges: Sequence[Fraction], mass: Mass) -> tuple[Fraction, ...]:
 def _sum_to_one(shares: Sequence[arb]) -> tuple[Fraction, ...]:
     """Round positive balls to multiples of one power of 1/2, and the largest to the rest."""
     log_two = arb(2).log()
-    places = [_ACCURACY - math.floor(float((share.log() / log_two).mid())) for share in shares]
-    scale = max(places)
+    digits = [_ACCURACY - math.floor(float((share.log() / log_two).mid())) for share in shares]
+    scale = max(digits)
     whole = [
-        _floor(share.mid() * arb(fmpz(1) << place)) << (scale - place)
-        for share, place in zip(shares, places, strict=True)
+        _floor(share.mid() * arb(fmpz(1) << kept)) << (scale - kept)
+        for share, kept in zip(shares, digits, strict=True)
     ]
     largest = max(range(len(whole)), key=whole.__getitem__)
     whole[largest] += (1 << scale) - sum(whole)

@@ -52,7 +52,7 @@ _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 @contextmanager
 def limited(most: int, message: Callable[[], Explanation]) -> Iterator[Work]:
-    """Refuse what is done inside beyond ``most`` units; within another limit, beyond that too.
+    """Refuse work inside beyond ``most`` units; within another limit, beyond that one too.
 
     >>> with limited(10, lambda: Explanation("little", "much", "Do less")):
     ...     spend(11)
@@ -73,10 +73,10 @@ def limited(most: int, message: Callable[[], Explanation]) -> Iterator[Work]:
 
 @contextmanager
 def share(most: int) -> Iterator[None]:
-    """Allow what is done inside at most ``most`` units of the present limit, if there is one.
+    """Allow work inside at most ``most`` units of the present limit, if there is one.
 
-    For a part that would use up the limit before others come to their turn: then the whole is
-    refused early, in its own words.
+    For a part that would use up the limit before other parts come to their turn: the whole is
+    then refused early, in its own words.
     """
     whole = _current.get()
     if whole is None:
@@ -89,10 +89,7 @@ def share(most: int) -> Iterator[None]:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """Count nothing of what is done inside against the present limit.
-
-    For looking once more at what was counted already.
-    """
+    """Count no work inside against the present limit: for a second look at counted work."""
     token = _current.set(None)
     try:
         yield
@@ -107,11 +104,11 @@ def spend(units: int) -> None:
         work.spend(units)
 
 
-def spend_once(what: Hashable, units: int) -> None:
+def spend_once(key: Hashable, units: int) -> None:
     """Count work that a cache keeps: the first time within a limit."""
     work = _current.get()
-    if work is not None and what not in work.once:
-        work.once.add(what)
+    if work is not None and key not in work.once:
+        work.once.add(key)
         work.spend(units)
 
 
@@ -126,8 +123,8 @@ def remembered(
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Limit a function of hashable arguments, and keep its results and refusals with their cost.
 
-    A result that is known costs what it cost: nothing that is decided within another limit
-    depends on what was asked before.
+    A kept result costs as much as when it was computed: no decision within another limit
+    depends on earlier questions.
 
     Args:
         most: units of work.
@@ -143,18 +140,18 @@ def remembered(
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             key = (args, tuple(sorted(kwargs.items())))
             with lock:
-                found = known.get(key)
-                if found is not None:
+                entry = known.get(key)
+                if entry is not None:
                     known.move_to_end(key)
-            if found is None:
-                found = run(*args, **kwargs)
+            if entry is None:
+                entry = run(*args, **kwargs)
                 with lock:
-                    known[key] = found
+                    known[key] = entry
                     while len(known) > kept:
                         known.popitem(last=False)
             else:
-                spend(found[0])
-            _, result, refusal = found
+                spend(entry[0])
+            _, result, refusal = entry
             if refusal is not None:
                 raise WorkLimitReached(**refusal._asdict())
             return result  # type: ignore[return-value]

@@ -68,7 +68,7 @@ def least_integer(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _rank(value: float) -> int:
-    """Return the place of a nonnegative float among all of them."""
+    """Return the rank of a nonnegative float among all of them."""
     return int(struct.unpack("<q", struct.pack("<d", value))[0])
 
 

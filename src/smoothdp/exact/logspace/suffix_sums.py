@@ -1,4 +1,4 @@
-"""Discounted sums of positive numbers from each place to the end."""
+"""Discounted sums of positive numbers from each index to the end."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def discounted_suffix_sums(values: FloatArray, rate: float) -> FloatArray:
     grid = padded.reshape(n_tiles, tile) * np.exp(-steps)
     sums = np.cumsum(grid[:, ::-1], axis=1)[:, ::-1]
     carry, across = 0.0, math.exp(-rate * tile)
-    for place in range(n_tiles - 1, -1, -1):
+    for index in range(n_tiles - 1, -1, -1):
         if carry:
-            sums[place] += carry
-        carry = float(sums[place, 0]) * across
+            sums[index] += carry
+        carry = float(sums[index, 0]) * across
     result: FloatArray = (sums * np.exp(steps)).ravel()[:size]
     return result
 
@@ -50,7 +50,7 @@ def suffix_roundings(size: int, rate: float) -> float:
 
 
 def _tile(size: int, rate: float) -> int:
-    """Return how many places are summed at one scale."""
+    """Return how many numbers are summed at one scale."""
     if rate * size <= _LARGEST_DISCOUNT:
         return size
     return max(1, int(_LARGEST_DISCOUNT / rate))

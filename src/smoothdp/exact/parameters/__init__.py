@@ -1,1 +1,1 @@
-"""What a given number means: exact rationals and logarithms of them, read once and kept."""
+"""Parameters of callers: exact rationals and logarithms of rationals, read once and kept."""

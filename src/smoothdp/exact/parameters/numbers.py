@@ -39,7 +39,7 @@ class LogRatio:
             raise InvalidParameter(
                 expected="a positive ratio inside ln()",
                 got=f"{self.ratio}",
-                remedy="Give ln(a/b), a, b > 0",
+                remedy="Give ln(a/b) with a and b positive",
             )
 
     def __float__(self) -> float:
@@ -76,7 +76,7 @@ def _fraction_of_text(text: str, name: str) -> Fraction:
         raise InvalidParameter(
             expected=f"{name} with a decimal exponent within +-{_LARGEST_EXPONENT}",
             got=f"{name}={text!r}",
-            remedy="Use a less extreme number",
+            remedy=f"Write {name} with a shorter exponent, such as 1e-5000",
         )
     try:
         if hexadecimal:
@@ -86,7 +86,7 @@ def _fraction_of_text(text: str, name: str) -> Fraction:
         raise InvalidParameter(
             expected=f'{name} as a number such as 0.998, "4/5" or "1e-5000"',
             got=f"{name}={text!r}",
-            remedy="Write it as a decimal or a ratio",
+            remedy=f"Write {name} as a decimal or a ratio",
         ) from None
 
 
@@ -107,7 +107,7 @@ def exact_fraction(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
         raise InvalidParameter(
             expected=f"a rational number for {name}",
             got=f"{name}={value}",
-            remedy="Give a plain number",
+            remedy=f"Write {name} as a decimal or a ratio, without ln()",
         )
     if isinstance(value, Integral):
         return Fraction(int(value))
@@ -121,11 +121,13 @@ def exact_fraction(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
         raise InvalidParameter(
             expected=f"a number for {name}",
             got=f"{name}={value!r}",
-            remedy="Give an int, float, Fraction or str",
+            remedy=f"Give {name} as an int, float, Fraction or str",
         ) from None
     if not math.isfinite(as_float):
         raise InvalidParameter(
-            expected=f"a finite {name}", got=f"{name}={as_float}", remedy="Give a finite number"
+            expected=f"a finite {name}",
+            got=f"{name}={as_float}",
+            remedy=f"Give {name} as a finite number",
         )
     return _fraction_of_float(as_float)
 
@@ -171,10 +173,10 @@ def exact_text(value: Real) -> str:
     odd = denominator >> twos
     fives = math.ceil((odd.bit_length() - 1) / math.log2(5))
     if odd == 5**fives:
-        places = max(twos, fives)
-        digits = numerator * 10**places // denominator
+        decimals = max(twos, fives)
+        digits = numerator * 10**decimals // denominator
         if abs(digits) < _SHORT:
-            return f"{digits}e-{places}"
+            return f"{digits}e-{decimals}"
     return f"{numerator:#x}/{denominator:#x}"
 
 
@@ -208,7 +210,7 @@ def exact_int(value: object, *, name: str, minimum: int) -> int:
         raise InvalidParameter(
             expected=f"{name} as a whole number of at least {minimum}",
             got=f"{name}={value!r}",
-            remedy="Give an integer",
+            remedy=f"Give {name} as an integer",
         )
     if number < minimum:
         raise InvalidParameter(
@@ -231,6 +233,58 @@ def exact_positive(value: Parameter | SupportsFloat, *, name: str) -> Fraction:
             remedy=f"Give a positive {name}",
         )
     return number
+
+
+def exact_probability(
+    value: Parameter | SupportsFloat, *, name: str, remedy: str = "Give a probability such as 0.05"
+) -> Fraction:
+    """Return the rational number in [0, 1] that the caller meant, or raise InvalidParameter.
+
+    >>> exact_probability("1e-5000", name="delta") > 0
+    True
+    """
+    number = exact_fraction(value, name=name)
+    if not 0 <= number <= 1:
+        raise InvalidParameter(expected=f"0 <= {name} <= 1", got=f"{name}={value}", remedy=remedy)
+    return number
+
+
+def positive_probability(value: Parameter | SupportsFloat, *, name: str, remedy: str) -> Fraction:
+    """Return the rational number in (0, 1] that the caller meant, or raise InvalidParameter.
+
+    >>> positive_probability(1, name="sampling_rate", remedy="Give a share")
+    Fraction(1, 1)
+    """
+    number = exact_fraction(value, name=name)
+    if not 0 < number <= 1:
+        raise InvalidParameter(expected=f"0 < {name} <= 1", got=f"{name}={value}", remedy=remedy)
+    return number
+
+
+def proper_probability(value: Parameter | SupportsFloat, *, name: str, remedy: str) -> Fraction:
+    """Return the rational number in (0, 1) that the caller meant, or raise InvalidParameter.
+
+    >>> proper_probability("0.95", name="confidence", remedy="Choose 0.95, for example")
+    Fraction(19, 20)
+    """
+    number = exact_fraction(value, name=name)
+    if not 0 < number < 1:
+        raise InvalidParameter(expected=f"0 < {name} < 1", got=f"{name}={value}", remedy=remedy)
+    return number
+
+
+def square_root(value: Fraction, *, up: bool) -> Fraction:
+    """Return the root of a rational: exact for a square, else off by 2^-64 of it to one side.
+
+    >>> square_root(Fraction(9, 4), up=True)
+    Fraction(3, 2)
+    """
+    product = value.numerator * value.denominator
+    shift = max(0, 128 - product.bit_length() // 2)
+    root = math.isqrt(product << 2 * shift)
+    if up and root * root != product << 2 * shift:
+        root += 1
+    return Fraction(root, value.denominator << shift)
 
 
 def float_of(value: Real) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int, positive_probability
 from smoothdp.types import FloatArray
 
 
@@ -25,7 +25,7 @@ def float_array(values: ArrayLike, *, name: str) -> FloatArray:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    # Outside of the except: what numpy said quotes the values, which may be private.
+    # Outside of the except: the message of numpy quotes the values, which may be private.
     raise InvalidData(
         expected=f"{name} as an array of numbers", got="something else", remedy="Give numbers"
     )
@@ -46,16 +46,11 @@ def read_sample_size(
         raise InvalidParameter(
             expected="either n_draws or sampling_rate",
             got="both or neither",
-            remedy="Give exactly one of them",
+            remedy="Give n_draws, a count, or sampling_rate, a share, not both",
         )
     if n_draws is not None:
         return exact_int(n_draws, name="n_draws", minimum=1)
     assert sampling_rate is not None
-    rate = exact_fraction(sampling_rate, name="sampling_rate")
-    if not 0 < rate <= 1:
-        raise InvalidParameter(
-            expected="0 < sampling_rate <= 1",
-            got=f"sampling_rate={sampling_rate}",
-            remedy="Give the share of records that are drawn",
-        )
+    remedy = "Give the share of records that are drawn"
+    rate = positive_probability(sampling_rate, name="sampling_rate", remedy=remedy)
     return math.ceil(rate * n_records)

@@ -1,7 +1,7 @@
 """Log-probabilities at many points, each of a law of its own (Loader's method).
 
-The same formulas and bounds as `binomial`, where one law is given and many counts; here every
-entry has its own number of marked items.
+The formulas and bounds are those of `windows`, where many counts share one law; here every entry
+has its own number of marked items.
 """
 
 from __future__ import annotations

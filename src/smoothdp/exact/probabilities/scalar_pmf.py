@@ -1,6 +1,6 @@
 """Loader's method for one count at a time, in plain floats: fast where arrays are slow.
 
-The same formulas and bounds as `stirling`, `binomial` and `pmf_points`.
+The formulas and bounds are those of `stirling`, `windows` and `array_pmf`.
 """
 
 from __future__ import annotations

@@ -63,13 +63,13 @@ def tilted_window(n_trials: int, odds: float, *, odds_roundings: float) -> Tilte
     down = np.multiply.accumulate(behind / (n_trials - behind + 1.0) / (odds or 1.0))
     mass = np.concatenate([down[::-1], [1.0], up])
     mass /= mass.sum()
-    places = np.arange(low, high + 1, dtype=np.float64)
+    successes = np.arange(low, high + 1, dtype=np.float64)
     # P(i - 1) / P(i): the step is formed without the difference of two nearly equal masses.
-    ratio = places / (n_trials - places + 1.0) / (odds or 1.0)
+    ratio = successes / (n_trials - successes + 1.0) / (odds or 1.0)
     steps = np.append(mass * (1.0 - ratio), -mass[-1])
     steps[0] = mass[0]
     dropped = 0.0 if low == 0 and high == n_trials else 2.0 * math.exp(-_NATS)
-    units = (3.0 + odds_roundings) * 2 * max(mode - low, high - mode) + 2 * places.size**0.5 + 60
+    units = (3.0 + odds_roundings) * 2 * max(mode - low, high - mode) + 2 * successes.size**0.5 + 60
     before = np.concatenate([[0.0], mass[:-1]])
     step_error = (6.0 + odds_roundings) * float((mass + before).max()) * UNIT_ROUNDOFF
     return TiltedWindow(

@@ -17,8 +17,8 @@ from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, exp_lower, exp_upper
 from smoothdp.exact.probabilities.points import binomial_point
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.random_words import WORD_BITS, random_words
 from smoothdp.exact.random.samplers import binomial
-from smoothdp.exact.random.words import WORD_BITS, random_words
 from smoothdp.types import IntArray, WordArray
 
 _FEW = 64
@@ -43,16 +43,16 @@ def binomial_draws(n_trials: int, probability: Fraction, count: int, rng: Entrop
         return np.array([binomial(n_trials, probability, rng) for _ in range(count)], np.int64)
     first, complete, lower, upper = _table(n_trials, probability)
     words = random_words(count, rng)
-    places = np.searchsorted(lower, words, side="right")
-    # At place 0 the last entry, 0, is compared with: no word is below it.
-    doubtful = words < np.append(upper, 0)[places - 1].astype(np.uint64)
+    ranks = np.searchsorted(lower, words, side="right")
+    # At rank 0 the last entry, 0, is compared with: no word is below it.
+    doubtful = words < np.append(upper, 0)[ranks - 1].astype(np.uint64)
     if first > 0:
         doubtful |= words == 0
     if not complete:
-        doubtful |= places == lower.size
-    draws = (places + first).astype(np.int64)
-    for place in np.flatnonzero(doubtful).tolist():
-        draws[place] = _invert(int(words[place]), int(draws[place]), n_trials, probability, rng)
+        doubtful |= ranks == lower.size
+    draws = (ranks + first).astype(np.int64)
+    for index in np.flatnonzero(doubtful).tolist():
+        draws[index] = _invert(int(words[index]), int(draws[index]), n_trials, probability, rng)
     return draws
 
 

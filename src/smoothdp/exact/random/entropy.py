@@ -27,7 +27,7 @@ class Entropy(Protocol):
 class SystemRandom:
     """Bits of the operating system: for everything that is released.
 
-    It holds no state, so it is safe after fork and under threads.
+    The source holds no state, so it is safe after fork and under threads.
 
     >>> 0 <= SystemRandom().below(6) < 6
     True
@@ -56,7 +56,7 @@ class SystemRandom:
 
 
 class SeededRandom:
-    """Reproducible bits, for tests and simulation only: what they touch is not private.
+    """Reproducible bits, for tests and simulation only: a release from them is not private.
 
     Args:
         seed: a whole number >= 0.
@@ -102,10 +102,13 @@ def read_rng(rng: object) -> Entropy:
     """
     if rng is None:
         return SystemRandom()
+    # The library's own first: a protocol is asked slowly, and users are read one by one.
+    if isinstance(rng, SystemRandom | SeededRandom):
+        return rng
     if isinstance(rng, Entropy) and not isinstance(rng, type):
         return rng
     raise InvalidParameter(
         expected="rng as SystemRandom() or SeededRandom(seed)",
         got=f"rng={rng!r}",
-        remedy="Or leave it out",
+        remedy="Leave rng out for a release, or write SeededRandom(seed) for tests",
     )

@@ -120,7 +120,7 @@ class RoundedDraws:
             drawn = rng.bits(count * bits + 1)
             positive, rest = bool(drawn & 1), drawn >> 1
             mask = (1 << bits) - 1
-            uniforms = [rest >> (bits * place) & mask for place in range(count)]
+            uniforms = [rest >> (bits * index) & mask for index in range(count)]
             while True:
                 with precision(bits + _GUARD_BITS):
                     level = self._levels.get(bits) or self._prepare(bits)
@@ -131,19 +131,19 @@ class RoundedDraws:
                     if z is Undrawn.REJECTED:
                         break
                     if z is not Undrawn.UNDECIDED:
-                        place = level.offset + level.scale * z
-                        if place < self._ends[0]:
+                        position = level.offset + level.scale * z
+                        if position < self._ends[0]:
                             return lowest
-                        if place >= self._ends[1]:
+                        if position >= self._ends[1]:
                             return highest
-                        whole = place.floor().unique_fmpz()
+                        whole = position.floor().unique_fmpz()
                         if whole is not None:
                             return self._whole + int(whole)
                 uniforms = [u << bits | rng.bits(bits) for u in uniforms]
                 bits *= 2
 
     def _prepare(self, bits: int) -> _Level:
-        """Return what one precision needs; called with it set."""
+        """Return the constants of one precision, which is set by the caller."""
         level = _Level(
             function=self._law.function(),
             scale=ball(self._factor) * (-ball(self._decay)).exp(),

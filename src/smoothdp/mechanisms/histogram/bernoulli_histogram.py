@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.errors import InvalidParameter, PrivacyWarning
+from smoothdp.errors import PrivacyWarning
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LOG_ONE, LogBounds, log_sum_upper
 from smoothdp.exact.logspace.log_sums import largest, log_total
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction
+from smoothdp.exact.parameters.numbers import Parameter, Real, positive_probability
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.exact.random.samplers import binomial
 from smoothdp.mechanisms.histogram.accounting.independent import independent_divergence
@@ -62,13 +62,8 @@ class BernoulliHistogram(HistogramMechanism):
 
     def __init__(self, n_records: int, *, keep_probability: Parameter) -> None:
         n = read_n_records(n_records)
-        probability = exact_fraction(keep_probability, name="keep_probability")
-        if not 0 < probability <= 1:
-            raise InvalidParameter(
-                expected="0 < keep_probability <= 1",
-                got=f"keep_probability={keep_probability}",
-                remedy="Give the probability that a record is kept",
-            )
+        remedy = "Give the probability that a record is kept"
+        probability = positive_probability(keep_probability, name="keep_probability", remedy=remedy)
         if probability == 1:
             warnings.warn(
                 "keep_probability = 1: nothing is lost, the exact histogram is published and "

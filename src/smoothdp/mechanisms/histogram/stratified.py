@@ -16,7 +16,7 @@ from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.logspace.log_sums import largest
 from smoothdp.exact.parameters.numbers import Real
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.sampling.sampled import Measured
 from smoothdp.sources import Source
@@ -126,7 +126,7 @@ class StratifiedHistogram(Measured[StrataCounts]):
         listed = [list(stratum_counts) for stratum_counts in self._in_order(counts)]
         for mechanism, stratum_counts in zip(self.strata, listed, strict=True):
             mechanism.at(stratum_counts)
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         value = {
             name: mechanism.release(counts=stratum_counts, rng=source).value
             for name, mechanism, stratum_counts in zip(self.names, self.strata, listed, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.claims.opening import opened
+from smoothdp.claims.open_sealed import opened
 from smoothdp.exact.random.lazy import LazyLaw, RoundedDraws
 from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.queries.statistic import PrivateSummary

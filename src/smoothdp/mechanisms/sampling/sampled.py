@@ -21,7 +21,7 @@ from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, float_bounds
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.sampling.counts import read_counts
 from smoothdp.sources import Source
 
@@ -167,7 +167,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
             counts = count_records(data, universe)
         assert counts is not None
         checked = self._read(counts)
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         return Release(
             value=self._output(checked, source),
             guarantee=self.guarantee,

@@ -64,7 +64,7 @@ class AnalyzerParty:
             raise InvalidData(
                 expected="the key that the task names",
                 got=f"another in {directory}",
-                remedy="Use its own",
+                remedy="Give the directory that task create made for the analyser of this task",
             )
         return cls(
             task, analyzer, secrets["delivery_token_sha256"], secrets["collector_token_sha256"]

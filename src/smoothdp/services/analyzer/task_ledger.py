@@ -47,7 +47,7 @@ class TaskLedger:
             raise LedgerError(
                 expected=f"a ledger of its own at {self.path}",
                 got=obstacle,
-                remedy="Give another directory",
+                remedy="Give the analyser a directory of its own",
             )
         self._task = task
         self._ledger = Ledger(
@@ -88,7 +88,7 @@ class TaskLedger:
             raise LedgerError(
                 expected=f"a charge for each window that was released, in {self.path}",
                 got=f"none for {len(missing)}, such as window {min(missing)}",
-                remedy="Nothing may be released. Restore the ledger",
+                remedy="Nothing may be released. Restore the ledger from a copy",
             )
 
     def describe(self, entry: Entry) -> dict[str, Any]:

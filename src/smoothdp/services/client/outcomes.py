@@ -215,7 +215,7 @@ def client_folder() -> Path:
         raise InvalidData(
             expected=f"a folder for the state of clients at {folder}",
             got=reason(error),
-            remedy=f"Mend its rights, or set {STATE_HOME}",
+            remedy=f"Get the right to write there, or set {STATE_HOME} to a folder of yours",
         ) from None
     return folder
 
@@ -226,7 +226,7 @@ def _require_own(folder: Path) -> None:
         raise InvalidData(
             expected=f"{folder} to be a folder of yours",
             got="a link" if folder.is_symlink() else "somebody else's",
-            remedy=f"Move it away, or set {STATE_HOME}",
+            remedy=f"Move {folder} away, or set {STATE_HOME} to a folder of yours",
         )
 
 

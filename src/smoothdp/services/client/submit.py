@@ -62,7 +62,9 @@ def submit(
     path = f"/v1/tasks/{client.task.task_id.hex()}/reports"
     at = client.window_now() if window is None else window
     problem = ServiceError(
-        expected="an attempt to send", got=f"attempts={attempts}", remedy="Allow one"
+        expected="an attempt to send",
+        got=f"attempts={attempts}",
+        remedy="Give attempts of at least 1",
     )
     for attempt in range(attempts):
         if attempt:

@@ -49,7 +49,7 @@ def mixed(read: Read, count: int, *, at_once: int = SLOTS_AT_ONCE) -> Iterator[b
         raise OutOfReach(
             expected=f"at most {_MOST_BUCKETS * at_once} slots",
             got=f"{count}",
-            remedy="Use shorter windows",
+            remedy="Make a task with shorter windows, so that each has fewer slots",
         )
     buckets = _drawn(count, bits)
     for bucket in range(1 << bits):

@@ -63,7 +63,9 @@ def poll_routes(
     """
     if not question.strip():
         raise InvalidParameter(
-            expected="a question", got=repr(question), remedy="Write what is asked"
+            expected="a question",
+            got=repr(question),
+            remedy="Write the question that people see, such as Do you smoke?",
         )
     _make(published)
     name = task.task_id.hex()
@@ -122,7 +124,7 @@ def _make(folder: Path) -> None:
         raise InvalidParameter(
             expected=f"a folder for results at {folder}",
             got=f"{error.strerror}",
-            remedy="Make it, where the shuffler may read it",
+            remedy="Make that folder, where the shuffler may write",
         ) from None
 
 

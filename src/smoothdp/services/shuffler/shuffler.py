@@ -226,7 +226,9 @@ def _insert_new(change: Transaction) -> int:
     free = [key_id for key_id in free if key_id not in used]
     if not free:
         raise OutOfReach(
-            expected="at most 256 keys at a time", got="256", remedy="Rotate to destroy some"
+            expected="at most 256 keys at a time",
+            got="256",
+            remedy="Destroy old keys by rotating, then make the new one",
         )
     key = PrivateKey.generate()
     change.change(

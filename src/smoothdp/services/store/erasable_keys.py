@@ -79,7 +79,7 @@ class ErasableKeys:
             raise InvalidData(
                 expected=f"rows sealed with the keys in {self.path}",
                 got="others",
-                remedy="Restore that file",
+                remedy="Restore that file from a copy",
             ) from None
 
     def scopes(self) -> list[bytes]:

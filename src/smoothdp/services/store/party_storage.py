@@ -38,7 +38,9 @@ def open_storage(directory: Path, role: str, schema: str, address: str | None = 
     if not address.startswith(_POSTGRES):
         kind = address.partition("://")[0] if "://" in address else "another text"
         raise InvalidParameter(
-            expected="storage at postgresql://...", got=kind, remedy="Leave it out for SQLite"
+            expected="storage at postgresql://...",
+            got=kind,
+            remedy="Leave --storage out for SQLite",
         )
     _require_absent(sqlite, "state in SQLite", "Leave --storage out, or move that file away")
     from smoothdp.services.store.postgres import PostgresStorage
@@ -46,8 +48,8 @@ def open_storage(directory: Path, role: str, schema: str, address: str | None = 
     return PostgresStorage(address, schema, role=role, key_file=keys)
 
 
-def _require_absent(file: Path, what: str, remedy: str) -> None:
+def _require_absent(file: Path, state: str, remedy: str) -> None:
     if file.exists():
         raise InvalidData(
-            expected="the storage that the party has used", got=f"{what} ({file})", remedy=remedy
+            expected="the storage that the party has used", got=f"{state} ({file})", remedy=remedy
         )

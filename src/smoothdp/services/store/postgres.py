@@ -128,7 +128,7 @@ class PostgresStorage:
             raise InvalidParameter(
                 expected="a server with fsync=on",
                 got="off",
-                remedy="Acknowledged reports would be lost",
+                remedy="Set fsync=on: without it acknowledged reports would be lost",
             )
         with connection.transaction():
             # Two services that start at once would both try to make the same table.
@@ -142,15 +142,15 @@ class PostgresStorage:
                     raise InvalidData(
                         expected=f"a database of the {role}'s own",
                         got=f"the {used_by}'s",
-                        remedy="Give each service its own: they are two parties",
+                        remedy="Give each service a database of its own: they are two parties",
                     )
                 if keys != self._keys.name:
                     raise InvalidData(
                         expected=f"at {self._keys.path} the keys that the rows are sealed with",
                         got="others",
                         remedy=(
-                            "Restore that file; where it is lost the rows are lost, and an empty "
-                            "database begins anew"
+                            "Restore that file from a copy; where it is lost the rows are lost, "
+                            "and an empty database begins anew"
                         ),
                     )
             if not rows:
@@ -338,7 +338,9 @@ def lost_or_same(connection: psycopg.Connection[Row], error: psycopg.Operational
     if not connection.closed:
         return error
     return StorageUnreachable(
-        expected="an answer of the PostgreSQL server", got="a lost connection", remedy="Try again"
+        expected="an answer of the PostgreSQL server",
+        got="a lost connection",
+        remedy="Send the request again",
     )
 
 

@@ -139,7 +139,7 @@ class SqliteStorage:
             raise InvalidData(
                 expected=f"a file of this service at {self.path}",
                 got=obstacle,
-                remedy="Give another path",
+                remedy="Give another path, where the service may keep a file of its own",
             )
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
@@ -167,7 +167,7 @@ class SqliteStorage:
             raise InvalidData(
                 expected="a file of this service",
                 got=f"{self.path}: {error}",
-                remedy="Give another path",
+                remedy="Give another path, where the service may keep a file of its own",
             ) from None
 
     @contextmanager

@@ -116,7 +116,7 @@ def connect(url: str) -> httpx.Client:
         raise InvalidParameter(
             expected="an address such as https://shuffler.example",
             got=repr(url)[:80],
-            remedy="Give a text",
+            remedy="Give the address as text",
         )
     try:
         parts = urlsplit(url)
@@ -128,13 +128,13 @@ def connect(url: str) -> httpx.Client:
         raise InvalidParameter(
             expected="an address such as https://shuffler.example",
             got=repr(url[:80]),
-            remedy="Mend it",
+            remedy="Write the address with its scheme and host, without a user name",
         )
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise InvalidParameter(
             expected="https:// to another machine",
             got=url,
-            remedy="Tokens would travel in the clear",
+            remedy="Use https: tokens would travel in the clear",
         )
     return httpx.Client(
         base_url=url,

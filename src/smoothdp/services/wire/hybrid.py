@@ -48,7 +48,7 @@ class PublicKey:
             raise InvalidParameter(
                 expected=f"a public key of {KEY_BYTES} bytes",
                 got=f"{len(data)}",
-                remedy="Copy it whole",
+                remedy="Copy all of the key",
             )
         key = X25519PublicKey.from_public_bytes(data)
         try:
@@ -97,7 +97,7 @@ class PrivateKey:
             raise InvalidParameter(
                 expected=f"a private key of {KEY_BYTES} bytes",
                 got=f"{len(data)}",
-                remedy="Copy it whole",
+                remedy="Copy all of the key",
             )
         return cls(X25519PrivateKey.from_private_bytes(data))
 

@@ -92,7 +92,7 @@ def check_certificate(certificate: Path, key: Path | None) -> None:
         raise InvalidParameter(
             expected=f"a certificate {certificate} and its key {key}, in PEM",
             got=reason,
-            remedy="Mend them",
+            remedy="Give two PEM files that belong together, the key without a password",
         ) from None
 
 

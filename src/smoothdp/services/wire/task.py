@@ -170,11 +170,11 @@ class Task:
         expected = {field.name: field.type for field in fields(cls)}
         wrong = set(document) ^ ({"format", "suite"} | set(expected))
         if wrong or document["format"] != FORMAT or document["suite"] != SUITE:
-            # What another file holds is not repeated: it may be a secret.
+            # The contents of another file are not repeated: they may be a secret.
             raise InvalidData(
                 expected=f"a task of format {FORMAT}",
                 got="another document",
-                remedy="Make the task anew",
+                remedy="Make the task again with smoothdp task create",
             )
         values: dict[str, Any] = {}
         for name, kind in expected.items():
@@ -183,7 +183,9 @@ class Task:
             if not isinstance(value, wanted):
                 got = type(value).__name__
                 raise InvalidData(
-                    expected=f"{name} as {kind}", got=got, remedy="Make the task anew"
+                    expected=f"{name} as {kind}",
+                    got=got,
+                    remedy="Make the task again with smoothdp task create",
                 )
             values[name] = tuple(value) if isinstance(value, list) else value
         return cls(**values)
@@ -198,7 +200,7 @@ def _require_shape(task: Task) -> None:
             raise InvalidParameter(
                 expected=f"{name} as a decimal or a ratio, a string",
                 got=repr(text),
-                remedy="Write it so",
+                remedy=f'Write {name} as text such as "0.05" or "1/20"',
             )
     # An infinite or true number of seconds would pass the comparisons below.
     whole = ("size", "min_batch", "window_seconds", "grace_seconds", "analyzer_key_id")
@@ -207,7 +209,7 @@ def _require_shape(task: Task) -> None:
             raise InvalidParameter(
                 expected=f"{name} of type {kind.__name__}",
                 got=repr(getattr(task, name)),
-                remedy="See Task",
+                remedy=f"Give {name} as {kind.__name__}, as the task file has",
             )
     n_bins = task.size if task.protocol == "histogram" else 0
     share, noise = Fraction(task.dishonest_share), Fraction(task.noise)
@@ -222,11 +224,13 @@ def _require_shape(task: Task) -> None:
         names = f"domain with {repeated!r} more than once"
     demands = [
         (
+            "protocol",
             task.protocol in ("boolean_sum", "real_sum", "histogram"),
             "protocol boolean_sum, real_sum or histogram",
             f"protocol={task.protocol}",
         ),
         (
+            "size",
             task.size == 1
             if task.protocol == "boolean_sum"
             else task.size >= 1 and task.slots <= MOST_SLOTS,
@@ -234,60 +238,86 @@ def _require_shape(task: Task) -> None:
             f"size={task.size}",
         ),
         (
+            "noise",
             0 < noise < _WORD // 2 and noise.denominator == 1 if flip else 0 < noise <= 1,
             "a whole number above 0 and below 2^63 as noise"
             if flip
             else "a probability above 0 as noise",
             f"noise={task.noise}",
         ),
-        (0 <= share < 1, "0 <= dishonest_share < 1", f"dishonest_share={task.dishonest_share}"),
         (
+            "dishonest_share",
+            0 <= share < 1,
+            "0 <= dishonest_share < 1",
+            f"dishonest_share={task.dishonest_share}",
+        ),
+        (
+            "min_batch",
             1 <= task.min_batch <= LARGEST_BATCH,
             f"1 <= min_batch <= {LARGEST_BATCH}",
             f"min_batch={task.min_batch}",
         ),
-        (task.window_seconds >= 1, "window_seconds >= 1", f"window_seconds={task.window_seconds}"),
         (
+            "window_seconds",
+            task.window_seconds >= 1,
+            "window_seconds >= 1",
+            f"window_seconds={task.window_seconds}",
+        ),
+        (
+            "grace_seconds",
             0 <= task.grace_seconds <= task.window_seconds,
             f"0 <= grace_seconds <= {task.window_seconds}, the length of a window",
             f"grace_seconds={task.grace_seconds}",
         ),
         (
+            "analyzer_key_id",
             0 <= task.analyzer_key_id < 256,
             "0 <= analyzer_key_id < 256",
             f"analyzer_key_id={task.analyzer_key_id}",
         ),
         (
+            "bounds",
             len(real) == 2 and real[0] < real[1] if task.protocol == "real_sum" else not real,
             "two bounds for a real_sum, the lower one first, and none otherwise",
             words,
         ),
-        (all(isinstance(name, str) for name in task.domain), "domain of texts", "something else"),
         (
+            "domain",
+            all(isinstance(name, str) for name in task.domain),
+            "domain of texts",
+            "something else",
+        ),
+        (
+            "domain",
             repeated is None and len(task.domain) in (0, n_bins),
             "domain with a different name for each bin of a histogram, or none",
             names,
         ),
         (
+            "analyzer_key",
             re.fullmatch("[0-9a-f]{64}", task.analyzer_key) is not None,
             "analyzer_key as 64 hexadecimal digits",
             "another text",
         ),
-        (Fraction(task.epsilon) > 0, "epsilon > 0", f"epsilon={task.epsilon}"),
-        (0 < Fraction(task.delta) < 1, "0 < delta < 1", f"delta={task.delta}"),
+        ("epsilon", Fraction(task.epsilon) > 0, "epsilon > 0", f"epsilon={task.epsilon}"),
+        ("delta", 0 < Fraction(task.delta) < 1, "0 < delta < 1", f"delta={task.delta}"),
         (
+            "budget_epsilon",
             Fraction(task.budget_epsilon) >= Fraction(task.epsilon),
             f"budget_epsilon of at least epsilon={task.epsilon}",
             f"budget_epsilon={task.budget_epsilon}",
         ),
         (
+            "budget_delta",
             Fraction(task.delta) <= Fraction(task.budget_delta) <= 1,
             f"budget_delta from delta={task.delta} to 1",
             f"budget_delta={task.budget_delta}",
         ),
     ]
-    for good, expected, got in demands:
+    for field, good, expected, got in demands:
         if not good:
-            raise InvalidParameter(expected=expected, got=got, remedy="Mend it")
+            raise InvalidParameter(
+                expected=expected, got=got, remedy=f"Correct {field} of the task"
+            )
     PublicKey.from_bytes(bytes.fromhex(task.analyzer_key))
     ApproxDP(task.epsilon, delta=task.delta)

@@ -9,7 +9,12 @@ from fractions import Fraction
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, exact_text
+from smoothdp.exact.parameters.numbers import (
+    exact_fraction,
+    exact_int,
+    exact_text,
+    proper_probability,
+)
 from smoothdp.services.wire.hybrid import PublicKey
 from smoothdp.services.wire.task import LARGEST_BATCH, Task
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
@@ -175,20 +180,15 @@ def _read_users(request: TaskRequest) -> tuple[int, int]:
 def _read_budget(request: TaskRequest) -> tuple[Fraction, Fraction]:
     """Return epsilon and delta of all windows together, by basic composition."""
     epsilon = exact_fraction(request.epsilon, name="epsilon")
-    delta = exact_fraction(request.delta, name="delta")
     windows = exact_int(request.windows, name="windows", minimum=1)
     if not 0 < epsilon <= _LARGEST_EPSILON:
         raise InvalidParameter(
             expected=f"0 < epsilon <= {_LARGEST_EPSILON}",
             got=f"epsilon={request.epsilon}",
-            remedy="Give one such as 1",
+            remedy="Give an epsilon such as 1",
         )
-    if not 0 < delta < 1:
-        raise InvalidParameter(
-            expected="0 < delta < 1",
-            got=f"delta={request.delta}",
-            remedy="Give a small number such as 1e-6",
-        )
+    remedy = "Give a small number such as 1e-6"
+    delta = proper_probability(request.delta, name="delta", remedy=remedy)
     if delta * windows > 1:
         raise InvalidParameter(
             expected="1 <= windows <= 1 / delta",
@@ -210,5 +210,5 @@ def _least_noise(request: TaskRequest, honest: int, goal: ApproxDP) -> str:
     raise InvalidParameter(
         expected="boolean_sum, real_sum or histogram",
         got=f"protocol={request.protocol}",
-        remedy="Use one",
+        remedy="Name one of these protocols",
     )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.sources import Source
 
 Messages = tuple[Hashable, ...]
@@ -115,7 +115,7 @@ class FiniteRandomizer:
                 got="another",
                 remedy="Give a law for every datum that a user may hold",
             )
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         law = self.laws[datum]
         denominator = math.lcm(*(p.denominator for p in law.values()))
         rank = source.below(denominator)

@@ -15,7 +15,7 @@ from typing import ClassVar
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, OutOfReach
 from smoothdp.exact.parameters.numbers import exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.sources import Source
 
@@ -66,7 +66,7 @@ class PointerChasing:
 
     def random_instance(self, *, rng: Entropy | None = None) -> tuple[Permutation, Permutation]:
         """Return two uniform permutations of 1..l."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         first, second = (_random_permutation(self.length, source) for _ in range(2))
         return first, second
 
@@ -116,7 +116,7 @@ class PointerChasing:
         rng: Entropy | None = None,
     ) -> list[int]:
         """Return n records, each of the two with probability 1/2."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         records = (self.encode(1, first), self.encode(2, second))
         return [records[source.bits(1)] for _ in range(n_users)]
 
@@ -204,7 +204,7 @@ class MultiPartyPointerJumping:
 
     def random_instance(self, *, rng: Entropy | None = None) -> tuple[tuple[int, ...], ...]:
         """Return uniform labels of each level."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         return tuple(
             tuple(source.below(self.n_children) for _ in range(self.n_children**level))
             for level in range(self.height)
@@ -257,7 +257,7 @@ class MultiPartyPointerJumping:
         rng: Entropy | None = None,
     ) -> list[int]:
         """Return n records, each level equally likely."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         records = [self.encode(i + 1, labels) for i, labels in enumerate(instance)]
         return [records[source.below(self.height)] for _ in range(n_users)]
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Real, exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.applications.finite_randomizer import FiniteRandomizer
 from smoothdp.shuffle.protocol import UniformShuffler
 from smoothdp.sources import Source
@@ -59,7 +59,7 @@ class SingleMessageProtocol(Generic[Estimate]):
         Raises:
             InvalidData: the data of another number of users, or a datum without a law.
         """
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         _check_size(data, self.n_users)
         sent = [self.randomizer.randomize(datum, rng=source)[0] for datum in data]
         return self.analyzer(UniformShuffler().shuffle(sent, rng=source))
@@ -93,7 +93,7 @@ class LocalProtocol(Generic[Estimate]):
         Raises:
             InvalidData: the data of another number of users, or a datum without a law.
         """
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         _check_size(data, self.n_users)
         sent = [self.randomizer.randomize(datum, rng=source)[0] for datum in data]
         return self.analyzer(sent)

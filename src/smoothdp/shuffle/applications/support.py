@@ -20,14 +20,13 @@ from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.logspace.bisection import least_integer
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-from smoothdp.exact.parameters.numbers import Parameter, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int, proper_probability
 from smoothdp.exact.probabilities.stirling import cell_deviance, log_factorial_excess
 from smoothdp.exact.probabilities.windows import log_binomial_pmf
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.zero_preserving import read_omission
-from smoothdp.shuffle.protocol import read_share
 from smoothdp.types import FloatArray, IntArray
 
 _MOST_SAMPLES = 20_000
@@ -146,7 +145,7 @@ def samples_needed(
     163
     """
     remedy = "Give the probability of success that is wanted, such as 0.99"
-    target = read_share(success, name="success", remedy=remedy)
+    target = proper_probability(success, name="success", remedy=remedy)
     size = exact_int(support_size, name="support_size", minimum=1)
     least = Histogram.smallest_n_users(guarantee=guarantee, method=method)
 

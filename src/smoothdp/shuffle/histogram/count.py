@@ -15,7 +15,7 @@ from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.shown import shown
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.samplers import bernoulli, binomial
 from smoothdp.shuffle.accounting.exchange_profile import CountProfile
 from smoothdp.shuffle.goals import Method
@@ -140,7 +140,7 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return x + z messages 1."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         bit = self._read_bit(datum)
         return (1,) * (bit + (not bernoulli(self.omission_probability, source)))
 

@@ -17,7 +17,7 @@ from smoothdp.exact.logspace.bounds import exp_upper
 from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.random.binomial_table import binomial_draws
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
@@ -176,7 +176,7 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the user's bin, and every bin whose noise bit is not omitted."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         bin_index = require_bin(datum, self.n_bins)
         zp.require_explicit(self.n_bins, "the messages of a user")
         omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
@@ -226,7 +226,7 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         """
         tally = self.check_counts(counts)
         zp.require_explicit(self.n_bins, "the shuffled counts")
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         missing = binomial_draws(self.n_users, self.omission_probability, self.n_bins, source)
         return add_true(self.n_users - missing, tally)
 
@@ -237,7 +237,7 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         """
         tally = self.check_data(data)
         zp.require_explicit(self.n_bins, "a noise bit of every user")
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         message_counts = add_true(np.full(self.n_bins, self.n_users), tally)
         step = max(1, _BITS_AT_ONCE // self.n_bins)
         for start in range(0, self.n_users, step):

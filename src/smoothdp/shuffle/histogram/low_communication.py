@@ -23,7 +23,7 @@ from smoothdp.exact.logspace.bounds import log_sum_upper
 from smoothdp.exact.parameters.numbers import Parameter, float_bounds
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.random.binomial_table import binomial_draws
-from smoothdp.exact.random.entropy import Entropy, SystemRandom
+from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
@@ -197,7 +197,7 @@ class LowCommunicationHistogram(BinnedProtocol):
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the user's bin, and every bin whose noise bit is 1."""
-        source = SystemRandom() if rng is None else rng
+        source = read_rng(rng)
         bin_index = require_bin(datum, self.n_bins)
         zp.require_explicit(self.n_bins, "the messages of a user")
         noise = zp.bernoulli_array(self.noise_probability, self.n_bins, source)
@@ -239,7 +239,7 @@ class LowCommunicationHistogram(BinnedProtocol):
 
     def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
         """Draw what the analyser sees, the messages of each of at most 1e7 bins."""
-        return self._view(self.check_counts(counts), SystemRandom() if rng is None else rng)
+        return self._view(self.check_counts(counts), read_rng(rng))
 
     def _view(self, tally: Tally, rng: Entropy) -> IntArray:
         # Empty bins do receive messages here: all of them are drawn.

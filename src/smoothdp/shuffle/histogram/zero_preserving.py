@@ -9,8 +9,8 @@ import numpy as np
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, exact_text
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.exact.random.random_words import WORD_BITS, random_words
 from smoothdp.exact.random.samplers import bernoulli
-from smoothdp.exact.random.words import WORD_BITS, random_words
 from smoothdp.shuffle.accounting.exchange_sum import LARGEST_TRIALS
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.text import upper_text

@@ -30,8 +30,8 @@ def random_words(count: int, rng: Entropy) -> WordArray:
 def uniform_order(count: int, rng: Entropy) -> IntArray:
     """Return a uniform permutation of range(count), exactly.
 
-    The order of independent keys is uniform given that no two are equal; else they are
-    drawn again (below 3e-6 of the cases for 1e7 keys).
+    The order of independent keys is uniform if no two are equal; else the keys are drawn
+    again (below 3e-6 of the cases for 1e7 keys).
     """
     while True:
         keys = random_words(count, rng)

@@ -1,4 +1,4 @@
-"""How a sampler reads what is sealed. Importing this is what a contract allows to few."""
+"""How a sampler reads a sealed value. A contract on imports names the few files that may."""
 
 from __future__ import annotations
 

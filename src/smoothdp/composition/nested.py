@@ -2,7 +2,7 @@
 
 A composition is made either of symmetrised items, or of items in one orientation that all
 share. What it promises is the profile of that product, or the larger of the two products.
-Reading it in another representation may fall below it: of two pairs composed without an
+Another representation may fall below that profile: of two pairs composed without an
 orientation, .634 at epsilon 1, the two orientations alone make .597.
 
 made of          used among             how
@@ -63,27 +63,27 @@ def _joint_law(solver: Solver) -> AtomsLaw | None:
     return AtomsLaw(law.log_masses, law.losses, solver.product.log_infinite, slack)
 
 
-def opened(items: Iterable[Counted], *, aligned: bool) -> list[Counted]:
-    """Return what is composed: items, and the items of compositions that are among them.
+def unnested(items: Iterable[Counted], *, aligned: bool) -> list[Counted]:
+    """Return the items that are multiplied: those of compositions among the items one by one.
 
     Args:
-        items: what was given, with counts.
+        items: those of the caller, with counts.
         aligned: whether the composition to be made has one orientation for all.
     """
-    found: list[Counted] = []
+    parts: list[Counted] = []
     for item, count in items:
         if not isinstance(item.profile, ComposedProfile):
-            found.append((item, count))
+            parts.append((item, count))
             continue
         inner = item.profile.accountant
-        smoothed = any(part.average is not None for part, _ in inner.items)
+        smoothed = any(inside.average is not None for inside, _ in inner.items)
         if inner.two_ways and not aligned and not smoothed:
-            found.append((WholeItem(item.given, item.profile), count))
+            parts.append((WholeItem(item.original, item.profile), count))
             continue
         # A smoothed claim keeps its model only as an item: its companions are symmetrised.
         keep = inner.aligned and aligned
-        found += [
-            (part if keep else replace(part, closed=True), count * times)
-            for part, times in inner.items
+        parts += [
+            (inside if keep else replace(inside, closed=True), count * times)
+            for inside, times in inner.items
         ]
-    return found
+    return parts
