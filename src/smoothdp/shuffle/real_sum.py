@@ -191,8 +191,11 @@ class RealSum(FlippedSum[float]):
         Raises:
             InvalidData: no pairs, a number outside [0, 1], or another number of users.
         """
-        pairs = list(counts.items()) if isinstance(counts, Mapping) else list(counts)
-        if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        rows = counts.items() if isinstance(counts, Mapping) else counts
+        pairs = list(rows) if isinstance(rows, Iterable) else None
+        if pairs is None or any(
+            not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs
+        ):
             raise InvalidData(
                 expected="counts as {number: users}",
                 got="something else",

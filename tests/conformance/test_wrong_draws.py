@@ -1,4 +1,4 @@
-"""A source of bits that is none is refused plainly; none at all, or a seeded one, is taken."""
+"""What is drawn from must be a source of bits, and true counts be counts: else a plain refusal."""
 
 from __future__ import annotations
 
@@ -58,3 +58,10 @@ def test_a_wrong_source_of_bits_is_refused(draw: Callable[[Any], object]) -> Non
             draw(rng)
     assert draw(None) is not None
     assert draw(sd.SeededRandom(7)) is not None
+
+
+@pytest.mark.parametrize("counts", [7, None, "ab", [1, 2], [(0.5,)]], ids=repr)
+def test_true_counts_of_a_real_sum_are_pairs(counts: Any) -> None:
+    protocol = sd.shuffle.RealSum(4, expected_random_users=2, n_bits=2)
+    with pytest.raises(sd.errors.InvalidData, match="counts as"):
+        protocol.simulate(counts, rng=sd.SeededRandom(1))
