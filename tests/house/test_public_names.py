@@ -6,7 +6,6 @@ import inspect
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -89,19 +88,25 @@ PARTS = {
 
 def root_names() -> dict[str, Any]:
     """Return the names of daily use: what is in the root and is no room."""
-    values = {name: getattr(sd, name) for name in sd.__all__ if name != "engines"}
-    return {name: value for name, value in values.items() if not isinstance(value, ModuleType)}
+    names = [name for name, home in sd._HOMES.items() if home != "smoothdp"]
+    return {name: getattr(sd, name) for name in names}
+
+
+def rooms() -> list[str]:
+    """Return the rooms that the root has; of some the extra may be missing."""
+    return [name for name, home in sd._HOMES.items() if home == "smoothdp"]
 
 
 def room_names() -> dict[str, Any]:
     """Return the names of the rooms, as room.name."""
-    rooms = [(room, import_module(f"smoothdp.{room}")) for room in ROOMS]
-    return {f"{room}.{name}": getattr(m, name) for room, m in rooms for name in m.__all__}
+    faces = [(room, import_module(f"smoothdp.{room}")) for room in ROOMS]
+    return {f"{room}.{name}": getattr(m, name) for room, m in faces for name in m.__all__}
 
 
 def test_all_is_sorted_and_complete() -> None:
     assert sd.__all__ == sorted(set(sd.__all__)) == dir(sd)
-    assert all(hasattr(sd, name) for name in sd.__all__ if name not in ("engines", "services"))
+    assert all(hasattr(sd, name) for name in root_names())
+    assert all((ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file() for name in rooms())
 
 
 def test_a_name_is_written_once() -> None:
@@ -120,8 +125,8 @@ def test_the_root_has_the_names_of_daily_use_alone() -> None:
 def test_a_public_name_has_one_home() -> None:
     """No two rooms export one object."""
     named = [(n, v) for n, v in room_names().items() if hasattr(v, "__qualname__")]
-    rooms = Counter(value for value, _ in {(value, name.split(".")[0]) for name, value in named})
-    assert [name for name, value in named if rooms[value] > 1] == []
+    homes = Counter(value for value, _ in {(value, name.split(".")[0]) for name, value in named})
+    assert [name for name, value in named if homes[value] > 1] == []
 
 
 @pytest.mark.parametrize("name", sorted({**root_names(), **room_names()}))
