@@ -174,8 +174,8 @@ def _one_by_one(
         if last < 0:
             continue
         histogram = (*counts, last)
-        # A histogram's delta depends on its two smallest counts alone (composition notes
-        # C(i)); that of a function of it does not.
+        # A histogram's delta depends on its two smallest counts alone
+        # (proofs/two-smallest#4); that of a function of it does not.
         key = histogram
         if isinstance(mechanism, HistogramMechanism):
             key = tuple(sorted(histogram)[:2])

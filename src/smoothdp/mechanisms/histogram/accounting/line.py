@@ -2,7 +2,7 @@
 
 With two categories the output is one number, i records of category a, and every set of
 outputs that matters is a tail {i >= first}. The first probability comes from ball
-arithmetic, the others by exact ratios (notes A2).
+arithmetic, the others by exact ratios (proofs/two-smallest#2).
 """
 
 from __future__ import annotations
