@@ -16,7 +16,8 @@ from smoothdp.sources import Source
 class WindowMean(Query):
     """The mean of what is left without the smallest and the largest values.
 
-    Source: paper 2, Proposition 40, for windows that are not symmetric (the notes, section 4).
+    Source: paper 2, Proposition 40, for windows that are not symmetric:
+    proofs/windows-around-the-rank#3.
 
     Args:
         drop_low: how many of the smallest values to leave out: a whole number counts values, a
