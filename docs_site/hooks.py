@@ -1,4 +1,4 @@
-"""MkDocs hooks: pictures are drawn, and every command shows its help as the code has it."""
+"""MkDocs hooks: pictures are drawn, formulas typeset, and every command shows its help."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 import click
 
+from docs_site.formulas import Formula, put_back, taken_out
 from docs_site.pictures import PICTURES, svg
 from smoothdp.cli.main import commands
 
 File: Any = import_module("mkdocs.structure.files").File
 _drawn: dict[str, str] = {}
+_formulas: dict[str, list[Formula]] = {}
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -25,7 +27,8 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put the full help below the heading of each command of the reference."""
+    """Take formulas out; put the full help below the heading of each command of the reference."""
+    markdown, _formulas[page.file.src_uri] = taken_out(markdown)
     if page.file.src_uri != "reference/cli.md":
         return markdown
     return re.sub(
@@ -34,6 +37,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown,
         flags=re.DOTALL | re.MULTILINE,
     )
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Put the formulas back, as MathML."""
+    return put_back(html, _formulas.pop(page.file.src_uri, []))
 
 
 def _help(path: str) -> str:

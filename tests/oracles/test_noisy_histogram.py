@@ -273,7 +273,7 @@ def test_pure_epsilon(n: int, n_draws: int, m: int, noise: str, sampling: str) -
 def test_two_smallest_counts_fail_with_noise(
     support: NoiseSupport, counts: tuple[int, ...], worst: float
 ) -> None:
-    """Notes A6: the worst neighbour moves a record between the two larger categories."""
+    """The worst neighbour moves a record between the larger categories (proofs/two-smallest#9)."""
     n_draws = 2 if support == "integers" else 3
     mechanism = noisy(sum(counts), n_draws, "2", "without_replacement", support)
     table = kernel(n_draws, 0.5, support, margin=60)

@@ -110,7 +110,7 @@ LARGE = [
 def test_three_categories_as_a_mixture_of_two(
     a: int, b: int, rest: int, draws: int, eps: str, replacing: bool
 ) -> None:
-    """Given how many of the sample fall in the pair, two categories remain (notes A3)."""
+    """Two categories remain, given how many of the pair are drawn (proofs/two-smallest#1)."""
     epsilon = exact_real(eps, name="epsilon")
     law = MultinomialPlane if replacing else HypergeometricPlane
     bounds = plane_divergence(law(a, b, rest, draws), epsilon)

@@ -210,7 +210,7 @@ def test_theorem_4_discrete_part_cap() -> None:
 
 
 def test_cap_is_met_by_no_more_than_the_printed_condition_says() -> None:
-    """The notes' "iff" fails at T = n and at epsilon = 0, T = 1; the cap itself holds."""
+    """Above counts of 1 it is met at T = n, and at epsilon = 0, T = 1 (proofs/two-smallest#7)."""
     with pytest.warns(UserWarning, match="nothing is lost"):
         everything = SamplingHistogram(7, n_draws=7)
     assert everything.delta((3, 4), epsilon=2) == 1.0
@@ -267,7 +267,8 @@ def test_inequality_7_is_false() -> None:
 
 
 def test_two_smallest_counts() -> None:
-    """The worst neighbour moves a record between the two smallest counts (C(i)):
+    """The worst neighbour moves a record between the two smallest counts
+    (proofs/two-smallest#4):
     D falls in each argument, without and with replacement, both directions."""
     for growth in (F(1), F(11, 10), F(2), F(6)):
         for draws in (2, 5, 9):

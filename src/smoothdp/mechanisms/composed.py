@@ -154,8 +154,8 @@ class ComposedProfile(PrivacyProfile):
         """Yield the moves of one record from a category a to another, b, that matter.
 
         If all releases are sampled histograms, the two smallest counts suffice: the proof
-        for one (composition notes C(i)) relabels a marked record by coins that are the same
-        under both hypotheses, and such coins may be tossed for each release by itself.
+        for one relabels a marked record by coins that are the same under both hypotheses, and
+        such coins may be tossed for each release by itself (proofs/two-smallest#8).
         """
         categories = range(len(self.counts))
         if not all(isinstance(m, SampledHistogram) for m in self.composed.mechanisms):
@@ -185,7 +185,7 @@ def _pairs_of(mechanism: Listed, counts: tuple[int, ...]) -> PairOf:
 def _histogram_pair(mechanism: SampledHistogram, count_a: int, count_b: int) -> Atoms:
     """Return the laws of the numbers sampled of the two categories and of all others.
 
-    The likelihood ratio depends on the first two alone (notes A1).
+    The likelihood ratio depends on the first two alone (proofs/two-smallest#1).
     """
     others = mechanism.n_records - count_a - count_b
     histograms = sampled_histograms(

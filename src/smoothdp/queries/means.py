@@ -47,7 +47,7 @@ class TrimmedMean(Query):
     """The mean of the n - 2m values left without the m smallest and the m largest.
 
     Source: paper 2, section 5 and Proposition 40; truncated output: Lemma 50, with the smooth
-    bound A_k of the notes, section 4.
+    bound A_k of proofs/windows-around-the-rank#5.
 
     Args:
         trim: m as a whole number, or as a share of n below 1/2 on each side: m = floor(trim n).
@@ -89,7 +89,8 @@ class TrimmedMean(Query):
 class WindowMean(Query):
     """The mean of what is left without the smallest and the largest values.
 
-    Source: paper 2, Proposition 40, for windows that are not symmetric (the notes, section 4).
+    Source: paper 2, Proposition 40, for windows that are not symmetric:
+    proofs/windows-around-the-rank#3.
 
     Args:
         drop_low: how many of the smallest values to leave out: a whole number counts values, a

@@ -22,8 +22,8 @@ class Quantile(Query):
     times more accurate. None means 1 here; `plan` and `release` put a window in its place that
     depends on n, the bounds and the guarantee alone.
 
-    Source: paper 2, Proposition 40, for windows that need not be in the middle (the notes,
-    section 4).
+    Source: paper 2, Proposition 40, for windows that need not be in the middle:
+    proofs/windows-around-the-rank#3.
 
     Args:
         q: from 0 (the minimum) to 1 (the maximum).

@@ -2,7 +2,7 @@
 
 The profile falls as lambda grows: flipping every shuffled bit once more, with the right
 probability, turns the protocol of a smaller lambda into that of a larger one, whatever the data
-(notes: composition.md C(iii)). So a bisection is safe, and lambda may be rounded up.
+(proofs/flipped-bits#7). So a bisection is safe, and lambda may be rounded up.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where to draw databases whose delta(x) is large: importance sampling with bounded weights.
 
 Let a be the rarest value of the vertex, and every other category have at least c records.
-delta falls in both of the two smallest counts (composition notes C(i)), which are at least
+delta falls in both of the two smallest counts (proofs/two-smallest#5), which are at least
 min(H_a, c) and c, so delta(x) <= V(H_a) = D(min(H_a, c), c). Drawing H_a with probability
 proportional to P(H_a) V(H_a) and the others given it,
 

@@ -35,7 +35,7 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
     Nothing is added: the randomness is in which records are drawn. Values lie in a finite
     universe, such as gradients quantised to 8 bits. On a continuum it is no more private
     than ordinary DP says: delta is exactly T/n for every database and every epsilon
-    (Theorem 4 of paper 1; notes A5 for the other side).
+    (Theorem 4 of paper 1; proofs/two-smallest#6 for the other side).
 
     Source: Liu, Wang, Xia, Smoothed Differential Privacy, Algorithm 3.
 
@@ -134,8 +134,8 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
         """Return the delta of ordinary DP at epsilon: exact, rounded up.
 
         It is the probability that a given record is in the sample at all, for every finite
-        epsilon >= 0: never more by a coupling (notes A5), and attained where all records but
-        one have the same value.
+        epsilon >= 0: never more by a coupling (proofs/two-smallest#6), and attained where
+        all records but one have the same value (proofs/two-smallest#7).
         """
         return super().worst_case_delta(epsilon=epsilon)
 

@@ -8,7 +8,7 @@ exceeds the extremes are evaluated too.
 
 A neighbour takes out a record of value v and puts in one of value w. With y the records that
 both databases share, the weight of a sum splits by whether the changed record is drawn:
-N P(s) = kept(s) + drawn_v(s) and N P'(s) = kept(s) + drawn_w(s) (notes A5, A10).
+N P(s) = kept(s) + drawn_v(s) and N P'(s) = kept(s) + drawn_w(s) (proofs/two-smallest#6).
 
 With G = e^epsilon and whole = kept + drawn_v:
   N (P - G P')  = drawn_v - G drawn_w - (G - 1) kept = G (drawn_v - whole (1 - 1/G) - drawn_w),

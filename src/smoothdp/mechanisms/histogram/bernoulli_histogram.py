@@ -37,7 +37,7 @@ class BernoulliHistogram(HistogramMechanism):
     number, the law is that of `SamplingHistogram` without replacement.
 
     Source: the model of lost ballots of Liu, Wang, Xia (Example 1), with independent
-    losses; the likelihood ratio is the same (notes A1).
+    losses; the likelihood ratio is the same (proofs/two-smallest#2).
 
     Args:
         n_records: n, the number of records, public; 2 <= n < 2^50.

@@ -42,7 +42,8 @@ class HistogramMechanism(SampledMechanism[tuple[int, ...]]):
 
         It is the probability that a given record is in the sample at all, for every finite
         epsilon >= 0: a coupling shows that it is never more, and a database with a single
-        record in some category attains it (notes A5; Theorem 3(iii) of paper 1).
+        record in some category attains it (proofs/two-smallest#6, #7; Theorem 3(iii) of
+        paper 1).
         """
         return super().worst_case_delta(epsilon=epsilon)
 
@@ -102,7 +103,7 @@ class HistogramProfile(PrivacyProfile):
         return min(lower, cap[1]), min(upper, cap[1])
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        """Bound ln delta_epsilon(x): the worst of the two smallest counts (notes A3, A5)."""
+        """Bound ln delta_epsilon(x), the worst of four values (proofs/two-smallest#4, #7)."""
         smallest = sorted(self.counts)[:2]
         cap = self.mechanism.cap.logs
         if smallest[0] <= 1:
@@ -116,7 +117,7 @@ def finite_ratio(epsilon: Real) -> Real:
     """Return an epsilon at which delta is the same, and e^epsilon is a float.
 
     Without replacement, and where each record is kept by chance, a likelihood ratio is infinite
-    or below 2^100 (notes A1): beyond e^700 delta no longer falls.
+    or below 2^100 (proofs/two-smallest#2): beyond e^700 delta no longer falls.
     """
     far = isinstance(epsilon, LogRatio) and epsilon.ratio > _FAR
     return Fraction(700) if far else epsilon
@@ -126,7 +127,8 @@ def worst_pairs(smallest: Sequence[int]) -> list[tuple[int, int]]:
     """Return the arguments (H_a, H_b) of D among which the worst neighbour is found.
 
     ``smallest`` holds the two smallest counts, at least 2 each: D falls when either of its
-    arguments grows (composition notes C(i)), so both orders in both directions suffice.
+    arguments grows (proofs/two-smallest#3), so both orders in both directions suffice
+    (proofs/two-smallest#4).
 
     >>> worst_pairs([2, 5])
     [(2, 5), (5, 2), (6, 1), (3, 4)]

@@ -48,8 +48,9 @@ class FiniteLawMechanism(SampledMechanism[Value]):
 class FiniteLawProfile(PrivacyProfile):
     """delta_epsilon(x) of a finite mechanism at one database: every neighbour, both ways.
 
-    The rule of the two smallest counts (notes A3) needs the histogram itself; the rule fails for
-    functions of it and for noise, so all ordered pairs of categories are taken.
+    The rule of the two smallest counts (proofs/two-smallest#4) needs the histogram itself; the
+    rule fails for functions of it and for noise (#9), so all ordered pairs of categories are
+    taken.
     """
 
     mechanism: FiniteLawMechanism[Any]

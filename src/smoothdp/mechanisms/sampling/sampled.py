@@ -112,7 +112,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
         """Return a delta of ordinary DP at epsilon, rounded up.
 
         It is the probability that a given record is in the sample at all, for every finite
-        epsilon >= 0: a coupling shows that delta is never more (notes A5).
+        epsilon >= 0: a coupling shows that delta is never more (proofs/two-smallest#6).
         """
         read_epsilon(epsilon)
         return self.inclusion_bounds()[1]

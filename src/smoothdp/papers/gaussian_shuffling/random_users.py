@@ -43,7 +43,7 @@ class RandomUsers:
 
 
 def random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> RandomUsers:
-    """Return lambda by every method for one target (notes: shuffle.md section 6).
+    """Return lambda by every method for one target (proofs/flipped-bits#6).
 
     >>> row = random_users(n_users=1000, epsilon=1, delta="1e-6")
     >>> row.exact < row.chen_long < row.clones < row.clones_2021 < row.cheu

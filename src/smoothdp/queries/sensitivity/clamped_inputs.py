@@ -27,7 +27,8 @@ class ClampedInputs:
     Local sensitivity at distance k: max over p + q = k + 1 of (u_q - v_p) / width (see
     `smoothdp.queries.windows.sides`), for every window. As private as the data.
 
-    Source: paper 2, Proposition 40; asymmetric windows: the notes, by the same proof.
+    Source: paper 2, Proposition 40; asymmetric windows:
+    proofs/windows-around-the-rank#3, #4.
     """
 
     def __init__(

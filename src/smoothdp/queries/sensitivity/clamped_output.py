@@ -13,7 +13,7 @@ sensitivity. (min(U_k, b - a) for k < m with the G of k >= m only beyond is not 
 G_k lies between (b - a)/2 and b - a. So U_k counts alone until it exceeds (b - a)/2, and after
 that only distances within ln(2)/t matter.
 
-Source: the notes on smooth sensitivity, section 4; paper 2, Lemma 50, for the setting.
+Source: proofs/windows-around-the-rank#5; paper 2, Lemma 50, for the setting.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class SensitivityCurve:
     A distance that is missing lies above the hull by no more than the rounding of a crossing:
     ln S is never more than 1e-12 above what the curve says, and never below.
 
-    Source: paper 2, Definition 14; the notes, section 4.
+    Source: paper 2, Definition 14; proofs/windows-around-the-rank#4.
 
     Attributes:
         n_records: n. value: f(x), exactly. vertices: (k, LS_k) on the hull, k rising.

@@ -3,8 +3,8 @@
 For the mean of x_(lo+1), ..., x_(n-hi), values clamped to [a, b], write v_p = x_(lo+1-p) and
 u_q = x_(n-hi+q), with a and b outside. Replacing k records moves the ends of the window p and q
 ranks outwards, p + q = k, and the local sensitivity at distance k is the largest u_q - v_p
-with p + q = k + 1, over the width (Proposition 40 of paper 2, and the notes for windows that
-are not symmetric). Here u_q - v_p is written U_q + W_p, with U_q = u_q - v_0 and
+with p + q = k + 1, over the width (Proposition 40 of paper 2; proofs/windows-around-the-rank#3
+for windows that are not symmetric). Here u_q - v_p is written U_q + W_p, with U_q = u_q - v_0 and
 W_p = v_0 - v_p: both are nonnegative, so that their sum in floats has a relative error of a few
 roundings however close the values are.
 """

@@ -8,7 +8,8 @@ zeros, or r ones, the others have total V. With E = e^epsilon,
 
 and V(y) = M rho^-y V'(y), V' the law of the total under odds that are rho times as large and
 M its normaliser. rho is chosen so that G(b) = rho^b g(b) sums to 0. Then, with the partial
-sums H of G, the sum is that of H(b) (V'(y-b) - V'(y-b-1)): differences of a law at its mode.
+sums H of G, the sum is that of H(b) (V'(y-b) - V'(y-b-1)): differences of a law at its mode
+(proofs/flipped-bits#8).
 """
 
 from __future__ import annotations

@@ -41,10 +41,11 @@ class FlipProfile(PrivacyProfile):
     One user holds ``n_bits`` bits: the worst change is from all zeros to all ones. The others
     hold ``n_others`` bits, any of them ones: the worst case over their data is certified (see
     `worst_case`), to one data set up to 10,000 bits and to about relative 1e-4 beyond. Both
-    directions are covered: swapping zeros and ones turns one into the other. With copies > 1
-    the protected user's messages are counted several times (a replay). ``met`` is a guarantee
-    that was certified before, by calibration; where it is about as good as a new search (to
-    relative 5e-4) it is the answer, so that nothing is certified twice.
+    directions are covered: swapping zeros and ones turns one into the other
+    (proofs/flipped-bits#2, #4). With copies > 1 the protected user's messages are counted
+    several times (a replay). ``met`` is a guarantee that was certified before, by calibration;
+    where it is about as good as a new search (to relative 5e-4) it is the answer, so that
+    nothing is certified twice.
     """
 
     flip: Fraction

@@ -67,7 +67,7 @@ def log_flip_delta(
     residual_low, residual_high = kernel.residual
     dropped = 1.01 * (first.dropped + second.dropped)
     # Totals from the first one at which the truth is certainly not positive are left out: the
-    # ratio P0 / P1 falls, so it stays that way.
+    # ratio P0 / P1 falls, so it stays that way (proofs/flipped-bits#3, #8).
     over = values + (each + residual_high * peak + dropped)
     below_zero = np.flatnonzero(over < 0.0)
     n_terms = int(below_zero[0]) if below_zero.size else values.size

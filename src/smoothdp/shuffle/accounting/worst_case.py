@@ -3,7 +3,7 @@
 The others hold N bits, k of them ones. What an observer learns with k1 ones and N - k2 zeros is
 never less than with k ones and N - k zeros for any k in [k1, k2], because adding flipped bits to
 the total is data processing. The flip probability stays that of the protocol: recomputing it for
-fewer users breaks the bound (notes: shuffle.md section 6, attacked.md C1).
+fewer users breaks the bound (proofs/flipped-bits#5, #6).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 With D the divergence of a pair (a, b) of categories, l the lost records of a category and
 r the share lost, D is at most the probability that the likelihood ratio
-(l_b + 1) H_a / [(H_b + 1) l_a] (notes A1) exceeds e^epsilon, hence for every c at most
+(l_b + 1) H_a / [(H_b + 1) l_a] (proofs/two-smallest#2) exceeds e^epsilon, hence for every c at most
 
     P(l_a < c H_a) + P(l_b + 1 > g (H_b + 1)),  g = c e^epsilon.
 

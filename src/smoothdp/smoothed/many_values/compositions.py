@@ -176,8 +176,8 @@ def _of_every_histogram(
         if last < 0:
             continue
         histogram = (*counts, last)
-        # A histogram's delta depends on its two smallest counts alone (composition notes
-        # C(i)); the delta of a function of the histogram does not.
+        # A histogram's delta depends on its two smallest counts alone (proofs/two-smallest#4);
+        # the delta of a function of the histogram does not.
         key = histogram
         if isinstance(mechanism, HistogramMechanism):
             key = tuple(sorted(histogram)[:2])

@@ -102,7 +102,7 @@ def two_smallest(mechanism: HistogramMechanism, epsilon: Real) -> Callable[[int,
     """Return (small, second) -> an upper bound of ln delta of three or more categories.
 
     It bounds delta wherever the two smallest counts are at least these, because delta falls
-    in either (composition notes C(i)). Where three such counts do not fit into n_records, no
+    in either (proofs/two-smallest#5). Where three such counts do not fit into n_records, no
     histogram has them, and the value is that of some that fit.
     """
     n = mechanism.n_records

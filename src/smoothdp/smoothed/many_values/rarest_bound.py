@@ -2,7 +2,7 @@
 
 Above: let a be the category with the smallest count of x and c a number. Where all but one
 category have at least c records, delta(x) <= V(H_a), V(h) = D(h, max(h, c)), because delta
-falls in the two smallest counts (composition notes C(i)). So
+falls in the two smallest counts (proofs/two-smallest#5). So
 
     E delta <= sum over a of E V(H_a) + cap * P(some count but that of the rarest is below c).
 

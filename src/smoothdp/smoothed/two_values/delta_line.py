@@ -2,7 +2,7 @@
 
 Everything comes from g(A) = D(A, n - A): with h records in one category and n - h in the
 other, delta(h) = max(g(h), g(h + 1), g(n - h), g(n - h + 1)), and with h <= 1 it is the
-probability of being sampled, which it never exceeds (notes A1, A5).
+probability of being sampled, which it never exceeds (proofs/two-smallest#4, #6).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class BinomialTable(LineTable):
         return np.log1p(1 / (count_a - 1)), np.log1p(1 / (self.n_records - count_a))
 
     def starts(self, count_a: IntArray) -> Start:
-        """Solve k ln(A/(A-1)) - (T - k) ln((B+1)/B) > epsilon for k (notes A4)."""
+        """Solve k ln(A/(A-1)) - (T - k) ln((B+1)/B) > epsilon for k (proofs/two-smallest#2)."""
         rise, fall = self._slopes(count_a.astype(np.float64))
         target, doubt = self.target
         slope = rise + fall

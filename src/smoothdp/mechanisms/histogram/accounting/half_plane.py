@@ -59,7 +59,8 @@ def hypergeometric_half_plane(
     """Return the half-plane for sampling without replacement, or record by record.
 
     The likelihood ratio is count_a (count_b + 1 - j) / [(count_a - i) (count_b + 1)]
-    (notes A1), and gain = count_a (count_b + 1 - j) - e^epsilon (count_a - i)(count_b + 1),
+    (proofs/two-smallest#2), and
+    gain = count_a (count_b + 1 - j) - e^epsilon (count_a - i)(count_b + 1),
     so that 1 - e^epsilon / ratio = gain / [count_a (count_b + 1 - j)].
     """
     if isinstance(epsilon, Fraction) and epsilon > (count_a + 1).bit_length():
@@ -83,9 +84,9 @@ def multinomial_half_plane(
 ) -> HalfPlane:
     """Return the half-plane for sampling with replacement; count_a >= 2, count_b >= 1.
 
-    ln ratio = i ln(count_a / (count_a - 1)) - j ln((count_b + 1) / count_b) (notes A4), and
-    gain = ln ratio - epsilon, so that 1 - e^epsilon / ratio = -expm1(-gain). ``most`` is
-    the largest i or j that will be asked for.
+    ln ratio = i ln(count_a / (count_a - 1)) - j ln((count_b + 1) / count_b)
+    (proofs/two-smallest#2), and gain = ln ratio - epsilon, so that
+    1 - e^epsilon / ratio = -expm1(-gain). ``most`` is the largest i or j that will be asked for.
     """
     _, rise = real_fixed(LogRatio(Fraction(count_a, count_a - 1)), bits)
     fall, _ = real_fixed(LogRatio(Fraction(count_b + 1, count_b)), bits)

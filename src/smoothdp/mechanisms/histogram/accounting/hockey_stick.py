@@ -2,8 +2,8 @@
 
 For a database with counts H and the neighbour H - e_a + e_b (one record of category a
 replaced by one of category b) write D(H_a, H_b) for the hockey-stick divergence of the
-sampled histogram of the first from that of the second (notes A1). The reverse direction
-is D(H_b + 1, H_a - 1).
+sampled histogram of the first from that of the second. The reverse direction is
+D(H_b + 1, H_a - 1) (proofs/two-smallest#1).
 """
 
 from __future__ import annotations

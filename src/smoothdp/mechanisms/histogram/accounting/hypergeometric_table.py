@@ -46,7 +46,8 @@ class HypergeometricTable(LineTable):
         return split_rational(Fraction(below, 1 << _BITS))
 
     def starts(self, count_a: IntArray) -> Start:
-        """Solve A (k - T) + k (B + 1) > (e^epsilon - 1) (A - k) (B + 1) for k (notes A2)."""
+        """Solve A (k - T) + k (B + 1) > (e^epsilon - 1) (A - k) (B + 1) for k
+        (proofs/two-smallest#2)."""
         n, draws = self.n_records, self.n_draws
         after_b = n - count_a + 1
         excess, _ = self.excess

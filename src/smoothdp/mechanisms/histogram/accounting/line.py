@@ -3,7 +3,7 @@
 With two categories the output is one number, i records of category a, and every set of
 outputs that matters is a tail {i >= first}. The first probability comes by Loader's
 method where that is sharp enough and from ball arithmetic elsewhere; the others follow by the
-ratios of neighbouring probabilities, three roundings each (notes A2).
+ratios of neighbouring probabilities, three roundings each (proofs/two-smallest#2).
 """
 
 from __future__ import annotations

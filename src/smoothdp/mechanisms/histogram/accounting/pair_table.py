@@ -3,10 +3,11 @@
 D(A, B; rest) = sum over (i, j) of P(i, j) (1 - e^epsilon u_i v_j)_+ , where the probability is
 a product of three factors (see `plane_laws`) and the inverse likelihood ratio one of two:
 
-    without replacement  u_i = (A - i) / A,        v_j = (B + 1) / (B + 1 - j)   (notes A1)
-    with replacement     u_i = ((A - 1) / A)^i,    v_j = ((B + 1) / B)^j         (notes A4)
+    without replacement  u_i = (A - i) / A,        v_j = (B + 1) / (B + 1 - j)
+    with replacement     u_i = ((A - 1) / A)^i,    v_j = ((B + 1) / B)^j
 
-All B beside one A are summed at once. One pass gives every database of n records.
+(proofs/two-smallest#2). All B beside one A are summed at once. One pass gives every
+database of n records.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Hockey-stick divergence with more than two categories: a sum over two counts.
 
-Only the sampled numbers i and j of the two categories concerned matter (notes A1). Rows of
-equal j are summed in blocks; what is dropped is bounded and added to the upper bound.
+Only the sampled numbers i and j of the two categories concerned matter
+(proofs/two-smallest#1). Rows of equal j are summed in blocks; what is dropped is bounded and
+added to the upper bound.
 """
 
 from __future__ import annotations
