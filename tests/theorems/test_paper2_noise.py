@@ -747,12 +747,14 @@ def trimmed_error(n: int, m: int, p: float) -> tuple[float, float]:
     return float(stats.binom.pmf(ones, n, p) @ (value - p) ** 2), p * (1 - p)
 
 
-def test_proposition_39_is_false_as_printed() -> None:
+def test_proposition_39_has_a_misprint() -> None:
     n, m = 10_000, 200
     error, variance = trimmed_error(n, m, m / (2 * n))
     printed = n * (1 + math.sqrt(8 * m)) / (n - 2 * m) ** 2 * variance
     assert error >= 0.99e-4
     assert printed == pytest.approx(4.4e-5, rel=0.01)
+    # sqrt(8) m, as the proof has it.
+    assert error < n * (1 + math.sqrt(8) * m) / (n - 2 * m) ** 2 * variance
 
 
 def test_proposition_39_last_step_is_false() -> None:
