@@ -12,6 +12,7 @@ from smoothdp.claims import DataModel
 from smoothdp.mechanisms import SamplingAverage, SamplingHistogram
 from smoothdp.paper_bounds import liu_all_epsilon_smoothed_upper, liu_kl_smoothed_upper
 from smoothdp.papers import GradientFigure, SmoothedElectionFigure
+from smoothdp.papers.smoothed_dp.elections import units_2020
 from smoothdp.smoothed import smoothed_delta
 
 # ln of smoothed delta for epsilon = .5, 1, 2, 7 (notes, table of Figure 2 left; the share
@@ -97,3 +98,24 @@ def test_figure_2_right_both_shapes_exactly() -> None:
     early, late = (math.log(logs[i + 1] / logs[i]) / math.log(4) for i in (0, 2))
     assert early == pytest.approx(0.449, abs=1e-3)
     assert late == pytest.approx(1, abs=2e-3)
+
+
+def test_figure_2_left_is_a_straight_line() -> None:
+    """At epsilon = 7 ln delta is L ln .94467 with L = .2% of n lost, to 1 in 100 over six orders
+    of magnitude; the dotted fit of the paper is one line."""
+    rows = SmoothedElectionFigure.compute().sizes
+    slopes = [row.log_deltas[3] / row.n_lost for row in rows]
+    assert len(slopes) >= 10
+    assert rows[-1].n_records > 10**5 * rows[0].n_records
+    for slope in slopes:
+        assert slope == pytest.approx(math.log(0.9446695), rel=1e-2)
+
+
+def test_footnote_6_vertices_are_the_largest_and_the_smallest_share() -> None:
+    units = units_2020()
+    shares = {unit.name: unit.votes[0] / sum(unit.votes) for unit in units}
+    assert len(shares) == 56
+    assert max(shares, key=shares.__getitem__) == "DC"
+    assert min(shares, key=shares.__getitem__) == "NE-3"
+    assert shares["NE-2"] == pytest.approx(0.5334, abs=1e-4)
+    assert shares["WY"] == pytest.approx(0.2752, abs=1e-4)

@@ -161,7 +161,7 @@ def bun_steinke_section_3_5(*, omega: Parameter, shift: Parameter, smoothing: Pa
 
     Of N(0, 1), for |dilation| <= t. Verdict: as printed, with e^-t and t^2 / 4, **false**: noise
     scaled to S has a variance ratio of e^(2t). omega = 10, t = .04, s = 1: printed .8236, true
-    1.9997, this 2.193.
+    2.0004, this 2.193.
 
     Raises:
         InvalidParameter: omega not in (1, 1 / (1 - e^(-2t))).
