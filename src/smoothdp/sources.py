@@ -23,7 +23,7 @@ _BIBLIOGRAPHY = {
     ),
     "balcer-cheu": (
         "inproceedings",
-        "Separating Local and Shuffled Differential Privacy via Histograms",
+        "Separating Local & Shuffled Differential Privacy via Histograms",
         "Victor Balcer and Albert Cheu",
         "Information-Theoretic Cryptography",
         "2020",
@@ -38,7 +38,7 @@ _BIBLIOGRAPHY = {
     "hladik-tetek": (
         "article",
         "Smooth Sensitivity Revisited: Towards Optimality",
-        "Richard Hladik and Jakub Tetek",
+        "Richard Hladík and Jakub Tětek",
         "preprint",
         "2024",
     ),
@@ -74,7 +74,7 @@ _BIBLIOGRAPHY = {
     "canonne-kamath-steinke": (
         "inproceedings",
         "The Discrete Gaussian for Differential Privacy",
-        "Clement Canonne and Gautam Kamath and Thomas Steinke",
+        "Clément Canonne and Gautam Kamath and Thomas Steinke",
         "Advances in Neural Information Processing Systems",
         "2020",
     ),
@@ -115,7 +115,7 @@ _BIBLIOGRAPHY = {
     ),
     "feldman-zrnic": (
         "inproceedings",
-        "Individual Privacy Accounting via a Renyi Filter",
+        "Individual Privacy Accounting via a Rényi Filter",
         "Vitaly Feldman and Tijana Zrnic",
         "Advances in Neural Information Processing Systems",
         "2021",
@@ -148,6 +148,33 @@ _BIBLIOGRAPHY = {
         "Springer",
         "1986",
     ),
+}
+
+# What the material itself states of the five papers; what it does not state is left out.
+_READ: dict[str, dict[str, str]] = {
+    "liu-wang-xia": {
+        "url": "https://openreview.net/forum?id=CviCLt44Em",
+        "version": "the version reviewed on OpenReview",
+    },
+    "bun-steinke-averages": {
+        "pages": "181--191",
+        "url": "https://proceedings.neurips.cc/paper/2019/hash/"
+        "3ef815416f775098fe977004015c6193-Abstract.html",
+        "version": "the anonymous supplement (full version) of NeurIPS 2019 submission 85; "
+        "its misprints may be corrected in print",
+    },
+    "balcer-cheu": {
+        "version": "a web page as text, without its figures and most of its formulas, which "
+        "are read from the words around them",
+    },
+    "hladik-tetek": {
+        "eprint": "2407.05067",
+        "version": "the proceedings version (editor Mark Bun) as text without fractions; it "
+        "names arXiv:2407.05067 as the full version",
+    },
+    "chen-long": {
+        "version": "the manuscript with its appendix, which names no venue",
+    },
 }
 
 
@@ -188,7 +215,31 @@ def bibtex(key: str) -> str:
         "inproceedings": "booktitle",
         "misc": "howpublished",
     }[kind]
-    return (
-        f"@{kind}{{{key},\n  title = {{{title}}},\n  author = {{{authors}}},\n"
-        f"  {field} = {{{venue}}},\n  year = {{{year}}},\n}}"
-    )
+    fields = {"title": title, "author": authors, field: venue, "year": year}
+    read = dict(_READ.get(key, {}))
+    version = read.pop("version", "")
+    if "eprint" in read:
+        read["archiveprefix"] = "arXiv"
+    if version:
+        read["annote"] = f"Version read: {version}"
+    # An ampersand separates columns in TeX.
+    lines = [
+        f"  {name} = {{{text if name == 'url' else text.replace('&', chr(92) + '&')}}},"
+        for name, text in (fields | read).items()
+    ]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])
+
+
+def reference(key: str) -> str:
+    """Return a publication in one paragraph: authors, title, venue, year, where, version read.
+
+    >>> reference("hladik-tetek").partition(",")[0]
+    'Richard Hladík and Jakub Tětek'
+    """
+    _, title, authors, venue, year = _BIBLIOGRAPHY[Source(key, "").key]
+    read = _READ.get(key, {})
+    place = [f"pages {read['pages'].replace('--', '-')}"] if "pages" in read else []
+    place += [f"arXiv:{read['eprint']}"] if "eprint" in read else []
+    place += [f"<{read['url']}>"] if "url" in read else []
+    sentence = ", ".join([authors, f"*{title}*", venue, year, *place]) + "."
+    return f"{sentence} Version read: {read['version']}." if "version" in read else sentence

@@ -189,9 +189,12 @@ def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["paper"] for row in rows} == {1, 2, 3, 4, 5, None}
     lemma = next(row for row in rows if row["claim"].startswith("Lemma 2:"))
     assert lemma["status"] == "false"
-    assert lemma["tests"] == ["tests/theorems/test_paper1_smoothed_dp.py::test_lemma_2_*"]
+    assert lemma["name"] == "paper-1/lemma-2"
+    place = "tests/theorems/test_paper1_smoothed_dp.py::test_lemma_2_"
+    assert lemma["tests"] == [f"{place}is_false_for_three_values", f"{place}needs_at_most_not_less"]
+    assert lemma["counterexample"].startswith("from collections import Counter")
     text = said(capsys, "papers", "verdicts", "--paper", "4")
-    assert text.startswith("Paper 4: Hladik, Tetek, Smooth Sensitivity Revisited\n=====")
+    assert text.startswith("Paper 4: Hladík, Tětek, Smooth Sensitivity Revisited\n=====")
     assert "Theorem 2" not in text
     page = said(capsys, "papers", "verdicts", "--markdown")
     assert page.startswith("# The papers, claim by claim\n")
@@ -203,6 +206,15 @@ def test_cite(capsys: pytest.CaptureFixture[str]) -> None:
     assert "note = {sections 1.1 and 3}" in text
     assert "note = {Definition 6}" in text
     assert said(capsys, "cite", "paper-1").strip() == bibtex("liu-wang-xia")
+    fourth = said(capsys, "cite", "paper-4")
+    assert "author = {Richard Hladík and Jakub Tětek}" in fourth
+    assert "eprint = {2407.05067},\n  archiveprefix = {arXiv}" in fourth
+    second = said(capsys, "cite", "paper-2")
+    assert "anonymous supplement (full version) of NeurIPS 2019 submission 85" in second
+    assert r"Local \& Shuffled" in said(capsys, "cite", "paper-3")
+    for number in range(1, 6):
+        entry = said(capsys, "cite", f"paper-{number}")
+        assert entry.count("Version read: ") == entry.count("year = ") == 1
     listed = said(capsys, "cite").splitlines()
     assert len(listed) == len(known_names(sd))
     with pytest.raises(SystemExit):

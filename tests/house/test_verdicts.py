@@ -12,11 +12,11 @@ from smoothdp.papers.verdicts import STATUSES, Verdict, verdicts, verdicts_page,
 
 ROOT = Path(__file__).parents[2]
 ROWS = verdicts()
-NEEDS_NO_TEST = {"corrected", "not checked"}
+NEEDS_NO_TEST = {"not checked"}
 # Words that are no claim about a number or a law.
 WORDS = {
-    "Theorem 5, equation (8)",
-    "Facts 3, 5: calculus",
+    "Fact 3: continuous partial derivatives",
+    "Fact 5: derivative of f(cx)",
 }
 # Everything that the papers number.
 NUMBERED = {
@@ -44,12 +44,13 @@ NAMED = {
         "Lemma": "A.2 A.3",
         "Corollary": "A.4",
         "Table": "1",
+        "Figure": "1 2",
     },
     5: {
         "Definition": "2.1 2.2 2.3 2.4 2.6 3.1",
         "Corollary": "2.5 3.2 3.3",
         "Theorem": "1 2 3",
-        "Algorithm": "1 2 3",
+        "Algorithm": "1 2 3 4 5",
         "Claim": "B.1 B.2 B.4 B.5 B.6 C.1",
         "Lemma": "B.3",
         "Figure": "1 2",
@@ -94,7 +95,42 @@ def test_every_numbered_claim_has_a_row(paper: int) -> None:
     assert wanted - covered(paper) == set()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.paper}-{row.claim[:40]}")
+# Equations, and what is claimed without a number, by the names of their rows.
+OTHERS = {
+    1: "justification-1-one-half inequality-2 equation-4 inequality-5 equation-6 inequality-7 "
+    "equation-8 inequality-9 inequality-10 inequality-11 section-5-1-first-group "
+    "section-5-1-second-group section-5-1-third-group figure-1-utility figure-2-fits "
+    "appendix-a-3-positive",
+    2: "section-1-2-lln-tail section-1-2-uln-tail section-1-2-lln-moments "
+    "section-1-2-uln-moments section-1-2-arsinh-moments section-7-2-factor-two "
+    "section-7-2-ten-percent section-7-2-trimming section-7-2-order section-7-2-moments",
+    3: "equation-1",
+    4: " ".join(f"equation-{number}" for number in range(1, 13)),
+    5: "appendix-a appendix-c",
+}
+
+
+@pytest.mark.parametrize("paper", OTHERS)
+def test_what_has_no_number_or_is_an_equation_has_a_row(paper: int) -> None:
+    wanted = {f"paper-{paper}/{name}" for name in OTHERS[paper].split()} - {"paper-1/inequality-2"}
+    assert wanted <= {row.name for row in ROWS}
+
+
+def test_names_are_unique_and_short() -> None:
+    names = [row.name for row in ROWS]
+    assert len(set(names)) == len(names)
+    for row in ROWS:
+        assert re.fullmatch(r"(paper-[1-5]|own)/[a-z0-9-]{3,30}", row.name), row.name
+        assert row.name.startswith("own/") == (row.paper == 0) == (row.status == "proved")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_no_row_is_of_several_numbered_items(row: Verdict) -> None:
+    plural = r"(Definition|Lemma|Theorem|Claim|Proposition|Fact|Algorithm|Table|Figure)s \d"
+    assert not re.search(plural, row.claim)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_row(row: Verdict) -> None:
     assert row.claim
     assert row.where
@@ -104,6 +140,8 @@ def test_row(row: Verdict) -> None:
     assert "|" not in row.claim + row.where + row.verdict
     for test in row.tests:
         path, _, name = test.partition("::")
+        # A claim about a running time is shown by a benchmark.
+        assert name or path.startswith("benchmarks/"), f"{test}: name the test, not its file"
         text = (ROOT / path).read_text() if path.startswith(("tests/", "benchmarks/")) else ""
         assert text, f"{test}: there is no such file"
         if path.startswith("tests/"):
@@ -112,11 +150,23 @@ def test_row(row: Verdict) -> None:
             assert any(re.fullmatch(pattern, found) for found in names), f"{test}: no such test"
 
 
-def test_false_claims_have_a_test() -> None:
-    assert all(row.tests for row in ROWS if row.status == "false")
+def test_false_claims_have_a_test_and_a_counterexample() -> None:
+    for row in ROWS:
+        if row.status == "false":
+            assert row.tests, row.name
+            assert row.counterexample, row.name
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.paper}-{row.claim[:40]}")
+def test_proofs_are_found() -> None:
+    for row in ROWS:
+        page, _, statement = row.proof.partition("#")
+        if page:
+            text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+            assert statement, row.name
+            assert re.search(rf'id="{re.escape(statement)}"|#{re.escape(statement)}\b', text)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_files_that_implement_a_claim_exist(row: Verdict) -> None:
     for name in re.findall(r"`([\w/]+(?:\.py|/))`", row.where):
         assert list((ROOT / "src/smoothdp").rglob(name.rstrip("/"))), name
@@ -128,10 +178,18 @@ def test_the_page_is_the_rows() -> None:
 
 
 def test_rows_of_the_page_are_whole() -> None:
-    lines = [line for line in verdicts_page().splitlines() if line.startswith("| ")]
+    page = verdicts_page()
+    lines = [line for line in page.splitlines() if line.startswith("| ")]
+    counts = [line for line in lines if line.count(" | ") == 5]
     sections = len({(row.paper, row.section) for row in ROWS})
-    assert len(lines) == len(ROWS) + sections
-    assert {line.count(" | ") for line in lines} == {3}
+    assert len(lines) - len(counts) == len(ROWS) + sections
+    assert {line.count(" | ") for line in lines} == {4, 5}
+    # The counts are those of claims in papers: what is in no paper is not in them.
+    numbers = [int(cell) for line in counts[1:] for cell in line.strip("| ").split(" | ")[1:]]
+    assert sum(numbers) == sum(row.paper != 0 for row in ROWS)
+    assert len(counts) == len(STATUSES)
+    for row in ROWS:
+        assert bool(row.counterexample) == (f'<a id="{row.name.replace("/", "-")}"></a>' in page)
 
 
 def test_selection() -> None:

@@ -246,6 +246,23 @@ def test_quick_sizes_are_parts_of_full_ones() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "excess", "trimming"), [(2, 0.5494, 0.2488), (4, 0.1107, 0.0494)]
+)
+def test_section_7_2_in_numbers(
+    number: int, excess: float, trimming: float, tmp_path: Path
+) -> None:
+    """The least excess as printed, by LLN: below 1 at n = 201 ("a factor of two"), 11% at 1001;
+    trimming makes a little less than half of it."""
+    figure = FIGURES[number].compute(store=tmp_path)
+    best = figure.line("LLN").best()
+    assert best.excess == pytest.approx(excess, rel=0.01)
+    share = trimmed_variance(normal(), figure.n_records, best.trim) - 1
+    assert share == pytest.approx(trimming, rel=0.02)
+    assert 0.4 * best.excess < share < 0.5 * best.excess
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("number", FIGURES)
 def test_figures_2_to_6(number: int, tmp_path: Path) -> None:
     figure = FIGURES[number].compute(store=tmp_path)

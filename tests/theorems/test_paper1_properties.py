@@ -178,13 +178,23 @@ def test_example_of_section_2_coin_flipping() -> None:
 
 
 def test_justification_1_both_errors_need_not_be_one_half() -> None:
-    """epsilon = delta = 0, empty rejection region: the errors are 0 and 1, not .5 each."""
-    p: oracles.Law = {(0,): F(1, 2), (1,): F(1, 2)}
-    q = p
-    assert oracles.hockey_stick(p, q, F(1)) == 0
-    type_1, type_2 = F(0), F(1)
-    assert type_1 + type_2 >= 1 - 0
-    assert type_1 != F(1, 2)
+    """One of four counts moved, E = 1.1: over all regions the sum of the errors is near 1, the
+    errors themselves go from 0 to 1; where they are alike both are near one half."""
+    law, growth = sampling(2, 1), F(11, 10)
+    p, q = law((0,) * 20 + (1,) * 20), law((0,) * 21 + (1,) * 19)
+    delta = max(oracles.hockey_stick(p, q, growth), oracles.hockey_stick(q, p, growth))
+    assert delta < F(1, 20)
+    outputs = sorted({*p, *q})
+    firsts = []
+    for chosen in product((False, True), repeat=len(outputs)):
+        region = [o for o, inside in zip(outputs, chosen, strict=True) if inside]
+        first = sum((p.get(o, F(0)) for o in region), F(0))
+        second = 1 - sum((q.get(o, F(0)) for o in region), F(0))
+        assert growth * first + second >= 1 - delta
+        firsts.append(first)
+        if abs(first - second) < F(1, 10):
+            assert abs(first - F(1, 2)) < F(1, 10)
+    assert (min(firsts), max(firsts)) == (0, 1)
 
 
 def test_smoothed_justification_1_holds_for_every_distribution() -> None:
@@ -409,6 +419,15 @@ def test_inequality_5_is_false() -> None:
     assert single + single == F(46, 100)
     assert p * p - growth**2 * q * q == F(1771, 10000)
     assert single + single > p * p - growth**2 * q * q
+    # With the sign reversed it holds wherever both differences are at least 0.
+    tenths = [F(k, 10) for k in range(11)]
+    checked = 0
+    for p1, q1, p2, q2 in product(tenths, repeat=4):
+        one, two = p1 - growth * q1, p2 - growth * q2
+        if one >= 0 and two >= 0:
+            assert one + two >= p1 * p2 - growth**2 * q1 * q2
+            checked += 1
+    assert checked > 1000
 
 
 def test_compose_smoothed_refuses_and_rounds_up() -> None:

@@ -132,8 +132,9 @@ def test_proposition_38_symmetric_laws() -> None:
             assert error_of_trimming(law, n, m) <= Fraction(n, (n - 2 * m) ** 2) * variance(law)
 
 
-def test_proposition_39_is_false_as_printed() -> None:
-    """n (1 + sqrt(8 m)) / (n - 2m)^2: refuted by the paper's own remark on its tightness."""
+def test_proposition_39_has_a_misprint() -> None:
+    """sqrt(8 m) cannot be meant: the paper's own remark on its tightness refutes it. The proof
+    prints sqrt(8) m twice, which this law does not refute."""
     n, m = 10_000, 200
     p = m / (2 * n)
     ones = np.arange(n + 1)
@@ -148,6 +149,7 @@ def test_proposition_39_is_false_as_printed() -> None:
     assert error == pytest.approx(1.0e-4, rel=1e-3)
     assert printed == pytest.approx(4.41e-5, rel=1e-2)
     assert printed < error <= corrected
+    assert error <= n * (1 + math.sqrt(8) * m) / (n - 2 * m) ** 2 * p * (1 - p)
 
 
 def test_proposition_39_last_step_of_the_proof_fails() -> None:
@@ -384,8 +386,8 @@ def test_superseded_truncation_is_below_the_local_sensitivity() -> None:
     assert value >= 1.5
 
 
-def test_theorem_51_is_false_as_printed() -> None:
-    """Its first term is that of Proposition 39: the same law refutes it."""
+def test_theorem_51_has_the_misprint_of_proposition_39() -> None:
+    """Its first term, with sqrt(8 m), is refuted by the same law; with sqrt(8) m it is not."""
     n, m, t = 10_000, 200, 1.0
     p = m / (2 * n)
     sigma2 = p * (1 - p)
@@ -394,6 +396,7 @@ def test_theorem_51_is_false_as_printed() -> None:
     # Outputs in [0, 1]. Any noise with Var[Z]/s^2 <= 20 will do.
     second = (sigma2 * 2 * n / (n - 2 * m) ** 2 + math.exp(-2 * m * t)) * 20
     assert first + second < error
+    assert n * (1 + math.sqrt(8) * m) / (n - 2 * m) ** 2 * sigma2 > error
 
 
 def test_theorem_51_loses_a_factor_in_its_last_line() -> None:

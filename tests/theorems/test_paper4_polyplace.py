@@ -113,6 +113,50 @@ def test_theorem_8_and_lemma_9(epsilon: str, t: str) -> None:
     assert worst >= e * (1 - 1e-6)
 
 
+@pytest.mark.parametrize(("epsilon", "gamma"), [(1.0, 0.3), (2.0, 1.7)])
+def test_equations_1_to_8_of_the_proof_of_lemma_9(epsilon: float, gamma: float) -> None:
+    """Both sides of each step, at random neighbours: smooth sensitivities S and S', answers r
+    apart. 1: scaling. 2, 3: the ratio of the densities. 4 to 6: its logarithm is the integral of
+    the weighted derivatives. 7: the weights are at most 1. 8: so it is at most epsilon."""
+    rng = np.random.default_rng(9)
+    alpha = epsilon / gamma
+
+    def log_f(s: float, x: float) -> float:
+        return float(scaled(alpha, s)(np.array([x]))[0])
+
+    for _ in range(40):
+        here, ratio = float(rng.uniform(0.5, 3)), float(rng.uniform(-1, 1))
+        there = here * math.exp(ratio * gamma)
+        apart = float(rng.uniform(-1, 1)) * min(here, there)
+        x = float(rng.normal(0, 4 / epsilon)) * here
+        c = float(rng.uniform(0.2, 5))
+        assert log_f(2.0, x) == pytest.approx(math.log(c) + log_f(2 * c, c * x), abs=1e-10)
+        loss = log_f(there / gamma, x + apart) - log_f(here / gamma, x)
+        z, shift = x / here, apart / here
+
+        def at(t: float, z: float = z, shift: float = shift, ratio: float = ratio) -> float:
+            return log_f(math.exp(ratio * gamma * t) / gamma, z + shift * t)
+
+        assert loss == pytest.approx(at(1) - at(0), abs=1e-10)
+        weights, total = [], 0.0
+        steps = 400
+        for k in range(steps):
+            t, h = (k + 0.5) / steps, 1e-6
+            y = math.exp(-ratio * gamma * t) * (z + shift * t)
+            if abs(y) < 1e-4:
+                continue
+            wide = (
+                log_f(math.exp(h * gamma) / gamma, y) - log_f(math.exp(-h * gamma) / gamma, y)
+            ) / (2 * h)
+            slope = (log_f(1 / gamma, y + h) - log_f(1 / gamma, y - h)) / (2 * h)
+            weights += [ratio, math.exp(-ratio * gamma * t) * shift]
+            total += (weights[-2] * wide + weights[-1] * slope) / steps
+            assert abs(wide) + abs(slope) == pytest.approx(epsilon, rel=1e-4)
+        assert loss == pytest.approx(total, abs=2e-2 * epsilon)
+        assert max(map(abs, weights)) <= 1 + 1e-12
+        assert loss <= epsilon * (1 + 1e-12)
+
+
 def test_lemma_9_needs_the_smaller_of_the_two_scales() -> None:
     """With a full shift while the scale shrinks the loss is above epsilon."""
     assert loss(1 / 0.7, 0.7, -0.7, 1.0) > 1.25

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from smoothdp.papers import (
@@ -83,6 +84,11 @@ def test_paper_1_figure_5() -> None:
     figure = GradientSettingsFigure.compute()
     for panel in figure.panels:
         estimate = panel.curves["estimate"]
+        # In the plotted range -ln delta grows like a power of n near the root, and far from n.
+        heights = np.log([-value for value in estimate])
+        power, start = np.polyfit(np.log(panel.xs), heights, 1)
+        assert 0.5 < power < 0.75
+        assert np.abs(heights - power * np.log(panel.xs) - start).max() < 0.06
         assert estimate == sorted(estimate, reverse=True)
         for value, upper, ordinary in zip(
             estimate, panel.curves["99% upper end"], panel.curves["ordinary DP, T/n"], strict=True

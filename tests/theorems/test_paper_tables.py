@@ -41,11 +41,33 @@ def test_paper_1_table_1() -> None:
             assert exact <= float(str(row["proved, counts >= 0"])[1:].split(",")[0])
 
 
-@pytest.mark.parametrize("table", [ComparisonTable, ThreatsTable])
-def test_paper_1_tables_of_words(table: type[ComparisonTable] | type[ThreatsTable]) -> None:
-    found = table.compute()
-    assert all(cell for row in found.cells for cell in row)
-    assert {len(row) for row in found.cells} == {len(found.header)}
+def test_paper_1_table_2() -> None:
+    """What the paper prints, cell by cell, and that smoothed DP differs from DP in x alone."""
+    found = ComparisonTable.compute()
+    rows = {str(row[0]): row[1:] for row in found.cells}
+    worst, average, less = "worst case", "average case, by a divergence", "less informed adversary"
+    assert found.header[1:] == ("database x", "output S", "adjacent database x'")
+    assert rows == {
+        "smoothed DP (Definition 3)": ("smoothed analysis", worst, worst),
+        "DP (Definition 1)": (worst, worst, worst),
+        "Gaussian DP, f-DP": (worst, average, worst),
+        "Renyi DP": (worst, average, worst),
+        "concentrated DP": (worst, average, worst),
+        "Bayesian DP": (worst, average, less),
+        "random DP": (less, worst, less),
+        "distributional DP": (less, worst, worst),
+    }
+
+
+def test_paper_1_table_3() -> None:
+    """Smoothed DP knows what DP knows, and chooses x as distributional DP does."""
+    found = ThreatsTable.compute()
+    dp, smoothed, distributional = (row[1:] for row in found.cells)
+    assert [row[0] for row in found.cells] == ["DP", "smoothed DP", "distributional DP"]
+    assert smoothed[0] == dp[0] == "all records but one"
+    assert distributional[0] == "the distribution of all records but one"
+    assert smoothed[1] == distributional[1] == "chooses distributions from Pi"
+    assert {dp[1], *dp[2:], *smoothed[2:], *distributional[2:]} == {"chooses the worst"}
 
 
 # ---- table 1 of paper 3 -----------------------------------------------------------------------

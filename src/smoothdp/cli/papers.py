@@ -1,4 +1,4 @@
-"""``smoothdp papers``: figures, tables and verdicts, recomputed; ``smoothdp cite``: BibTeX."""
+"""``smoothdp papers``: figures and tables, recomputed; ``smoothdp cite``: BibTeX."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.command_line import progress_bar
+from smoothdp.cli.verdicts import run_counterexamples, show_verdicts
 from smoothdp.papers import (
     FIGURES,
-    STATUSES,
     TABLES,
     Reproduction,
     citations,
     known_names,
-    verdicts,
-    verdicts_page,
-    verdicts_text,
 )
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -81,31 +78,6 @@ def recompute(
     return computed
 
 
-@click.command("verdicts")
-@click.option("--paper", type=click.IntRange(1, 5), help="Only the claims of this paper.")
-@click.option("--status", type=click.Choice(list(STATUSES)), help="Only claims of this status.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
-@click.option("--markdown", is_flag=True, help="Print docs/papers.md: all claims, as tables.")
-def show_verdicts(paper: int | None, status: str | None, as_json: bool, markdown: bool) -> None:
-    """Say of each numbered claim whether it holds, and which test shows it.
-
-    \b
-    Examples:
-      smoothdp papers verdicts --paper 5
-      smoothdp papers verdicts --status false
-    """
-    if markdown:
-        if paper is not None or status is not None or as_json:
-            raise click.UsageError("--markdown is the whole page: give it alone")
-        click.echo(verdicts_page(), nl=False)
-        return
-    rows = verdicts(paper, status=status)
-    if as_json:
-        click.echo(json.dumps([row.to_dict() for row in rows], indent=2))
-    else:
-        click.echo(verdicts_text(rows))
-
-
 @click.group(invoke_without_command=True)
 @click.pass_context
 def papers(context: click.Context) -> None:
@@ -120,6 +92,7 @@ def papers(context: click.Context) -> None:
 
 
 papers.add_command(show_verdicts)
+papers.add_command(run_counterexamples)
 
 
 @papers.command("list")

@@ -2,7 +2,7 @@
 
 Functions named after a theorem return what its bound says, rounded to the safe side, and
 their verdict. ``shift`` is s and ``dilation`` is t, of any sign. Statements that are false as
-printed (section 3.5, Proposition 39, Lemma 33 with gamma > 1) are offered as they should read.
+printed (section 3.5, Lemma 33 with gamma > 1) or misprinted are offered as they should read.
 Those named ``*_improved`` are not in the paper: they are proved here, never above the printed
 bound, and calibration by them is method="closed_form".
 """
@@ -202,7 +202,7 @@ def bun_steinke_section_3_5(*, omega: Parameter, shift: Parameter, smoothing: Pa
 
     Of N(0, 1), for |dilation| <= t. Verdict: as printed, with e^-t and t^2 / 4, **false**: noise
     scaled to S has a variance ratio of e^(2t). omega = 10, t = .04, s = 1: printed .8236, true
-    1.9997, this 2.193.
+    2.0004, this 2.193.
 
     Raises:
         InvalidParameter: omega not in (1, 1 / (1 - e^(-2t))).
@@ -316,9 +316,9 @@ def bun_steinke_section_3_1_1(epsilon: Parameter, *, smoothing: Parameter) -> fl
 def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
     """Return n (1 + sqrt(8 m^2 + 4 m)) / (n - 2m)^2: E (trim_m - mean)^2 / variance, at most.
 
-    Verdict: as printed, with sqrt(8 m), **false** by the paper's own example: n = 1e4, m = 200,
-    Bernoulli(m / 2n): 1.00e-4 > 4.4e-5. Its proof has sqrt(8) m in the last step, which fails
-    beyond n = 2m + 1; the step before it gives this.
+    Verdict: the statement's sqrt(8 m) is a misprint for sqrt(8) m, which the proof prints twice
+    (n = 1e4, m = 200, Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). The proof's last step, to sqrt(8) m,
+    fails beyond n = 2m + 1; the step before it gives this.
 
     Raises:
         InvalidParameter: trim below 0, or n_records not above 2 trim.

@@ -23,6 +23,7 @@ from smoothdp.papers.smoothed_dp.figures_3_and_4 import ModelsFigure, SettingsFi
 from smoothdp.papers.smoothed_dp.tables import ComparisonTable, NotionsTable, ThreatsTable
 from smoothdp.papers.table import PaperTable
 from smoothdp.papers.verdicts import STATUSES, verdicts, verdicts_page, verdicts_text
+from smoothdp.papers.verify import Verification, counterexamples, verify
 
 FIGURES: dict[str, type[Figure]] = {
     "smoothed-dp/1": ElectionFigure,
@@ -82,9 +83,12 @@ __all__ = [
     "SmoothedElectionFigure",
     "ThreatsTable",
     "TrimmingFigure",
+    "Verification",
     "citations",
+    "counterexamples",
     "known_names",
     "verdicts",
     "verdicts_page",
     "verdicts_text",
+    "verify",
 ]

@@ -17,31 +17,39 @@ from importlib.resources import files
 from typing import Any
 
 from smoothdp.errors import InvalidParameter
+from smoothdp.sources import reference
 
-_FILES = ("paper-1", "paper-2", "paper-3", "paper-4", "paper-5", "composition")
+_FILES = ("paper-1", "paper-2", "paper-3", "paper-4", "paper-5", "own")
 STATUSES = {
-    "holds": "true as stated, or with what the verdict adds",
+    "holds": "true as stated",
+    "holds with a hypothesis": "true with what the verdict names, which the paper does not state",
+    "misprint": "the verdict says what must be meant, and that is true",
     "loose": "true, and the verdict says by how much it could be better",
-    "false": "with the counterexample that the test asserts, and what is true instead if known",
-    "corrected": "wrong or unclear as printed; the verdict states what is meant or true",
-    "implemented": "a definition or an algorithm, built",
-    "recomputed": "a figure, a table or an experiment, recomputed",
-    "proved": "in no paper: proved here, and attacked",
+    "proof gap": "the proof fails; the verdict says whether the statement is unharmed or open",
+    "false": "with a counterexample, and what is true instead if known",
+    "implemented": "no claim: a definition or an algorithm, built",
+    "recomputed": "no claim: a figure, a table or an experiment, recomputed",
     "not checked": "what could be and is not; the verdict says why",
+    "proved": "in no paper: proved by this project, and attacked",
 }
 """The kinds of verdict, and what each means."""
 
 _INTRODUCTION = """\
 # The papers, claim by claim
 
-Each numbered claim with the file that implements it, the test that shows it, and a verdict.
-`smoothdp papers verdicts` prints the same rows, each with its status:
+Each numbered claim with its status, the file that implements it, the test that shows it, and a
+verdict. `smoothdp papers verdicts` prints the same rows. The statuses:
 
 {statuses}
 
-This page is written by `smoothdp papers verdicts --markdown > docs/papers.md` from
-`src/smoothdp/papers/claims/`: change a row in those files. A test name that ends in `*` stands for
-all tests that begin so.
+How many of each, by paper:
+
+{counts}
+
+Where a name is a link, a script of at most ten lines refutes what is printed:
+`smoothdp papers verify paper-1/lemma-2` prints and runs it. This page is written by
+`smoothdp papers verdicts --markdown > docs/papers.md` from `src/smoothdp/papers/claims/`: change
+a row in those files. A test name that ends in `*` stands for all tests that begin so.
 """
 
 
@@ -50,51 +58,61 @@ class Verdict:
     """One claim.
 
     Attributes:
-        paper: 1 to 5, or 0 where it is in no paper or in several.
+        paper: 1 to 5, or 0 where it is in no paper.
+        name: "paper-1/lemma-2", or "own/two-smallest".
         section: of the page.
         claim: its number and its statement.
         where: what implements it, in Markdown; "-" if nothing does.
-        tests: "path" or "path::name", where a name may end in ``*``; none for misprints and
-            words.
+        tests: "path" or "path::name", where a name may end in ``*``; none for words.
         status: a key of `STATUSES`.
         verdict: in Markdown.
+        proof: the page and the statement in docs/ that prove it, "proofs/page.md#3"; or "".
+        counterexample: a program of at most ten lines that refutes it; or "".
     """
 
     paper: int
+    name: str
     section: str
     claim: str
     where: str
     tests: tuple[str, ...]
     status: str
     verdict: str
+    proof: str
+    counterexample: str
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON."""
         return {
             "paper": self.paper or None,
+            "name": self.name,
             "section": self.section,
             "claim": self.claim,
             "where": self.where,
             "tests": list(self.tests),
             "status": self.status,
             "verdict": self.verdict,
+            "proof": self.proof or None,
+            "counterexample": self.counterexample or None,
         }
 
     def text(self) -> str:
         """Return the row as an indented paragraph of plain text."""
-        lines = [f"{f'[{self.status}]':<15}{_plain(self.claim)}", _plain(self.verdict), *self.tests]
-        first, *others = (
+        lines = [_plain(self.claim), _plain(self.verdict), *self.tests]
+        if self.counterexample:
+            lines.append(f"Counterexample: smoothdp papers verify {self.name}")
+        wrapped = (
             textwrap.fill(
                 line,
                 100,
-                initial_indent="" if position == 0 else " " * 15,
-                subsequent_indent=" " * 15,
+                initial_indent="    ",
+                subsequent_indent="    ",
                 break_long_words=False,
                 break_on_hyphens=False,
             )
-            for position, line in enumerate(lines)
+            for line in lines
         )
-        return "\n".join([first, *others])
+        return "\n".join([f"{self.name} [{self.status}]", *wrapped])
 
 
 def verdicts(paper: int | None = None, *, status: str | None = None) -> list[Verdict]:
@@ -103,9 +121,9 @@ def verdicts(paper: int | None = None, *, status: str | None = None) -> list[Ver
     Raises:
         InvalidParameter: a paper other than 1 to 5, or a status that is not in `STATUSES`.
 
-    >>> row = next(row for row in verdicts(1, status="false") if row.claim.startswith("Lemma 2"))
-    >>> row.tests
-    ('tests/theorems/test_paper1_smoothed_dp.py::test_lemma_2_*',)
+    >>> row = next(row for row in verdicts(1, status="false") if row.name == "paper-1/lemma-2")
+    >>> row.tests[0]
+    'tests/theorems/test_paper1_smoothed_dp.py::test_lemma_2_is_false_for_three_values'
     """
     if paper is not None and paper not in range(1, 6):
         raise InvalidParameter(
@@ -132,7 +150,7 @@ def verdicts_text(rows: Sequence[Verdict]) -> str:
     """Return rows as text for a terminal, and how many there are of each status.
 
     >>> print(verdicts_text(verdicts(5, status="false")).splitlines()[-1])
-    4 claims: 4 false
+    3 claims: 3 false
     """
     titles = {page["paper"]: _plain(page["title"]) for page in _pages()}
     paragraphs, shown = [], None
@@ -153,22 +171,57 @@ def verdicts_page() -> str:
     '# The papers, claim by claim'
     """
     statuses = "\n".join(f"- *{status}*: {meaning}" for status, meaning in STATUSES.items())
-    paragraphs = [_INTRODUCTION.format(statuses=statuses)]
+    paragraphs = [_INTRODUCTION.format(statuses=statuses, counts=_counts())]
     for page in _pages():
         short = page.get("tests", {})
         names = ", ".join(f"`[{key}]` is `{path}`" for key, path in short.items())
+        about = reference(page["cite"]) if "cite" in page else ""
         text = " ".join(filter(None, (page["text"], f"{names}." if names else "")))
-        filled = f"\n{textwrap.fill(text, 110)}\n" if text else ""
+        filled = "".join(f"\n{_filled(part)}\n" for part in (about, text) if part)
         paragraphs.append(f"## {page['title']}\n{filled}")
         for heading, words, rows in _sections(page):
             lines = [f"### {heading}\n"] if heading else []
             lines += [f"{words}\n"] if words else []
-            lines += ["| claim | where | test | verdict |", "|---|---|---|---|"]
-            for row in rows:
-                tests = ", ".join(f"`{_abbreviated(test, short)}`" for test in row.tests) or "-"
-                lines.append(f"| {row.claim} | {row.where} | {tests} | {row.verdict} |")
+            lines += ["| claim | status | where | test | verdict |", "|---|---|---|---|---|"]
+            lines += [_row(row, short) for row in rows]
             paragraphs.append("\n".join(lines) + "\n")
+    programs = [row for row in verdicts() if row.counterexample]
+    paragraphs.append("## Counterexamples\n")
+    # One program may refute several claims.
+    for text in dict.fromkeys(row.counterexample for row in programs):
+        refuted = [row for row in programs if row.counterexample == text]
+        anchors = "".join(f'<a id="{_anchor(row)}"></a>' for row in refuted)
+        named = ", ".join(f"`{row.name}`" for row in refuted)
+        paragraphs.append(f"{anchors}{named}:\n\n```text\n{text}\n```\n")
     return "\n".join(paragraphs)
+
+
+def _row(row: Verdict, short: dict[str, str]) -> str:
+    """Return a row of a table: the claim links its counterexample, the status its proof."""
+    tests = ", ".join(f"`{_abbreviated(test, short)}`" for test in row.tests) or "-"
+    claim = f"[{row.claim}](#{_anchor(row)})" if row.counterexample else row.claim
+    status = f"{row.status}, [proof]({row.proof})" if row.proof else row.status
+    return f"| {claim} | {status} | {row.where} | {tests} | {row.verdict} |"
+
+
+def _anchor(row: Verdict) -> str:
+    return row.name.replace("/", "-")
+
+
+def _counts() -> str:
+    """Return a table: statuses of claims by paper, without what is in no paper."""
+    papers = [page["paper"] for page in _pages() if page["paper"]]
+    named = [status for status in STATUSES if status != "proved"]
+    lines = ["| status | " + " | ".join(f"paper {paper}" for paper in papers) + " |"]
+    lines.append("|---" * (len(papers) + 1) + "|")
+    for status in named:
+        found = [str(len(verdicts(paper, status=status))) for paper in papers]
+        lines.append(f"| {status} | " + " | ".join(found) + " |")
+    return "\n".join(lines)
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, 110, break_long_words=False, break_on_hyphens=False)
 
 
 @cache
@@ -183,6 +236,7 @@ def _pages() -> tuple[dict[str, Any], ...]:
 def _sections(page: dict[str, Any]) -> list[tuple[str, str, list[Verdict]]]:
     """Return heading, words and rows of every section."""
     short = page.get("tests", {})
+    prefix = f"paper-{page['paper']}" if page["paper"] else "own"
     return [
         (
             section["heading"],
@@ -190,18 +244,31 @@ def _sections(page: dict[str, Any]) -> list[tuple[str, str, list[Verdict]]]:
             [
                 Verdict(
                     paper=page["paper"],
+                    name=f"{prefix}/{row['name']}",
                     section=section["heading"],
                     claim=row["claim"],
                     where=row["where"],
                     tests=tuple(_expanded(test, short) for test in row["tests"]),
                     status=row["status"],
                     verdict=row["verdict"],
+                    proof=row.get("proof", ""),
+                    counterexample=_program(row.get("counterexample", "")),
                 )
                 for row in section["claims"]
             ],
         )
         for section in page["sections"]
     ]
+
+
+def _program(text: str) -> str:
+    """Return the program, or that of the row which the text names."""
+    if not re.fullmatch(r"paper-\d/[\w-]+", text):
+        return text.strip("\n")
+    folder, _, name = text.partition("/")
+    (page,) = (page for page in _pages() if f"paper-{page['paper']}" == folder)
+    rows = (row for section in page["sections"] for row in section["claims"])
+    return str(next(row["counterexample"] for row in rows if row["name"] == name)).strip("\n")
 
 
 def _expanded(test: str, short: dict[str, str]) -> str:

@@ -94,8 +94,9 @@ class GradientFigure:
             f"{table(rows, header=header)}\n\n"
             f"Means of the exact delta(x) of {self.n_databases} databases of each distribution, "
             "by a seeded\ngenerator; the interval holds at any number of databases and is wide. "
-            "ln delta falls about\nlike -sqrt(n), the batch, and not like -n as the paper has "
-            "it. The\npaper does not state epsilon; 2 is used."
+            "ln delta falls about\nlike -sqrt(n), the batch, in this range, and like -n, as the "
+            "paper has it, once n is so large that\nthe rarest of the 256 values is drawn more "
+            "often than a batch. The paper does not state epsilon; 2\nis used."
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -35,7 +35,8 @@ class GradientSettingsFigure(PanelFigure):
     note: ClassVar[str] = (
         "Means of the exact delta(x) of seeded databases, all records from one law; the 99% "
         "interval holds at\nany number of databases and is wide. The paper does not state "
-        "epsilon; 2 is used. The decay is like\nexp(-sqrt(n)), the batch, in every setting. "
+        "epsilon; 2 is used. In this range the\ndecay is like exp(-sqrt(n)), the batch, in every "
+        "setting; for very large n it is exp(-Theta(n)).\n"
         ".12^2 is read as the variance of Laplace's law too."
     )
 
