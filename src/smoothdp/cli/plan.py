@@ -1,7 +1,8 @@
-"""``smoothdp plan``: window, trimming, smoothing and noise, chosen without the private data."""
+"""``smoothdp plan`` and ``smoothdp noise``: what is chosen and compared without the private data."""
 
 from __future__ import annotations
 
+import json
 import shlex
 import warnings
 from pathlib import Path
@@ -15,7 +16,7 @@ from smoothdp.cli.options.columns import (
     read_query,
     statistic_options,
 )
-from smoothdp.cli.options.command_line import gathered
+from smoothdp.cli.options.command_line import gathered, progress_bar
 from smoothdp.cli.options.files import (
     AssumptionOptions,
     check_assumption,
@@ -23,6 +24,7 @@ from smoothdp.cli.options.files import (
     write_plan,
 )
 from smoothdp.cli.options.guarantees import GuaranteeOptions, guarantee_options, read_guarantee
+from smoothdp.papers import FIGURES
 from smoothdp.report import draw_plan
 
 
@@ -95,3 +97,42 @@ def plan(
         f"\nPlan written. Release with:\n  smoothdp release FILE --column COLUMN --plan {name}",
         err=as_json,
     )
+
+
+@click.command()
+@guarantee_options
+@click.option("--smoothing", required=True, help="Smoothing t of the sensitivity, e.g. 0.1.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the densities of the noise.")
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder for Figures 1 and 2 of paper 4, with the exact curves.",
+)
+def noise(
+    guarantee: GuaranteeOptions,
+    smoothing: str,
+    as_json: bool,
+    plot: Path | None,
+    figures: Path | None,
+) -> None:
+    """Compare all noise laws for smooth sensitivity: the papers' theorems, and exactly.
+
+    \b
+    Examples:
+      smoothdp noise --epsilon 1 --smoothing 0.1
+      smoothdp noise --guarantee zcdp --epsilon 1 --smoothing 0.1 --figures figures
+    """
+    promise = read_guarantee(guarantee)
+    with progress_bar("calibrating") as progress:
+        compared = sd.report.noise_table(promise, smoothing=smoothing, progress=progress)
+    if plot is not None:
+        compared.draw(plot)
+        click.echo(f"Picture: {plot}", err=True)
+    if figures is not None:
+        for number in ("1", "2"):
+            drawn = (
+                FIGURES[f"polyplace/{number}"].compute().draw(figures / f"polyplace-{number}.png")
+            )
+            click.echo(f"Picture: {drawn}", err=True)
+    click.echo(json.dumps(compared.to_dict(), indent=2) if as_json else compared.text())

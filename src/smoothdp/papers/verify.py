@@ -21,6 +21,10 @@ class Verification:
         row: the claim.
         output: what the program printed, errors included.
         refuted: whether the program showed what it says: it ended without an error.
+
+    Example:
+        >>> verify("paper-1/inequality-7").row.status
+        'false'
     """
 
     row: Verdict
