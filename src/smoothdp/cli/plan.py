@@ -1,4 +1,4 @@
-"""``smoothdp plan`` and ``smoothdp noise``: what is chosen and compared without the private data."""
+"""``smoothdp plan`` and ``smoothdp noise``: what is chosen without the private data."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Verdict:
         tests: "path" or "path::name", where a name may end in ``*``; none for words.
         status: a key of `STATUSES`.
         verdict: in Markdown.
-        proof: the page and the statement in docs/ that prove it, such as "proofs/two-smallest.md#3"; or "".
+        proof: page and statement in docs/ that prove it ("proofs/two-smallest.md#3"); or "".
         counterexample: a program of at most ten lines that refutes it; or "".
     """
 
