@@ -126,7 +126,7 @@ def larger_pair(p: Exact, q: Exact) -> tuple[Exact, Exact]:
     assert slopes[-1] == 0
     assert all(change >= 0 for change in changes)
     new_p = [at * change for at, change in zip(points[1:], changes, strict=False)]
-    return [*new_p, values[-1], F(0)], [*changes, F(0), 1 - sum(changes)]
+    return [*new_p, values[-1], F(0)], [*changes, F(0), 1 - sum(changes, F(0))]
 
 
 @pytest.mark.parametrize("seed", range(30))
