@@ -48,7 +48,8 @@ def compose(
             trade-off function belongs to one and the same of two neighbours x, x', such as
             all attributes of one person moving the same way. It is not so for releases whose
             worst cases may point different ways, nor for mechanisms on a random sample of the
-            records, which may lose in both directions at once: these are never oriented.
+            records, which may lose in both directions at once: these are never oriented
+            (proofs/symmetrised-composition#4, #6).
             None (default): every item in both directions. Under add_remove neighbours the
             orientation is common among the items that say which of their laws belongs to the
             database with the record (``Pair(..., first=)``, subsampled mechanisms); it is

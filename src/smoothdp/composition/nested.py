@@ -11,7 +11,8 @@ one orientation  one orientation        its items one by one, as they are
 one orientation  symmetrised            whole: one law, above the larger of both products
 
 So no composition lies below one that is its item: a product of laws never falls when one of
-them is replaced by a law above it, and each line of the table keeps the laws or goes above.
+them is replaced by a law above it (proofs/symmetrised-composition#3), and each line of the table
+keeps the laws or goes above.
 """
 
 from __future__ import annotations

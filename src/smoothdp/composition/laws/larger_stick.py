@@ -2,7 +2,8 @@
 
 A stick is D(E) = m + sum over j of (p_j - E q_j)_+ for E >= 0, p_j = E_j q_j: masses p_j at
 E_j = e^(l_j) > 0, and m at infinity. It is convex, falls, and is linear between the E_j. The
-larger of two at each E is convex as well: linear between the E_j of both, but where they cross.
+larger of two at each E is convex as well: linear between the E_j of both, but where they cross
+(proofs/symmetrised-composition#2, #3).
 
 1. Both are summed from the largest E_j down,
    D(E_i) = D(E_i+1) + (E_i+1 - E_i) Q(E > E_i): terms >= 0, nothing cancels, so all values

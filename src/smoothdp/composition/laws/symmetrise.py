@@ -1,10 +1,10 @@
 """From one-directional finite pairs to the law that dominates both directions.
 
 Composing all-forward and all-reversed pairs and taking the larger is no bound when items can
-point different ways. The pointwise larger of the two D is convex, hence the D of a pair
-again: piecewise linear, with the kinks of whichever D is larger and one where they cross
-(`larger_stick`). A kink at E is an atom of loss ln E, of Q-mass the change of slope and
-of P-mass E times that.
+point different ways (proofs/symmetrised-composition#4, #5). The pointwise larger of the two D is
+convex, hence the D of a pair again (#1, #2): piecewise linear, with the kinks of whichever D is
+larger and one where they cross (`larger_stick`). A kink at E is an atom of loss ln E, of Q-mass
+the change of slope and of P-mass E times that.
 """
 
 from __future__ import annotations

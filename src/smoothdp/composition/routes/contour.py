@@ -8,9 +8,11 @@ z = c + i t. The trapezoid rule of step h = 2 pi / B gives exactly (Poisson summ
 
     sum over m of e^(cmB) delta(e + mB) = delta(e) + aliases,     every alias >= 0.
 
-So the sum is an upper bound as it stands; the aliases are bounded for the lower one.
+So the sum is an upper bound as it stands; the aliases are bounded for the lower one
+(proofs/tilted-contour#1, #2, #3).
 
-Parts of the bound, relative to e^(K(c) - c e):
+Parts of the bound, relative to e^(K(c) - c e): truncation is proved (proofs/tilted-contour#5),
+the constants of rounding are checked, not proved (#6).
 
 truncation at T: with |psi_j(t)| <= b_j for all t >= T, and G the variance of the normal part
     (and of the smoothing), the rest of the sum is at most
@@ -26,7 +28,7 @@ rounding of K(c) - c e + ln value: that of K, u (|K| + 3 |c e| + 4 |K - c e|), a
 
 Laws that are atoms never decay: their delta(epsilon) is smoothed by a convex kernel first.
 
-D(E) = delta(ln E) is convex. With u normal of variance s^2:
+D(E) = delta(ln E) is convex (proofs/tilted-contour#4). With u normal of variance s^2:
 
 upper: E_u[D(E e^u)] with E[e^u] = 1 is at least D(E) (Jensen), and multiplies the transform by
     e^(s^2 (z + z^2) / 2): it is the composition with one more Gaussian mechanism of mu = s.

@@ -172,7 +172,8 @@ class Inversion:
         """Return a float not below ln of all aliases: sum of e^(cmB) delta(e + mB), m != 0.
 
         Those of m < 0 are at most e^(-c|m|B). For m > 0, any c' > c gives
-        delta(x) <= kappa(c') e^(K(c') - c' x); beyond the largest loss they vanish.
+        delta(x) <= kappa(c') e^(K(c') - c' x); beyond the largest loss they vanish
+        (proofs/tilted-contour#3).
         """
         left = _log_geometric(tilt * period)
         if epsilon + period >= self.product.largest:
