@@ -495,6 +495,12 @@ def test_table_1_is_false_as_printed() -> None:
     assert largest == 1 + F(1, 4) * (F(9, 2) ** 2 - 1)
     printed = pb.liu_table_1_as_printed(n_records=4, n_draws=1, noise_epsilon="ln(6561/16)")
     assert math.log(largest) > 1.16 * printed
+    # For epsilon up to 2.5 what is printed holds, for every eta.
+    for draws in range(1, 41):
+        for level in ("0.01", "1", "2.5"):
+            setting: dict[str, Any] = {"n_records": 40, "n_draws": draws, "noise_epsilon": level}
+            exact = pb.liu_table_1(**setting, support="integers")
+            assert exact <= pb.liu_table_1_as_printed(**setting)
 
 
 def test_table_1_corrected_is_exact_on_the_integers_and_holds_above_zero() -> None:

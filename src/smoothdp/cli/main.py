@@ -15,7 +15,7 @@ import smoothdp as sd
 from smoothdp.cli.account import account
 from smoothdp.cli.collect import collect
 from smoothdp.cli.measure import measure
-from smoothdp.cli.papers import cite, papers
+from smoothdp.cli.papers.figures import cite, papers
 from smoothdp.cli.plan import noise, plan
 from smoothdp.cli.release import release
 from smoothdp.cli.report import report

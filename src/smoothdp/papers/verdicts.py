@@ -46,7 +46,7 @@ How many of each, by paper:
 
 {counts}
 
-Where a name is a link, a script of at most ten lines refutes what is printed:
+Where a claim is a link, a script of at most ten lines refutes what is printed:
 `smoothdp papers verify paper-1/lemma-2` prints and runs it. This page is written by
 `smoothdp papers verdicts --markdown > docs/papers.md` from `src/smoothdp/papers/claims/`: change
 a row in those files. A test name that ends in `*` stands for all tests that begin so.

@@ -22,9 +22,8 @@ class Verification:
         output: what the program printed, errors included.
         refuted: whether the program showed what it says: it ended without an error.
 
-    Example:
-        >>> verify("paper-1/inequality-7").row.status
-        'false'
+    >>> print(verify("paper-1/theorem-3-i").output.splitlines()[0])
+    delta(x) >= 0.3333333333333333 at counts (1, 29, 0)
     """
 
     row: Verdict

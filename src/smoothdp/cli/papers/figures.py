@@ -12,7 +12,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.command_line import progress_bar
-from smoothdp.cli.verdicts import run_counterexamples, show_verdicts
+from smoothdp.cli.papers.verdicts import run_counterexamples, show_verdicts
 from smoothdp.papers import (
     FIGURES,
     TABLES,

@@ -1,0 +1,1 @@
+"""The papers, recomputed: figures and tables, what became of each claim, and citations."""
