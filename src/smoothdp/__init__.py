@@ -11,8 +11,10 @@ numpy, scipy, flint nor matplotlib.
 from __future__ import annotations
 
 import ast
+import sys
 from importlib import import_module
 from pkgutil import get_data
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 # The one list of public names: type checkers read it as it stands, `_homes` does at run time.
@@ -91,8 +93,12 @@ if TYPE_CHECKING:
 
 
 def _homes() -> dict[str, str]:
-    """Return where each name of the list above lives."""
-    tree = ast.parse(get_data(__name__, "__init__.py") or b"")
+    """Return where each name of the list above lives: from its text, or where there is no text
+    (an installation of bytecode alone), from the bytecode of this file."""
+    try:
+        tree = ast.parse(get_data(__name__, "__init__.py") or b"")
+    except OSError:
+        return _homes_in(sys._getframe(1).f_code)
     return {
         alias.name: node.module
         for node in ast.walk(tree)
@@ -100,6 +106,18 @@ def _homes() -> dict[str, str]:
         for alias in node.names
         if node.module
     }
+
+
+def _homes_in(code: CodeType) -> dict[str, str]:
+    import dis
+
+    homes, module = {}, ""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            module = str(instruction.argval)
+        elif instruction.opname == "IMPORT_FROM" and module.split(".")[0] == __name__:
+            homes[str(instruction.argval)] = module
+    return homes
 
 
 _HOMES = _homes()
@@ -125,11 +143,14 @@ def _is_named(room: str, name: str) -> bool:
     """Whether a room exports a name: read from its file, so that nothing is loaded to say so."""
     if _HOMES[room] != __name__:
         return False
-    try:
-        text = get_data(__name__, f"{room}/__init__.py") or b""
-    except OSError:  # a room that is one file
-        text = get_data(__name__, f"{room}.py") or b""
-    return f'    "{name}",\n'.encode() in text
+    for file in (f"{room}/__init__.py", f"{room}.py"):
+        try:
+            text = get_data(__name__, file) or b""
+        except OSError:
+            continue
+        if f'    "{name}",\n'.encode() in text:
+            return True
+    return False
 
 
 def __dir__() -> list[str]:

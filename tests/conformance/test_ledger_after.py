@@ -163,3 +163,25 @@ def test_an_older_copy_of_the_file_stops_the_analyser(tmp_path: Path) -> None:
     shutil.copy(old, kept.path)
     with pytest.raises(LedgerError, match="read before"):
         kept.charge(2)
+
+
+class _OwnClaim(sd.PureDP):
+    """A claim whose JSON nobody reads back."""
+
+
+def test_a_claim_that_is_not_read_back_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    ledger = Ledger(tmp_path / "own.db", budget=sd.PureDP(1))
+    ledger.charge(sd.PureDP("0.1"))
+    for charge in (
+        lambda: ledger.charge(_OwnClaim("0.1")),
+        lambda: ledger.check(_OwnClaim("0.1")),
+        lambda: Ledger(tmp_path / "other.db", budget=_OwnClaim(1)),
+    ):
+        with pytest.raises(sd.errors.InvalidParameter, match="read back from its JSON"):
+            charge()
+    assert not (tmp_path / "other.db").exists()
+    assert len(ledger.entries()) == 1
+    ledger.charge(sd.PureDP("0.1"))
+    assert ledger.spent().implies(sd.PureDP("0.2"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -13,8 +14,11 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter, OutOfReach
+from smoothdp.exact.balls import special
 from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.balls.special import Ball
+from smoothdp.exact.random.lazy import LazyLaw
+from smoothdp.noise import Laplace, NoiseDistribution, StudentT
 from smoothdp.noise.abstract_law import Growth
 from smoothdp.noise.calibration import best_shape
 from smoothdp.noise.calibration.shipped_claims import shipped_claim
@@ -250,3 +254,72 @@ def test_a_namesake_does_not_get_the_shipped_calibrations() -> None:
 
     namesake = type("StudentT", (sd.noise.StudentT,), {"__module__": __name__})
     assert shipped_claim(namesake(shipped.exact_degrees), guarantee, t) is None
+
+
+class _Tenth(Laplace):
+    """Laplace noise of a tenth of the scale, which inherits theorems about the whole scale."""
+
+    def _log_density(self, a: FloatArray) -> FloatArray:
+        return math.log(5) - 10 * a
+
+    def _log_survival(self, a: FloatArray) -> FloatArray:
+        return -math.log(2) - 10 * a
+
+    def _tail_quantile(self, log_tail: FloatArray) -> FloatArray:
+        return -(log_tail + math.log(2)) / 10
+
+    def _central_quantile(self, mass: FloatArray) -> FloatArray:
+        return -np.log1p(-2 * mass) / 10
+
+    def _moment(self, k: int) -> float:
+        return float(math.factorial(k) / 10**k)
+
+    def _ball_log_density(self, v: Ball) -> Ball:
+        return special.number(5.0).log() - 10 * v.exp()
+
+    def _ball_log_peak(self) -> Ball:
+        return special.number(5.0).log()
+
+    def _ball_elasticity(self, v: Ball) -> Ball:
+        return 10 * v.exp()
+
+    def _ball_survival(self, x: Ball) -> Ball:
+        return (-10 * x).exp() / 2
+
+    def lazy(self) -> LazyLaw:
+        return LazyLaw(1, lambda: lambda positive, u: (-u.log() if positive else u.log()) / 10)
+
+
+class _NearStudent(StudentT):
+    """Student's T whose balls alone are changed."""
+
+    def _ball_log_density(self, v: Ball) -> Ball:
+        return super()._ball_log_density(v + special.number(10.0).log())
+
+
+@pytest.mark.parametrize("law", [_Tenth(), _NearStudent(3)], ids=repr)
+def test_a_changed_density_has_no_inherited_theorems(law: NoiseDistribution) -> None:
+    """Its exact loss at shift 1 is 10, and calibration would have called shift 1 proved."""
+    use: list[Callable[[], object]] = [
+        lambda: law.calibrate(sd.PureDP(1), smoothing=0),
+        lambda: law.calibrate(sd.PureDP(1), smoothing="0.05", method="paper"),
+        lambda: law.calibrate(sd.ZCDP("0.5"), smoothing="0.05"),
+        lambda: law.max_divergence(shift=1, dilation=0),
+        lambda: law.delta(1, shift=1, dilation=0),
+        lambda: law.renyi(2, shift=1, dilation=0),
+        lambda: sd.release([0, 1] * 50, sd.queries.Mean((0, 1)), guarantee=sd.PureDP(1), noise=law),
+    ]
+    for call in use:
+        with pytest.raises(
+            sd.errors.InvalidParameter, match=r"whose density is its own|density of its own"
+        ):
+            call()
+
+
+class _Renamed(Laplace):
+    """A subclass that changes no density keeps its theorems."""
+
+
+def test_a_subclass_that_changes_nothing_keeps_its_theorems() -> None:
+    claim = _Renamed().calibrate(sd.PureDP(1), smoothing=0)
+    assert (claim.shift, claim.label) == (1.0, "proved")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from smoothdp.claims.guarantees.codec import guarantee_from_json
+from smoothdp.claims.guarantees.codec import guarantee_from_json, require_readable
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
@@ -47,6 +47,7 @@ def filter_of(
             got=f"budget={budget!r}",
             remedy="A whole curve cannot be kept when releases are chosen after seeing others",
         )
+    require_readable(budget)
     if budget.is_average is adaptive:
         raise _about_adaptive(budget)
     if method == "concentrated":

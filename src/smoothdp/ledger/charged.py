@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
+from smoothdp.claims.guarantees.codec import require_readable
 from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
 from smoothdp.claims.neighbours import require_same
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms
@@ -64,11 +65,14 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
             got=f"claim={claim!r} for {_short(_words(mechanism))}",
             remedy="Claim less, such as a larger epsilon or delta",
         )
+    charged = claim if claim is not None else stated
+    for kept in (stated, charged):
+        require_readable(kept)
     return Charged(
         mechanism=_words(mechanism),
         parameters=public_parameters(mechanism),
         guarantee=stated,
-        claim=claim if claim is not None else stated,
+        claim=charged,
     )
 
 

@@ -10,7 +10,7 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.errors import InvalidData, InvalidParameter, SmoothdpError
 
 CLAIMS: dict[str, type[Guarantee]] = {
     kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, TruncatedCDP, GaussianDP, SmoothedDP)
@@ -28,6 +28,20 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         raise ValueError("a field that is given twice")
     return fields
+
+
+def require_readable(claim: Guarantee) -> None:
+    """Refuse a claim whose JSON would not be read back as the claim: nothing may be kept of it.
+
+    Raises:
+        InvalidParameter: a class that is not in `CLAIMS`.
+    """
+    if CLAIMS.get(type(claim).__name__) is not type(claim):
+        raise InvalidParameter(
+            expected=f"a claim that is read back from its JSON: {', '.join(CLAIMS)}",
+            got=f"{claim!r} of a class {type(claim).__name__} of its own",
+            remedy="Add the class to CLAIMS of smoothdp.claims.guarantees.codec",
+        )
 
 
 def guarantee_from_json(text: str) -> Guarantee:

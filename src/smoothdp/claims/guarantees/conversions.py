@@ -114,6 +114,12 @@ def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
     >>> add_remove_to_replace_one(PureDP(1, neighbours="add_remove"))
     PureDP(epsilon=2, neighbours='replace_one')
     """
+    if not isinstance(guarantee, Guarantee):
+        raise IncompatibleClaims(
+            expected="a claim about add_remove neighbours",
+            got=f"{guarantee!r}",
+            remedy="Give a claim such as the .guarantee of a mechanism",
+        )
     if guarantee.neighbours is not Neighbours.ADD_REMOVE:
         raise IncompatibleClaims(
             expected="a claim about add_remove neighbours",

@@ -18,6 +18,7 @@ from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.calibration.paper import closed_form_shift, paper_shift
 from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.calibration.shipped_claims import shipped_claim
+from smoothdp.noise.divergences.own_facts import check_own_facts
 from smoothdp.noise.shift_claim import ShiftClaim
 
 _METHODS = ("exact", "paper", "closed_form")
@@ -30,6 +31,7 @@ def check_target(law: object, guarantee: object, smoothing: object, method: obje
         raise InvalidParameter(
             expected="a noise law", got=f"{law!r}", remedy="Give a law, such as PolyPlace(5)"
         )
+    check_own_facts(law)
     if method not in _METHODS:
         raise InvalidParameter(
             expected='method "exact", "paper" or "closed_form"',

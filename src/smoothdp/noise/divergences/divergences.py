@@ -27,6 +27,7 @@ from smoothdp.noise.divergences.hockey_stick import MOST_BITS, log_hockey_stick
 from smoothdp.noise.divergences.loss_cells import CellFactory, LossCell
 from smoothdp.noise.divergences.loss_integral import LossIntegral
 from smoothdp.noise.divergences.offset import Offset
+from smoothdp.noise.divergences.own_facts import check_own_facts
 from smoothdp.noise.divergences.panels import BITS
 
 Direction = Literal["forward", "reverse"]
@@ -72,6 +73,7 @@ class Divergences(BallLaw):
             InvalidParameter: an order below 1, or another direction.
             OutOfReach: more work than a few seconds.
         """
+        check_own_facts(self)
         move = _move(shift, dilation, direction)
         if move == _UNMOVED:
             return 0.0, 0.0
@@ -92,6 +94,7 @@ class Divergences(BallLaw):
         self, *, shift: Parameter, dilation: Parameter
     ) -> tuple[float, float]:
         """Return floats around the largest privacy loss of both directions."""
+        check_own_facts(self)
         moves = [_move(shift, dilation, way) for way in ("forward", "reverse")]
         if moves[0] == _UNMOVED:
             return 0.0, 0.0
@@ -147,6 +150,7 @@ class Divergences(BallLaw):
         direction: Direction = "forward",
     ) -> LogBounds:
         """Return bounds of ln of the hockey-stick divergence, also where floats end."""
+        check_own_facts(self)
         amount = exact_real(epsilon, name="epsilon")
         if real_bounds(amount)[0] < 0:
             raise InvalidParameter(
