@@ -202,8 +202,8 @@ class Source:
         return f"{authors}, {title} ({year}), {self.where}"
 
 
-def bibtex(key: str) -> str:
-    """Return the BibTeX entry of a key.
+def bibtex(key: str, *, with_url: bool = True) -> str:
+    """Return the BibTeX entry of a key; without its address for pages that name no other host.
 
     >>> print(bibtex("liu-wang-xia").splitlines()[0])
     @article{liu-wang-xia,
@@ -218,6 +218,8 @@ def bibtex(key: str) -> str:
     fields = {"title": title, "author": authors, field: venue, "year": year}
     read = dict(_READ.get(key, {}))
     version = read.pop("version", "")
+    if not with_url:
+        read.pop("url", "")
     if "eprint" in read:
         read["archiveprefix"] = "arXiv"
     if version:

@@ -120,7 +120,8 @@ def citation_section(sources: Iterable[Source]) -> Section:
     section, named = Section("Citation"), list(dict.fromkeys(sources))
     for source in named:
         section.text(str(source))
-    section.code("\n\n".join(bibtex(key) for key in dict.fromkeys(s.key for s in named)))
+    keys = dict.fromkeys(source.key for source in named)
+    section.code("\n\n".join(bibtex(key, with_url=False) for key in keys))
     return section
 
 
