@@ -255,7 +255,7 @@ class Named(Laplace):
 
 @pytest.mark.parametrize(
     ("law", "words"),
-    [(Undrawn(), "can be drawn exactly"), (Steeper(), "says how it is drawn")],
+    [(Undrawn(), "can be drawn exactly"), (Steeper(), "says how it is drawn|density is its own")],
     ids=repr,
 )
 def test_a_law_without_draws_of_its_own_is_refused(law: NoiseDistribution, words: str) -> None:
