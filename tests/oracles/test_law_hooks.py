@@ -18,7 +18,7 @@ from smoothdp.exact.balls import special
 from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.random.lazy import LazyLaw
-from smoothdp.noise import Laplace, NoiseDistribution, StudentT
+from smoothdp.noise import Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.noise.abstract_law import Growth
 from smoothdp.noise.calibration import best_shape
 from smoothdp.noise.calibration.shipped_claims import shipped_claim
@@ -297,7 +297,14 @@ class _NearStudent(StudentT):
         return super()._ball_log_density(v + special.number(10.0).log())
 
 
-@pytest.mark.parametrize("law", [_Tenth(), _NearStudent(3)], ids=repr)
+class _HelperChanged(PolyPlace):
+    """PolyPlace whose density changes through a helper alone."""
+
+    def _shape(self) -> Ball:
+        return super()._shape() + 1
+
+
+@pytest.mark.parametrize("law", [_Tenth(), _NearStudent(3), _HelperChanged(5)], ids=repr)
 def test_a_changed_density_has_no_inherited_theorems(law: NoiseDistribution) -> None:
     """Its exact loss at shift 1 is 10, and calibration would have called shift 1 proved."""
     use: list[Callable[[], object]] = [

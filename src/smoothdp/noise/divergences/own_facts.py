@@ -10,15 +10,17 @@ from functools import lru_cache
 
 from smoothdp.errors import InvalidParameter
 
-_DENSITY = (
-    *("_ball_log_density", "_ball_log_peak", "_ball_elasticity", "_ball_survival"),
-    *("_log_density", "_log_survival", "_tail_quantile", "_central_quantile", "_moment"),
-)
 _FACTS = (
     *("_growth", "_reverse_convexity", "_pure_claim", "_undilated_claim", "_printed_claim"),
     *("_closed_form_claim", "_renyi_closed", "_supremum_closed", "_delta_closed"),
     *("_elasticity_limit", "_elasticity_slope", "_elasticity_size", "_continuation_error"),
     *("_ball_branch", "_kinks", "_fast_log_density", "finite_moment_above"),
+)
+
+# Neither density nor theorem: words, ranges that a search looks at, and how the law is drawn.
+_BESIDE = (
+    *("_shape_rule", "_shape_range", "_shipped_targets", "_ball_work", "_abc_impl"),
+    "_draw_function",
 )
 
 
@@ -42,7 +44,7 @@ def _inherited_fact(kind: type) -> str | None:
     order = kind.__mro__
     # The library's own families share formulas on purpose: their members are tested one by one.
     own = [k for k in order if not k.__module__.startswith("smoothdp.")]
-    replacing = [order.index(k) for k in own if any(name in vars(k) for name in _DENSITY)]
+    replacing = [order.index(k) for k in own if _replaces(k, order)]
     if not replacing:
         return None
     for fact in _FACTS:
@@ -50,6 +52,18 @@ def _inherited_fact(kind: type) -> str | None:
         if home is not None and order.index(home) > min(replacing) and _is_a_law(home):
             return fact
     return None
+
+
+def _replaces(kind: type, order: tuple[type, ...]) -> bool:
+    """Whether a class replaces some part of a law that it extends, a helper included."""
+    above = [k for k in order[order.index(kind) + 1 :] if _is_a_law(k)]
+    parts = [name for name in vars(kind) if name.startswith(("_", "exact_"))]
+    return any(
+        name in vars(k)
+        for name in parts
+        if not name.startswith("__") and name not in _FACTS + _BESIDE
+        for k in above
+    )
 
 
 def _is_a_law(kind: type) -> bool:
