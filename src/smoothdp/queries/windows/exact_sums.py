@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.queries.windows.sides import Clamp
 from smoothdp.types import FloatArray
 
 # A block of floats that stays in the cache; its logarithm is lost from each part.
@@ -41,6 +42,24 @@ def exact_sum(values: NDArray[np.float64 | np.int64]) -> Fraction:
     for start in range(0, len(floats), _BLOCK):
         total += _block_sum(floats[start : start + _BLOCK])
     return total
+
+
+def clamped_sum(values: NDArray[np.float64 | np.int64], clamp: Clamp) -> Fraction:
+    """Return the sum of values, each clamped, exactly; 0 of none.
+
+    >>> clamp = Clamp((Fraction(0), Fraction(1, 3)), 0.0, 1 / 3)
+    >>> clamped_sum(np.array([-1.0, 0.25, 7.0]), clamp)
+    Fraction(7, 12)
+    """
+    if not len(values):
+        return Fraction(0)
+    if values.min() >= clamp.first and values.max() <= clamp.last:
+        return exact_sum(values)
+    below, above = values < clamp.first, values > clamp.last
+    inside = values[~(below | above)]
+    total = exact_sum(inside) if len(inside) else Fraction(0)
+    lower, upper = clamp.bounds
+    return total + int(below.sum()) * lower + int(above.sum()) * upper
 
 
 def _block_sum(block: FloatArray) -> Fraction:

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from smoothdp.queries.read_arguments import Bounds, Values
-from smoothdp.queries.windows.exact_sums import exact_sum
+from smoothdp.queries.windows.exact_sums import clamped_sum
 from smoothdp.queries.windows.sides import Clamp, Sides, sides
 
 
@@ -136,15 +136,7 @@ class Selected:
 
         Both ends of the range must lie in what was arranged.
         """
-        values = self._ordered.values[start:stop]
-        if not len(values):
-            return Fraction(0)
-        if values.min() >= self.clamp.first and values.max() <= self.clamp.last:
-            return exact_sum(values)
-        below, above = values < self.clamp.first, values > self.clamp.last
-        lower, upper = self.clamp.bounds
-        total = exact_sum(values[~(below | above)])
-        return total + int(below.sum()) * lower + int(above.sum()) * upper
+        return clamped_sum(self._ordered.values[start:stop], self.clamp)
 
     def mean(self) -> Fraction:
         """Return the mean of the window, exactly."""

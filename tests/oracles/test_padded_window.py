@@ -1,0 +1,183 @@
+"""Padded windows against literal sums over cells, and every neighbour of small databases."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from smoothdp.queries.private_size.padded_window import PaddedWindow
+
+LOW, HIGH = Fraction(0), Fraction(10)
+LEVELS = [Fraction(1, 2), Fraction(9, 10), Fraction(1, 4), Fraction(1), Fraction(2, 3), Fraction(0)]
+
+
+def integral(x: list[Fraction], start: Fraction, stop: Fraction) -> Fraction:
+    """The integral of X, cell by cell."""
+    total = Fraction(0)
+    for cell in range(math.floor(start), math.ceil(stop)):
+        overlap = min(stop, cell + 1) - max(start, cell)
+        value = LOW if cell < 0 else HIGH if cell >= len(x) else x[cell]
+        total += overlap * value
+    return total
+
+
+def bound(x: list[Fraction], q: Fraction, w: Fraction, c: Fraction, k: int) -> Fraction:
+    """B_k by the family with i rows removed, alpha copies of a and beta of b added."""
+    x = sorted(min(max(v, LOW), HIGH) for v in x)
+    m = max(q, 1 - q)
+    best = Fraction(0)
+    for i in range(k + 1):
+        for alpha in range(k - i + 1):
+            for beta in range(k - i - alpha + 1):
+                s = q * beta - (1 - q) * alpha
+                top = q * len(x) + c + w / 2 + (1 - q) * i + s
+                bottom = q * len(x) + c - w / 2 - q * i + s
+                up = integral(x, top, top + m) - integral(x, bottom, bottom + m)
+                down = integral(x, top - m, top) - integral(x, bottom - m, bottom)
+                best = max(best, up, down)
+    return best / w
+
+
+def exact(window: PaddedWindow, x: list[Fraction], k: int) -> Fraction:
+    return window._search(np.array([float(v) for v in x])).at(k) / window.width
+
+
+@pytest.mark.parametrize("q", LEVELS, ids=str)
+@pytest.mark.parametrize("c", [Fraction(0), Fraction(-7, 3), Fraction(1, 2)], ids=str)
+def test_bounds_are_those_of_the_whole_family(q: Fraction, c: Fraction) -> None:
+    rng = random.Random(5)
+    for _ in range(25):
+        n, k = rng.randrange(7), rng.randrange(6)
+        w = Fraction(rng.randrange(1, 30), rng.choice([1, 2, 3, 7]))
+        x = [Fraction(rng.choice([-4, 0, 1, 1, 2, 5, 9, 10, 40])) for _ in range(n)]
+        window = PaddedWindow(q, bounds=(LOW, HIGH), width=w, offset=c)
+        assert exact(window, x, k) == bound(x, q, w, c, k)
+        value = integral(sorted(min(max(v, LOW), HIGH) for v in x), *ends(q, w, c, n)) / w
+        assert window.summary([float(v) for v in x], smoothing=1).value == value
+
+
+def ends(q: Fraction, w: Fraction, c: Fraction, n: int) -> tuple[Fraction, Fraction]:
+    return q * n + c - w / 2, q * n + c + w / 2
+
+
+@pytest.mark.parametrize("q", LEVELS, ids=str)
+def test_smooth_sensitivity_is_the_largest_of_all_distances(q: Fraction) -> None:
+    rng = random.Random(6)
+    for _ in range(12):
+        n = rng.randrange(6)
+        w = Fraction(rng.randrange(1, 12), rng.choice([1, 2, 3]))
+        x = [Fraction(rng.choice([0, 1, 1, 2, 5, 9, 10])) for _ in range(n)]
+        t = Fraction(rng.choice([1, 3]), rng.choice([2, 7]))
+        window = PaddedWindow(q, bounds=(LOW, HIGH), width=w)
+        found = window.log_smooth_sensitivity([float(v) for v in x], smoothing=t)
+        logs = [
+            math.log(b) - float(t) * k for k in range(9) if (b := bound(x, q, w, Fraction(0), k))
+        ]
+        # Beyond distance 8 nothing exceeds (b - a) M / w.
+        beyond = math.log((HIGH - LOW) * max(q, 1 - q) / w) - float(t) * 9
+        assert found >= max(logs) - 1e-12
+        assert found <= max(*logs, beyond) + 1e-12
+
+
+def databases(values: list[int], most: int) -> Iterator[tuple[int, ...]]:
+    for n in range(most + 1):
+        yield from itertools.combinations_with_replacement(values, n)
+
+
+@pytest.mark.parametrize("q", LEVELS, ids=str)
+def test_every_pair_of_neighbours_up_to_four_rows(q: Fraction) -> None:
+    values, t = [0, 1, 4, 10], Fraction(1, 3)
+    for w, c in (
+        (Fraction(3, 2), Fraction(0)),
+        (Fraction(4), Fraction(-1)),
+        (Fraction(1, 2), Fraction(0)),
+    ):
+        window = PaddedWindow(q, bounds=(LOW, HIGH), width=w, offset=c)
+        seen = {x: window.summary([float(v) for v in x], smoothing=t) for x in databases(values, 4)}
+        attained = 0
+        for x, here in seen.items():
+            if len(x) == 4:
+                continue
+            for added in values:
+                there = seen[tuple(sorted((*x, added)))]
+                moved = float(abs(here.value - there.value))
+                sizes = here.smooth_sensitivity(), there.smooth_sensitivity()
+                assert moved <= min(sizes) * (1 + 1e-12)
+                log = here.log_smooth_sensitivity() - there.log_smooth_sensitivity()
+                assert abs(log) <= float(t) + 1e-12
+                attained += abs(log) > float(t) - 1e-9
+        assert attained
+
+
+def test_the_median_bound_is_attained() -> None:
+    """For q = 1/2, c = 0 and w >= 1 B_k is the local sensitivity at distance k."""
+    values, w = [0, 1, 4, 10], Fraction(3, 2)
+    window = PaddedWindow("1/2", bounds=(LOW, HIGH), width=w)
+    mean = {
+        x: window.summary([float(v) for v in x], smoothing=1).value for x in databases(values, 6)
+    }
+
+    def local(x: tuple[int, ...]) -> Fraction:
+        nearby = [tuple(sorted((*x, v))) for v in values]
+        nearby += [x[:i] + x[i + 1 :] for i in range(len(x))]
+        return max(abs(mean[x] - mean[y]) for y in nearby)
+
+    for x in databases(values, 3):
+        assert exact(window, list(map(Fraction, x)), 0) == local(x)
+        at_one = [x, *(tuple(sorted((*x, v))) for v in values)]
+        at_one += [x[:i] + x[i + 1 :] for i in range(len(x))]
+        assert exact(window, list(map(Fraction, x)), 1) == max(map(local, at_one))
+
+
+def test_bounds_without_distances_are_not_smooth() -> None:
+    """The checks see a wrong sensitivity: B_0 alone differs by more than e^t of neighbours."""
+    window = PaddedWindow("1/2", bounds=(LOW, HIGH), width=1)
+    worst = max(
+        exact(window, list(map(Fraction, x)), 0) / exact(window, list(map(Fraction, y)), 0)
+        for x in databases([0, 1, 4, 10], 3)
+        for y in [tuple(sorted((*x, v))) for v in (0, 1, 4, 10)]
+        if exact(window, list(map(Fraction, y)), 0)
+    )
+    assert worst > 2
+
+
+def test_many_rows_against_few_at_each_distance() -> None:
+    """The search against all distances, on data with ties and wide gaps."""
+    rng = np.random.default_rng(3)
+    for q in ("1/2", "9/10", "1/5"):
+        for data in (
+            rng.poisson(3, 300).astype(float),
+            rng.lognormal(0, 3, 300),
+            -rng.pareto(1, 300),
+        ):
+            window = PaddedWindow(q, bounds=(-50, 5000), width="13/3")
+            search = window._search(np.asarray(data))
+            for t in (Fraction(1, 50), Fraction(1, 4)):
+                k, d = search.largest(t)
+                scores = [math.log(b) - float(t) * j for j in range(500) if (b := search.at(j)) > 0]
+                assert math.isclose(
+                    math.log(d) - float(t) * k, max(scores), rel_tol=1e-12, abs_tol=1e-12
+                )
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_whole_numbers_and_bounds_between_floats(dtype: type) -> None:
+    data = np.array([3, 3, 7, 1 << 40, -5], dtype)
+    window = PaddedWindow("7/10", bounds=("1/3", "22/3"), width="5/2")
+    x = [Fraction(int(v)) for v in data]
+    clamped = [min(max(v, Fraction(1, 3)), Fraction(22, 3)) for v in x]
+    assert (
+        window.summary(data, smoothing=1).value
+        == window.summary([float(v) for v in data], smoothing=1).value
+    )
+    assert sorted(clamped)[0] == Fraction(1, 3)
+    narrow = PaddedWindow("1/2", bounds=("1.00000000000000001", "1.00000000000000002"), width=2)
+    assert narrow.summary([0.0, 2.0, 2.0], smoothing=1).value == Fraction("0.25") * Fraction(
+        "1.00000000000000001"
+    ) + Fraction("0.75") * Fraction("1.00000000000000002")
