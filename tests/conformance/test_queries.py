@@ -322,10 +322,10 @@ def test_trims() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Median((0, 1), window=2), "window=2"),
+        (lambda: Median((0, 1), window=2).value([1, 2, 3]), "window=2"),
         (lambda: Median((0, 1), window=0), "window=0"),
         (lambda: Median((0, 1), window=True), "window=True"),
-        (lambda: Median((0, 1), window=1.5), "window=1.5"),  # type: ignore[arg-type]
+        (lambda: Median((0, 1), window=Fraction("1.5")).value([1, 2, 3]), "window=1.5"),
         (lambda: Quantile("0.5", bounds=(0, 1), window=-3), "window=-3"),
         (lambda: Quantile("1.01", bounds=(0, 1)), "q=1.01"),
         (lambda: Quantile(-0.1, bounds=(0, 1)), "q=-0.1"),
@@ -341,7 +341,7 @@ def test_trims() -> None:
         (lambda: WindowMean(0, drop_high="-1/2", bounds=(0, 1)), "drop_high=-1/2"),
     ],
 )
-def test_bad_parameters(make: Callable[[], Query], words: str) -> None:
+def test_bad_parameters(make: Callable[[], Query | float], words: str) -> None:
     with pytest.raises(InvalidParameter) as caught:
         make()
     assert words in str(caught.value)

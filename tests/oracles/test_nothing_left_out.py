@@ -122,14 +122,14 @@ def test_bars_of_a_mean_cover_as_often_as_they_say() -> None:
 class Fancy(sd.queries.Median):
     """A median with a value of its own, which no release would use."""
 
-    def value(self, data: object) -> float:
-        del data
+    def value(self, data: object, **options: object) -> float:
+        del data, options
         return 500.0
 
 
 class Smoother(sd.queries.Mean):
-    def smooth_sensitivity(self, data: object, *, smoothing: object) -> float:
-        del data, smoothing
+    def smooth_sensitivity(self, data: object, **options: object) -> float:
+        del data, options
         return 1e-9
 
 

@@ -191,7 +191,7 @@ def test_no_choice_nearby_is_better() -> None:
 
     assert isinstance(found.query, Median)
     window = found.query.window
-    assert window is not None
+    assert isinstance(window, int)
     best, spread = error(window, found.smoothing)
     assert found.privacy_rmse == pytest.approx(best, rel=0.02 + 4 * spread)
     for other in (1, window // 4 * 2 + 1, window // 2 * 4 + 1):

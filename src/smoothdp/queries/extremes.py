@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from smoothdp.queries.query import Query, bounds_text
-from smoothdp.queries.read_arguments import read_bounds
+from smoothdp.queries.query import Query
+from smoothdp.queries.read_arguments import bounds_text, read_bounds
 from smoothdp.sources import Source
 
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.exact.parameters.numbers import Parameter
-from smoothdp.queries.query import Query, Truncate, bounds_text, read_truncate
-from smoothdp.queries.read_arguments import count_of, read_bounds, read_share
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import Parameter, exact_positive
+from smoothdp.queries.private_size.padded_window import PaddedWindow
+from smoothdp.queries.query import Query, Truncate, read_truncate
+from smoothdp.queries.read_arguments import bounds_text, count_of, read_bounds, read_share
 from smoothdp.sources import Source
 
 
@@ -78,6 +80,21 @@ class TrimmedMean(Query):
     def drops(self, n_records: int) -> tuple[int, int]:
         count = count_of(self.trim, n_records)
         return count, count
+
+    def with_private_size(self, *, n_guess: Parameter | None = None) -> PaddedWindow:
+        if isinstance(self.trim, int) or self.truncate != "inputs":
+            return super().with_private_size(n_guess=n_guess)
+        if n_guess is None:
+            raise InvalidParameter(
+                expected="n_guess for a trimmed mean of privately many records, whose width is "
+                "(1 - 2 trim) n_guess",
+                got="n_guess=None",
+                remedy="Give about how many records there are, from what is public",
+            )
+        guess = exact_positive(n_guess, name="n_guess")
+        width = max(Fraction(1), (1 - 2 * self.trim) * guess)
+        name = f"mean trimmed by {float(100 * self.trim):g}% a side"
+        return PaddedWindow(Fraction(1, 2), bounds=self.bounds, width=width, name=name)
 
     def describe(self) -> str:
         trim = self.trim if isinstance(self.trim, int) else f"{float(100 * self.trim):g}%"

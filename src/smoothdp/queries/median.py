@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.queries.query import Query, bounds_text
-from smoothdp.queries.read_arguments import check_room, read_bounds, read_window
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.queries.private_size.padded_window import PaddedWindow
+from smoothdp.queries.query import Query
+from smoothdp.queries.read_arguments import bounds_text, check_room, read_bounds, read_window
 from smoothdp.sources import Source
 
 
@@ -22,10 +25,12 @@ class Median(Query):
 
     Args:
         bounds: (a, b), a < b; values are clamped to it. Fixed without looking at the data.
-        window: w, odd and at least 1, or None.
+        window: w, or None: odd where the number of records is public, any w > 0 where it is
+            private.
 
     Raises:
-        InvalidParameter: bounds that are no finite interval, an even window.
+        InvalidParameter: bounds that are no finite interval, a window of 0 or less;
+            an even one where n is public (when data are given).
         InvalidData: a window of more values than there are (when data are given).
 
     >>> Median((0, 10)).value([5, 1, 9, 2])
@@ -35,19 +40,27 @@ class Median(Query):
     """
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Proposition 40")
-    window: int | None = None
+    window: int | Fraction | None = None
 
-    def __init__(self, bounds: object, *, window: int | None = None) -> None:
+    def __init__(self, bounds: object, *, window: int | Fraction | None = None) -> None:
         object.__setattr__(self, "bounds", read_bounds(bounds))
         object.__setattr__(self, "window", read_window(window))
 
     def drops(self, n_records: int) -> tuple[int, int]:
-        window = self.window or 1
-        check_room(window, n_records if n_records % 2 else n_records - 1, n_records)
+        room = n_records if n_records % 2 else n_records - 1
+        window = check_room(self.window or 1, room, n_records)
         return (n_records - window) // 2, (n_records - window) // 2
+
+    def with_private_size(self, *, n_guess: Parameter | None = None) -> PaddedWindow:
+        del n_guess
+        return PaddedWindow(
+            Fraction(1, 2), bounds=self.bounds, width=self.window or 1, name="median"
+        )
 
     def describe(self) -> str:
         width = self.window or 1
-        many = f"{width} middle values, {width + 1} if n is even"
+        many = f"{float(width):g} middle values"
+        if isinstance(width, int):
+            many += f", {width + 1} if n is even"
         around = f" (mean of the {many})" if width > 1 else ""
         return f"median{around}, values clamped to {bounds_text(self.bounds)}"

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
-from smoothdp.queries.query import Query, bounds_text
-from smoothdp.queries.read_arguments import check_room, read_bounds, read_window
+from smoothdp.queries.private_size.padded_window import PaddedWindow
+from smoothdp.queries.query import Query
+from smoothdp.queries.read_arguments import bounds_text, check_room, read_bounds, read_window
 from smoothdp.sources import Source
 
 
@@ -28,10 +29,12 @@ class Quantile(Query):
     Args:
         q: from 0 (the minimum) to 1 (the maximum).
         bounds: (a, b), a < b; values are clamped to it. Fixed without looking at the data.
-        window: w, odd and at least 1, or None.
+        window: w, or None: odd where the number of records is public, any w > 0 where it is
+            private.
 
     Raises:
-        InvalidParameter: q outside [0, 1], bounds that are no finite interval, an even window.
+        InvalidParameter: q outside [0, 1], bounds that are no finite interval, a window of 0 or less;
+            an even one where n is public (when data are given).
         InvalidData: a window that is wider than the shorter side allows (when data are given).
 
     >>> Quantile("0.9", bounds=(0, 100)).value(range(1, 12))
@@ -40,9 +43,11 @@ class Quantile(Query):
 
     source: ClassVar[Source] = Source("bun-steinke-averages", "Proposition 40")
     q: Fraction
-    window: int | None = None
+    window: int | Fraction | None = None
 
-    def __init__(self, q: Parameter, *, bounds: object, window: int | None = None) -> None:
+    def __init__(
+        self, q: Parameter, *, bounds: object, window: int | Fraction | None = None
+    ) -> None:
         level = exact_fraction(q, name="q")
         if not 0 <= level <= 1:
             raise InvalidParameter(
@@ -61,10 +66,16 @@ class Quantile(Query):
         return math.floor(self.q * (n_records - 1) + Fraction(1, 2)) + 1
 
     def drops(self, n_records: int) -> tuple[int, int]:
-        rank, window = self.rank(n_records), self.window or 1
-        check_room(window, 2 * min(rank - 1, n_records - rank) + 1, n_records)
+        rank = self.rank(n_records)
+        room = 2 * min(rank - 1, n_records - rank) + 1
+        window = check_room(self.window or 1, room, n_records)
         return rank - 1 - window // 2, n_records - rank - window // 2
 
+    def with_private_size(self, *, n_guess: Parameter | None = None) -> PaddedWindow:
+        del n_guess
+        return PaddedWindow(self.q, bounds=self.bounds, width=self.window or 1)
+
     def describe(self) -> str:
-        around = f" (mean of {self.window} values around it)" if (self.window or 1) > 1 else ""
+        width = float(self.window or 1)
+        around = f" (mean of {width:g} values around it)" if width != 1 else ""
         return f"quantile {float(self.q):g}{around}, values clamped to {bounds_text(self.bounds)}"

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds, float_of
+from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import Bounds, Values, read_bounds, read_smoothing, read_values
 from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
 from smoothdp.queries.sensitivity.clamped_output import ClampedOutput
@@ -61,9 +62,62 @@ class Query(Statistic):
     def describe(self) -> str:
         """Return the statistic in words."""
 
-    def value(self, data: object) -> float:
-        """Return the statistic, correctly rounded from its exact value."""
+    def with_private_size(self, *, n_guess: Parameter | None = None) -> PaddedWindow:
+        """Return the statistic for a private n, whose neighbours add or remove one record.
+
+        A `Median` or `Quantile` is the mean of w ranks around q n, a `TrimmedMean` of a share
+        the mean of (1 - 2 trim) n_guess ranks around n / 2.
+
+        Args:
+            n_guess: a public guess of n; only a trimmed mean needs one.
+
+        Raises:
+            InvalidParameter: a statistic whose width would move with n, or which one added row
+                moves to the bound; n_guess left out or not above 0.
+
+        >>> from smoothdp.queries import Median
+        >>> Median((0, 10), window="1.5").with_private_size().value([])
+        5.0
+        """
+        del n_guess
+        raise InvalidParameter(
+            expected="a Median, a Quantile, or a TrimmedMean of a share with truncate='inputs', "
+            "where the number of records is private",
+            got=self.describe(),
+            remedy="Use one of these, ClampedMean for a mean, or give a guarantee with "
+            "neighbours='replace_one' if the number of records is public",
+        )
+
+    def value(
+        self,
+        data: object,
+        *,
+        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+        n_guess: Parameter | None = None,
+    ) -> float:
+        """Return the statistic, correctly rounded from its exact value.
+
+        Args:
+            data: the column.
+            neighbours: "add_remove" for the statistic of `with_private_size`.
+            n_guess: as there.
+        """
+        if read_neighbours(neighbours) is Neighbours.ADD_REMOVE:
+            return self.with_private_size(n_guess=n_guess).value(data)
         return float(self._prepared(data).value())
+
+    def local_bound(
+        self,
+        data: object,
+        distance: int = 0,
+        *,
+        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+        n_guess: Parameter | None = None,
+    ) -> float:
+        """Return what S is made of: not below the local sensitivity at a distance, rounded up."""
+        if read_neighbours(neighbours) is Neighbours.ADD_REMOVE:
+            return self.with_private_size(n_guess=n_guess).local_bound(data, distance)
+        return self.local_sensitivity(data, distance)
 
     def local_sensitivity(self, data: object, distance: int = 0) -> float:
         """Return the local sensitivity at a distance, rounded up.
@@ -75,16 +129,42 @@ class Query(Statistic):
         distance = exact_int(distance, name="distance", minimum=0)
         return float_bounds(self._prepared(data).at(distance))[1]
 
-    def smooth_sensitivity(self, data: object, *, smoothing: Parameter) -> float:
+    def smooth_sensitivity(
+        self,
+        data: object,
+        *,
+        smoothing: Parameter,
+        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+        n_guess: Parameter | None = None,
+    ) -> float:
         """Return S(x) = max over k of e^(-k t) LS_k(x), t > 0, rounded up.
 
         Never below S and at most two floats above; 5e-324 where S is smaller than floats are.
+        With neighbours="add_remove" that of `with_private_size`.
         """
-        return self.summary(data, smoothing=smoothing).smooth_sensitivity()
+        return self._summary(data, smoothing, neighbours, n_guess).smooth_sensitivity()
 
-    def log_smooth_sensitivity(self, data: object, *, smoothing: Parameter) -> float:
+    def log_smooth_sensitivity(
+        self,
+        data: object,
+        *,
+        smoothing: Parameter,
+        neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+        n_guess: Parameter | None = None,
+    ) -> float:
         """Return ln S(x), rounded up; also where S is smaller than floats are."""
-        return self.summary(data, smoothing=smoothing).log_smooth_sensitivity()
+        return self._summary(data, smoothing, neighbours, n_guess).log_smooth_sensitivity()
+
+    def _summary(
+        self,
+        data: object,
+        smoothing: Parameter,
+        neighbours: Neighbours | str,
+        n_guess: Parameter | None,
+    ) -> SensitivitySummary:
+        if read_neighbours(neighbours) is Neighbours.ADD_REMOVE:
+            return self.with_private_size(n_guess=n_guess).summary(data, smoothing=smoothing)
+        return self.summary(data, smoothing=smoothing)
 
     def summary(self, data: object, *, smoothing: Parameter) -> SensitivitySummary:
         """Return the exact value and the exact smooth sensitivity for one smoothing t > 0."""
@@ -193,6 +273,7 @@ class Query(Statistic):
 _NOT_USED = (
     "value",
     "local_sensitivity",
+    "local_bound",
     "smooth_sensitivity",
     "log_smooth_sensitivity",
     "summary",
@@ -234,12 +315,3 @@ def read_truncate(truncate: str) -> Truncate:
         got=f"truncate={truncate!r}",
         remedy='Use truncate="inputs" or truncate="output"',
     )
-
-
-def bounds_text(bounds: Bounds) -> str:
-    """Return "[a, b]" in short."""
-    return f"[{_short(bounds[0])}, {_short(bounds[1])}]"
-
-
-def _short(number: Fraction) -> str:
-    return str(number.numerator) if number.denominator == 1 else f"{float(number):g}"

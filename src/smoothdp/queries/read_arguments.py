@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int, float_bounds
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_fraction,
+    exact_text,
+    float_bounds,
+)
 from smoothdp.types import FloatArray
 
 Values: TypeAlias = NDArray[np.float64 | np.int64]
@@ -208,25 +213,49 @@ def count_of(share: int | Fraction, n_records: int) -> int:
     return share if isinstance(share, int) else math.floor(share * n_records)
 
 
-def read_window(window: object) -> int | None:
-    """Return an odd number of order statistics, or None; raises InvalidParameter otherwise."""
+def read_window(window: object) -> int | Fraction | None:
+    """Return how many order statistics a window has, above 0, or None.
+
+    Where n is private any real width has a meaning; with n public `check_room` asks for an odd
+    one.
+
+    >>> read_window("14.5"), read_window(3)
+    (Fraction(29, 2), 3)
+    """
     if window is None:
         return None
-    width = exact_int(window, name="window", minimum=1)
-    if width % 2 == 0:
+    width = exact_fraction(cast("Parameter", window), name="window")
+    if width <= 0:
         raise InvalidParameter(
-            expected="an odd window, centred on a rank",
-            got=f"window={width}",
-            remedy=f"Give {width - 1} or {width + 1}",
+            expected="a window of more than 0 order statistics",
+            got=f"window={window}",
+            remedy="Give a positive number",
         )
-    return width
+    return width.numerator if width.denominator == 1 else width
 
 
-def check_room(window: int, room: int, n_records: int) -> None:
-    """Refuse a window wider than ``room``, the widest that n records allow."""
+def check_room(window: int | Fraction, room: int, n_records: int) -> int:
+    """Return an odd window that is no wider than ``room``, the widest that n records allow."""
+    if not isinstance(window, int) or window % 2 == 0:
+        below = max(1, math.ceil(window) // 2 * 2 - 1)
+        raise InvalidParameter(
+            expected="an odd window, centred on a rank, where the number of records is public",
+            got=f"window={exact_text(Fraction(window))}",
+            remedy=f"Give {below} or {below + 2}",
+        )
     if window > room:
         raise InvalidData(
             expected=f"a window of at most {room} order statistics for n={n_records}",
             got=f"window={window}",
             remedy="Narrow the window",
         )
+    return window
+
+
+def bounds_text(bounds: Bounds) -> str:
+    """Return "[a, b]" in short."""
+    return f"[{_short(bounds[0])}, {_short(bounds[1])}]"
+
+
+def _short(number: Fraction) -> str:
+    return str(number.numerator) if number.denominator == 1 else f"{float(number):g}"

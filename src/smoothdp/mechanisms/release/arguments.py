@@ -5,11 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.release.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Query
+from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.query import check_overrides
 from smoothdp.queries.read_arguments import read_smoothing
 from smoothdp.queries.statistic import Statistic
@@ -74,6 +76,10 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
             got=f"clamp={clamp!r}",
             remedy="Give clamp=True for a value within the bounds, else clamp=False",
         )
+    if isinstance(query, Query) and guarantee.neighbours is Neighbours.ADD_REMOVE:
+        # `with_private_size` takes another statistic in its place.
+        check_overrides(query)
+        return
     check_statistic(query, guarantee)
 
 
@@ -108,6 +114,12 @@ def check_statistic(query: Statistic, guarantee: Guarantee) -> None:
     """Refuse a claim about other neighbours, and a query whose class replaces methods."""
     if isinstance(query, Query):
         check_overrides(query)
+    if type(query) is not PaddedWindow and isinstance(query, PaddedWindow):
+        raise InvalidParameter(
+            expected="a PaddedWindow as it is",
+            got=f"{type(query).__name__}, which may compute other numbers",
+            remedy="Give the functions to smoothdp.queries.Custom, which releases what they return",
+        )
     if guarantee.neighbours is not query.relation():
         raise IncompatibleClaims(
             expected=f"a guarantee about {query.relation().sentence(query.record())}",

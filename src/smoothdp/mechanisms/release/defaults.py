@@ -42,10 +42,10 @@ from smoothdp.noise.calibration.shipped_claims import shipped_shape
 from smoothdp.queries import Median, Quantile, Query
 from smoothdp.queries.statistic import Statistic
 
-_BOUNDS_IN_SPREADS = 1e5
+BOUNDS_IN_SPREADS = 1e5
 _RANGE_IN_SPREADS = 2
 _LEAST_TRIM, _MOST_TRIM = 0.05, 0.45
-_LARGEST_SMOOTHING = 20.0
+LARGEST_SMOOTHING = 20.0
 SAMPLING_ERROR = Gaussian()
 """The law of a sampling error, in units of its deviation."""
 WELL_KNOWN: tuple[NoiseDistribution, ...] = (StudentT(3), Laplace())
@@ -175,7 +175,7 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
             remedy="Give the share of the values that is left out on each side, such as 0.05",
         )
     least = float(least)
-    n_left_out = rule.trim * math.log(_BOUNDS_IN_SPREADS * n_records) / rule.epsilon
+    n_left_out = rule.trim * math.log(BOUNDS_IN_SPREADS * n_records) / rule.epsilon
     return math.floor(min(max(least * n_records, n_left_out), _MOST_TRIM * n_records))
 
 
@@ -195,9 +195,9 @@ def default_smoothing(
     side = min(low, high)
     # In spreads: a gap of a window, or the range of the values that a mean keeps.
     kept_spreads = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
-    jump = math.log(_BOUNDS_IN_SPREADS / kept_spreads) / side if side else math.inf
+    jump = math.log(BOUNDS_IN_SPREADS / kept_spreads) / side if side else math.inf
     share = min(max(least, jump / rule.epsilon), rule.most)
-    t = min(share * rule.epsilon, _LARGEST_SMOOTHING)
+    t = min(share * rule.epsilon, LARGEST_SMOOTHING)
     if not t > 0:
         raise InvalidParameter(
             expected="a guarantee that some smoothing > 0 can keep",

@@ -27,6 +27,7 @@ def release(
     confidence: Parameter | None = None,
     covers: str = "statistic",
     sd_bound: Parameter | None = None,
+    n_guess: Parameter | None = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Release[float | int]:
@@ -35,7 +36,9 @@ def release(
     f(x) + (S(x) / s) Z, correctly rounded to a grid that is chosen without the values.
     Window, smoothing and law that are not given come from n, the bounds and the guarantee alone
     (`smoothdp.mechanisms.release.defaults`), never from the data. The number of records is
-    public; the bounds must be fixed without looking at the data.
+    public, unless the guarantee is about adding or removing one: then a median, a quantile and
+    a trimmed mean are those of `smoothdp.queries.private_size`, and no row is refused. The bounds
+    must be fixed without looking at the data.
 
     Source: paper 2, sections 1.1 and 3; pure DP by default with the law of paper 4.
 
@@ -44,7 +47,8 @@ def release(
             pyarrow. Floats count as the binary fractions that they are.
         query: the statistic with its bounds, such as `Median((0, 100))`. A median or quantile
             without a window gets a short one, which is far more accurate.
-        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
+        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record or, with
+            neighbours="add_remove", about adding or removing one.
         noise: a law such as `StudentT(3)`, or a family, whose shape is then chosen.
         smoothing: t > 0.
         round_to: a step for the output, such as 1 for whole numbers; the value is then an int.
@@ -59,6 +63,9 @@ def release(
             and no check of the private data can tell) or "mean".
         sd_bound: with covers="mean", a bound on the deviation of a record that is known
             beforehand.
+        n_guess: where the guarantee is about adding or removing a record, so that n is private:
+            about how many records there are, from what is public. It chooses window and noise;
+            too few is safer than too many.
         ledger: a `Ledger`, asked before the data are touched and charged before they are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
 
@@ -69,8 +76,8 @@ def release(
         InvalidData: no column of finite numbers, or too few for the statistic.
         InvalidParameter: an argument outside its domain, no noise keeps the guarantee, or an
             interval that is refused: pure DP with too few records, round_to with "population".
-        IncompatibleClaims: a guarantee about adding or removing records, or one that the
-            budget of the ledger has no cost for.
+        IncompatibleClaims: a guarantee about other neighbours than a `Custom` is, or one that
+            the budget of the ledger has no cost for.
         BudgetExceeded, LedgerError: the ledger refuses.
         In all these cases nothing is released.
 
@@ -93,11 +100,17 @@ def release(
         round_to=round_to,
         clamp=clamp,
         coverage=coverage,
+        n_guess=n_guess,
     )
-    values = query.read(data)
-    n_records = query.size(values)
-    mechanism = SmoothNoise.of_request(request, n_records=n_records)
-    warn_if_useless(query, guarantee, n_records)
+    if request.has_private_size:
+        mechanism = SmoothNoise.of_request(request, n_records=None)
+        values = mechanism.query.read(data)
+        warn_if_useless(query, guarantee, request.n_guess)
+    else:
+        values = query.read(data)
+        n_records = query.size(values)
+        mechanism = SmoothNoise.of_request(request, n_records=n_records)
+        warn_if_useless(query, guarantee, n_records)
     read_rng(rng)
     if ledger is not None:
         ledger.charge(mechanism)

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_positive
 from smoothdp.mechanisms.release.arguments import check_kinds
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.grid import read_step
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.queries import Query
+from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import Statistic
 
 
@@ -23,6 +27,7 @@ class ReleaseRequest:
         noise: a law, or a family whose shape is to be chosen. smoothing: t.
         step: of the output, if the caller gave one. clamp: whether to clamp the output.
         coverage: of the error bars beside the value; None: no bars.
+        n_guess: a public guess of n where n is private.
     """
 
     query: Statistic
@@ -32,6 +37,7 @@ class ReleaseRequest:
     step: Fraction | None = None
     clamp: bool = False
     coverage: Coverage | None = None
+    n_guess: Fraction | None = None
 
     @classmethod
     def read(
@@ -44,6 +50,7 @@ class ReleaseRequest:
         round_to: Parameter | None = None,
         clamp: bool = False,
         coverage: Coverage | None = None,
+        n_guess: Parameter | None = None,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
 
@@ -55,4 +62,19 @@ class ReleaseRequest:
         check_kinds(query, guarantee, noise, clamp)
         step = None if round_to is None else read_step(round_to)
         rate = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
-        return cls(query, guarantee, noise, rate, step, clamp, coverage)
+        guess = None if n_guess is None else exact_positive(n_guess, name="n_guess")
+        if guess is not None and guarantee.neighbours is not Neighbours.ADD_REMOVE:
+            raise InvalidParameter(
+                expected="n_guess only where the number of records is private",
+                got=f"n_guess={n_guess} with {guarantee!r}",
+                remedy='Leave n_guess out, or give a guarantee with neighbours="add_remove"',
+            )
+        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess)
+
+    @property
+    def has_private_size(self) -> bool:
+        """Whether n is to stay private, and a rule chooses something by a guess of it."""
+        if self.guarantee.neighbours is not Neighbours.ADD_REMOVE:
+            return False
+        chooses = isinstance(self.query, PaddedWindow) and self.smoothing is None
+        return chooses or isinstance(self.query, Query)

@@ -26,6 +26,7 @@ from smoothdp.mechanisms.release.draws import value_draws
 from smoothdp.mechanisms.release.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.private_size import with_private_size
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
@@ -152,6 +153,8 @@ class SmoothNoise:
     @classmethod
     def of_request(cls, request: ReleaseRequest, *, n_records: int | None) -> SmoothNoise:
         """Return the mechanism that a request asks for; raises as `calibrate`."""
+        if request.has_private_size:
+            request, n_records = with_private_size(request), None
         query, guarantee, coverage = request.query, request.guarantee, request.coverage
         step = request.step
         if n_records is not None or isinstance(query, Query):

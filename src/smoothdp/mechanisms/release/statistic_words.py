@@ -16,7 +16,7 @@ from smoothdp.queries import (
     TrimmedMean,
     WindowMean,
 )
-from smoothdp.queries.query import bounds_text
+from smoothdp.queries.read_arguments import bounds_text
 from smoothdp.queries.statistic import Statistic
 
 _NAMED = (Maximum, Mean, Median, Minimum, Quantile, TrimmedMean, WindowMean)

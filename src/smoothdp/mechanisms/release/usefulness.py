@@ -14,7 +14,7 @@ from smoothdp.queries.statistic import Statistic
 _USEFUL = 15
 
 
-def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | None) -> str:
+def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | Fraction | None) -> str:
     """Return what to expect where n min(q, 1 - q) epsilon < 15; "" elsewhere.
 
     Under zCDP epsilon is sqrt(2 rho). `release` warns with these words; a plan has them as a line.
@@ -42,14 +42,16 @@ def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | None)
         return ""
     explanation = Explanation(
         f"n min(q, 1 - q) epsilon of at least {_USEFUL}, for noise far below the bounds",
-        f"{strength:.3g} with n={n_records}, q={float(q):g}, epsilon={epsilon:.4g}",
+        f"{strength:.3g} with n={float(n_records):.6g}, q={float(q):g}, epsilon={epsilon:.4g}",
         "Expect noise of the order of the bounds, or take more records, a larger epsilon, or a "
         "quantile nearer to the median",
     )
     return str(explanation)
 
 
-def warn_if_useless(query: Statistic, guarantee: Guarantee, n_records: int | None) -> None:
+def warn_if_useless(
+    query: Statistic, guarantee: Guarantee, n_records: int | Fraction | None
+) -> None:
     """Warn with `useless_words`, if there are any."""
     words = useless_words(query, guarantee, n_records)
     if words:

@@ -21,8 +21,7 @@ from smoothdp.queries.private_size.cells import PaddedCells
 from smoothdp.queries.private_size.positions import Positions
 from smoothdp.queries.private_size.read_rows import read_rows
 from smoothdp.queries.private_size.search import Search
-from smoothdp.queries.query import bounds_text
-from smoothdp.queries.read_arguments import Values, read_bounds, read_smoothing
+from smoothdp.queries.read_arguments import Values, bounds_text, read_bounds, read_smoothing
 from smoothdp.queries.sensitivity.curve import SensitivitySummary
 from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
@@ -169,10 +168,12 @@ class PaddedWindow(Statistic):
     def fixed_sensitivity(self, n_records: int | None) -> Fraction | None:
         """Return None: the sensitivity depends on the data."""
         del n_records
+        return None
 
     def log_least_sensitivity(self, smoothing: Fraction, n_records: int | None) -> float | None:
         """Return None: with n, the least sensitivity is private."""
         del smoothing, n_records
+        return None
 
     def private_summary(self, data: object, *, smoothing: Fraction) -> PrivateSummary:
         """Return value and smooth sensitivity at private data: sealed, for a sampler."""

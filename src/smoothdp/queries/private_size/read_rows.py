@@ -7,8 +7,10 @@ counts as the bound on its side. Each is 1-stable: neighbours remain neighbours.
 
 from __future__ import annotations
 
+import math
 import numbers
 from fractions import Fraction
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,19 +85,16 @@ def _row_by_row(rows: list[object] | tuple[object, ...]) -> FloatArray:
     return _within_reach(np.array(kept, dtype=np.float64))
 
 
-def _is_number(row: object) -> bool:
-    return isinstance(row, numbers.Real | np.integer | np.floating) and not isinstance(
-        row, bool | np.bool_
-    )
+def _is_number(row: object) -> TypeGuard[numbers.Real]:
+    return isinstance(row, numbers.Real | np.floating) and not isinstance(row, bool | np.bool_)
 
 
-def _number(row: object) -> float:
+def _number(row: numbers.Real) -> float:
     """Return the nearest float, infinite where floats end."""
-    assert isinstance(row, numbers.Real | np.integer | np.floating)
     try:
         return float(row)
     except OverflowError:
-        return float("inf") if Fraction(row) > 0 else float("-inf")  # type: ignore[arg-type]
+        return math.inf if row > Fraction(0) else -math.inf
 
 
 def _within_reach(values: FloatArray) -> FloatArray:

@@ -1,0 +1,104 @@
+"""Window and smoothing where n is private: rules that see a public guess n0 of n, never n.
+
+With m = min(q, 1 - q), M = max(q, 1 - q), and e the epsilon of the guarantee (sqrt(2 rho) for
+concentrated claims):
+
+    pure and approximate DP   w = max(1, min(14 / e, .3 m n0)), t between .08 e and .32 e
+    concentrated claims       w = max(1, min( 7 / e, .3 m n0)), t between .20 e and .60 e
+    t: ln(1e5 n0 / w) / s within these limits, s = (m n0 - w / 2) / M; the upper one where s <= 0
+
+Any w and t > 0 that are public keep the guarantee: a bad guess costs accuracy, never privacy.
+A guess that is 1.5 times too low costs a factor 1 to 1.65 of the error, one too high up to 22:
+so a released count enters by its low end.
+
+Source: proofs/release-rules#1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import float_of
+from smoothdp.mechanisms.release.defaults import BOUNDS_IN_SPREADS, LARGEST_SMOOTHING, Rule
+from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.queries import Median, Quantile, Query
+from smoothdp.queries.private_size.padded_window import PaddedWindow
+
+_BARS_MOST = 0.19
+"""Error bars cost more than they give from t = e / 5 on."""
+
+
+def with_private_size(request: ReleaseRequest) -> ReleaseRequest:
+    """Return the request with the statistic for a private n, and its smoothing.
+
+    Raises:
+        InvalidParameter: a statistic that has none, or no n_guess.
+    """
+    if request.n_guess is None:
+        raise InvalidParameter(
+            expected="n_guess where the number of records is private",
+            got="n_guess=None",
+            remedy="Give about how many records there are, from what is public; too few is safer",
+        )
+    has_bars = request.coverage is not None
+    window = request.query
+    if isinstance(window, Query):
+        window = resolve_private_size(
+            window, request.guarantee, request.n_guess, error_bars=has_bars
+        )
+    assert isinstance(window, PaddedWindow)
+    smoothing = request.smoothing
+    if smoothing is None:
+        smoothing = private_size_smoothing(
+            window, request.guarantee, request.n_guess, error_bars=has_bars
+        )
+    return replace(request, query=window, smoothing=smoothing)
+
+
+def resolve_private_size(
+    query: Query, guarantee: Guarantee, n_guess: Fraction, *, error_bars: bool = False
+) -> PaddedWindow:
+    """Return the statistic for a private n, a median or quantile with a window by the rule.
+
+    >>> from smoothdp.claims import PureDP
+    >>> promise = PureDP(1, neighbours="add_remove")
+    >>> resolve_private_size(Median((0, 1)), promise, Fraction(1000)).width
+    Fraction(14, 1)
+    """
+    if not isinstance(query, Median | Quantile) or query.window is not None:
+        return query.with_private_size(n_guess=n_guess)
+    rule = Rule.of(guarantee, error_bars=error_bars)
+    level = query.with_private_size().level
+    room = 0.3 * float_of(min(level, 1 - level) * max(Fraction(1), n_guess))
+    width = Fraction(f"{max(1.0, min(rule.window / rule.epsilon, room)):.4g}")
+    if isinstance(query, Median):
+        return Median(query.bounds, window=width).with_private_size()
+    return Quantile(level, bounds=query.bounds, window=width).with_private_size()
+
+
+def private_size_smoothing(
+    window: PaddedWindow, guarantee: Guarantee, n_guess: Fraction, *, error_bars: bool = False
+) -> Fraction:
+    """Return t by the rule, with two digits, so that many groups share one calibration.
+
+    >>> from smoothdp.claims import PureDP
+    >>> promise = PureDP(1, neighbours="add_remove")
+    >>> window = resolve_private_size(Median((0, 1)), promise, Fraction(1000))
+    >>> private_size_smoothing(window, promise, Fraction(1000))
+    Fraction(2, 25)
+    """
+    rule = Rule.of(guarantee, error_bars=error_bars)
+    n_records = max(1.0, float_of(n_guess))
+    width = float_of(window.width)
+    least = float_of(min(window.level, 1 - window.level))
+    room = (least * n_records - width / 2) / float_of(window.step)
+    most = min(rule.most, _BARS_MOST) if error_bars else rule.most
+    share = most
+    if room > 0:
+        jump = math.log(BOUNDS_IN_SPREADS * n_records / width) / room
+        share = min(most, max(rule.least, jump / rule.epsilon))
+    return Fraction(f"{min(share * rule.epsilon, LARGEST_SMOOTHING):.2g}")
