@@ -325,7 +325,7 @@ def test_trims() -> None:
         (lambda: Median((0, 1), window=2).value([1, 2, 3]), "window=2"),
         (lambda: Median((0, 1), window=0), "window=0"),
         (lambda: Median((0, 1), window=True), "window=True"),
-        (lambda: Median((0, 1), window=Fraction("1.5")).value([1, 2, 3]), "window=1.5"),
+        (lambda: Median((0, 1), window=Fraction("1.5")).value([1, 2, 3]), "window=3/2"),
         (lambda: Quantile("0.5", bounds=(0, 1), window=-3), "window=-3"),
         (lambda: Quantile("1.01", bounds=(0, 1)), "q=1.01"),
         (lambda: Quantile(-0.1, bounds=(0, 1)), "q=-0.1"),

@@ -33,8 +33,8 @@ class Quantile(Query):
             private.
 
     Raises:
-        InvalidParameter: q outside [0, 1], bounds that are no finite interval, a window of 0 or less;
-            an even one where n is public (when data are given).
+        InvalidParameter: q outside [0, 1], bounds that are no finite interval, a window of 0 or
+            less; an even one where n is public (when data are given).
         InvalidData: a window that is wider than the shorter side allows (when data are given).
 
     >>> Quantile("0.9", bounds=(0, 100)).value(range(1, 12))
