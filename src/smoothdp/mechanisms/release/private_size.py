@@ -11,7 +11,7 @@ Any w and t > 0 that are public keep the guarantee: a bad guess costs accuracy, 
 A guess that is 1.5 times too low costs a factor 1 to 1.65 of the error, one too high up to 22:
 so a released count enters by its low end.
 
-Source: proofs/release-rules#1.
+Source: fits to what minimises the error, as in `smoothdp.mechanisms.release.defaults`.
 """
 
 from __future__ import annotations
