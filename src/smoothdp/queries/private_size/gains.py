@@ -6,7 +6,8 @@ three pieces on which both run through one cell, so that
     Y(T) - Y(B) = sum over pieces of length (X_t - X_b),
 
 a sum of products that are not negative: floats lose a few roundings of it, however close the
-values are. (proofs/private-size#7). Positions are whole numbers of units 1 / D, so that lengths and cells are exact.
+values are (proofs/private-size#7). Positions are whole numbers of units 1 / D, so that lengths
+and cells are exact.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ added, i + j = k. The ends of the window are then read at
     T = q n + c + w/2 + (1 - q) i + q j,     B = q n + c - w/2 - q i + q j,
 
 and one more row moves the mean of the window by at most the larger of Y(T) - Y(B) and
-Y(T - M) - Y(B - M), over w (proofs/private-size#3, #5). The second is needed at j = 0 only: at j >= 1
-it is the first at j - 1, or less than that at (i + 1, j - 1). For q = 1/2 the first is largest at
-j = 0 too.
+Y(T - M) - Y(B - M), over w (proofs/private-size#3, #5). The second is needed at j = 0 only: at
+j >= 1 it is the first at j - 1, or less than that at (i + 1, j - 1). For q = 1/2 the first is
+largest at j = 0 too.
 """
 
 from __future__ import annotations

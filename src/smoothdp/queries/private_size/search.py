@@ -1,9 +1,9 @@
 """The distance with the largest e^(-t k) B_k, exactly: branch and bound over k and j.
 
 A pair (k, j) stands for Y(T) - Y(B). T and B rise in j, so on a range j_0, ..., j_1 the
-difference is at most Y at T of j_1 minus Y at B of j_0 (proofs/private-size#7). Ranges whose bound lies below the best
-pair found are dropped, the others are split. Floats decide with a margin; what is left over is
-compared as exact rationals.
+difference is at most Y at T of j_1 minus Y at B of j_0 (proofs/private-size#7). Ranges whose
+bound lies below the best pair found are dropped, the others are split. Floats decide with a
+margin; what is left over is compared as exact rationals.
 """
 
 from __future__ import annotations
