@@ -38,19 +38,22 @@ class CellValues:
 class PaddedCells:
     """The cells of one column: X(u) by number of the cell, as far out as was arranged."""
 
-    __slots__ = ("_between_floats", "_ordered", "clamp", "n_records")
+    __slots__ = ("_between_floats", "_ordered", "_rests", "clamp", "n_records")
 
     def __init__(self, values: Values, bounds: Bounds) -> None:
         self.n_records = len(values)
         self.clamp = Clamp.on(values, bounds)
         # Bounds between two neighbouring numbers of the column's type: each value is a bound.
         self._between_floats = self.clamp.first > self.clamp.last
+        lower, upper = bounds
+        rests = Fraction(self.clamp.first) - lower, upper - Fraction(self.clamp.last)
+        self._rests = float(rests[0]), float(rests[1])
         self._ordered = OrderStatistics(values)
 
-    def arrange(self, *ranges: tuple[Fraction, Fraction]) -> None:
+    def arrange(self, *ranges: tuple[int, int]) -> None:
         """Sort the cells that meet each range [u, v] of the line."""
         n = self.n_records
-        cut = [(max(0, math.floor(u)), min(n, math.ceil(v) + 1)) for u, v in ranges]
+        cut = [(max(0, u), min(n, v + 1)) for u, v in ranges]
         if any(start < stop for start, stop in cut):
             self._ordered.arrange([(start, stop) for start, stop in cut if start < stop])
 
@@ -74,10 +77,10 @@ class PaddedCells:
         if self._between_floats:
             return CellValues(np.zeros_like(raw), np.where(at_upper, float(upper - lower), 0.0))
         raw = np.where(at_lower, clamp.first, np.where(at_upper, clamp.last, raw))
-        below, above = Fraction(clamp.first) - lower, upper - Fraction(clamp.last)
+        below, above = self._rests
         return CellValues(
             raw.astype(stored.dtype, copy=False),
-            np.where(at_lower, -float(below), np.where(at_upper, float(above), 0.0)),
+            np.where(at_lower, -below, np.where(at_upper, above, 0.0)),
         )
 
     def keys(self, cells: IntArray) -> IntArray:

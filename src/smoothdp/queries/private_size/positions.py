@@ -25,11 +25,14 @@ _FITS = 1 << 59
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The window [q n + c - w/2, q n + c + w/2] on n rows, in whole units 1 / D.
+    """The window [q n + c - w/2, q n + c + w/2] on n rows, q >= 1/2, in whole units 1 / D.
 
     Attributes:
-        n_records: n. level: q >= 1/2, which is M. width: w > 0. offset: c.
-        unit: D.
+        n_records: n. unit: D.
+        bottom_end, top_end: the window's ends, which are B and T at k = 0, in units.
+        length: M = q in units.
+        furthest: a distance at which B_k is (b - a) M / w, the largest that it can be.
+        fits: whether 64 bits hold all positions.
 
     >>> place = Positions.of(10, Fraction(1, 2), width=Fraction(3), offset=Fraction(0))
     >>> place.top(np.array([0]), np.array([0])) / place.unit     # 10 / 2 + 3 / 2
@@ -37,75 +40,74 @@ class Positions:
     """
 
     n_records: int
-    level: Fraction
-    width: Fraction
-    offset: Fraction
     unit: int
+    bottom_end: int
+    top_end: int
+    length: int
+    furthest: int
+    fits: bool
 
     @classmethod
     def of(cls, n_records: int, level: Fraction, *, width: Fraction, offset: Fraction) -> Positions:
         """Return the positions, with the least unit that makes them whole."""
         unit = math.lcm(level.denominator, (width / 2).denominator, offset.denominator)
-        return cls(n_records, level, width, offset, unit)
+        length = int(level * unit)
+        start = length * n_records + int((offset - width / 2) * unit)
+        stop = start + int(width * unit)
+        furthest = _saturation(n_records * unit, start, stop, length=length, unit=unit)
+        most = (n_records + 2 * furthest + 4) * unit + abs(start) + abs(stop)
+        return cls(n_records, unit, start, stop, length, furthest, 4 * most < _FITS)
 
     @property
     def start(self) -> Fraction:
-        """B at k = 0: the lower end of the window."""
-        return self.level * self.n_records + self.offset - self.width / 2
+        """The lower end of the window."""
+        return Fraction(self.bottom_end, self.unit)
 
     @property
     def stop(self) -> Fraction:
-        """T at k = 0: the upper end of the window."""
-        return self.start + self.width
-
-    @property
-    def length(self) -> int:
-        """M in units."""
-        return self._units(self.level)
+        """The upper end of the window."""
+        return Fraction(self.top_end, self.unit)
 
     @property
     def is_middle(self) -> bool:
         """Whether q = 1/2, where j = 0 is all that is needed."""
-        return self.level == Fraction(1, 2)
+        return 2 * self.length == self.unit
 
     def top(self, distance: IntArray, added: IntArray) -> IntArray:
         """Return T in units, for k and j."""
-        up = self._units(1 - self.level)
-        return self._units(self.stop) + up * distance + (self.length - up) * added
+        up = self.unit - self.length
+        return self.top_end + up * distance + (self.length - up) * added
 
     def bottom(self, distance: IntArray, added: IntArray) -> IntArray:
         """Return B in units, for k and j."""
-        return self._units(self.start) - self.length * distance + 2 * self.length * added
-
-    def saturation(self) -> int:
-        """Return a distance at which B_k is (b - a) M / w, the largest that it can be."""
-        upwards = max(Fraction(0), self.n_records - self.stop)
-        downwards = max(Fraction(0), self.start + self.level)
-        # Only by adding: j copies of b; then i rows removed bring B down again.
-        added = math.ceil(upwards / self.level)
-        total = added + math.ceil((downwards + self.level * added) / self.level)
-        if self.level < 1:
-            only_removed = math.ceil(max(upwards / (1 - self.level), downwards / self.level))
-            return min(total, only_removed)
-        return total
+        return self.bottom_end - self.length * distance + 2 * self.length * added
 
     def whole_numbers(self, numbers: IntArray) -> IntArray:
         """Return counts as 64-bit numbers, or as Python's where positions need more."""
-        furthest = (self.n_records + 2 * self.saturation() + 4) * self.unit
-        furthest += self._units(self.width) + abs(self._units(self.offset))
-        return numbers if 4 * furthest < _FITS else numbers.astype(object)
+        return numbers if self.fits else numbers.astype(object)
 
-    def reached(self, distance: int) -> list[tuple[Fraction, Fraction]]:
-        """Return the ranges of the line that are read up to a distance, and the window's ends."""
-        q, k = self.level, distance
-        up = (1 - q) * k if self.is_middle else q * k
+    def reached(self, distance: int) -> list[tuple[int, int]]:
+        """Return the ranges of the line that are read up to a distance, in whole ranks outwards.
+
+        Both ends of the window are among them.
+        """
+        q, k = self.length, distance
+        up = (self.unit - q) * k if self.is_middle else q * k
         back = 0 if self.is_middle else q * k
-        return [
-            (self.start - q * k - q, self.start + back + q),
-            (self.stop - q, self.stop + up + q),
+        ranges = [
+            (self.bottom_end - q * k - q, self.bottom_end + back + q),
+            (self.top_end - q, self.top_end + up + q),
         ]
+        return [(start // self.unit, -(-stop // self.unit)) for start, stop in ranges]
 
-    def _units(self, number: Fraction) -> int:
-        scaled = number * self.unit
-        assert scaled.denominator == 1
-        return scaled.numerator
+
+def _saturation(end: int, start: int, stop: int, *, length: int, unit: int) -> int:
+    """Return k, for some j <= k, with T >= n and B <= -M."""
+    upwards, downwards = max(0, end - stop), max(0, start + length)
+    # Only by adding: j copies of b; then i rows removed bring B down again.
+    added = -(-upwards // length)
+    total = added - (-(downwards + length * added) // length)
+    up = unit - length
+    if up == 0:
+        return total
+    return min(total, max(-(-upwards // up), -(-downwards // length)))

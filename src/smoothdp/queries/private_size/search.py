@@ -62,14 +62,14 @@ class Search:
 
     def at(self, distance: int) -> Fraction:
         """Return w B_k at one distance, exactly."""
-        distance = min(distance, self.positions.saturation())
+        distance = min(distance, self.positions.furthest)
         self.cells.arrange(*self.positions.reached(distance))
         found = self._near(np.array([distance]), rate=0.0)
         return max(self._exact(found))
 
     def largest(self, rate: Fraction) -> Candidate:
         """Return (k, w B_k) with the largest e^(-rate k) B_k, exactly; rate > 0."""
-        furthest = self.positions.saturation()
+        furthest = self.positions.furthest
         reach = min(first_reach(max(2, self.positions.n_records), rate), furthest)
         while True:
             self.cells.arrange(*self.positions.reached(reach))

@@ -1,0 +1,133 @@
+"""A table in memory: columns by name, as categories and as numbers, row by row.
+
+Nothing here refuses a row: a category that is missing has the code -1, and a number that is
+missing, or no number, is nan. Only the schema is refused: columns that are absent, of different
+lengths, or of a type that holds no such values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from smoothdp.errors import InvalidData
+from smoothdp.types import FloatArray, IntArray
+
+Label: TypeAlias = str | int | float | bool
+MISSING = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Categories:
+    """A column of categories.
+
+    Attributes:
+        codes: for each row the place of its label, MISSING where there is none.
+        labels: the distinct labels, in the order of their first occurrence.
+    """
+
+    codes: IntArray
+    labels: tuple[Label, ...]
+
+
+def same_label(label: object) -> Hashable:
+    """Return what two labels have in common if they mean the same: 1 and 1.0, not 1 and True.
+
+    >>> same_label(1) == same_label(1.0), same_label(1) == same_label(True)
+    (True, False)
+    """
+    if isinstance(label, bool | np.bool_):
+        return "truth", bool(label)
+    if isinstance(label, int | float | np.number):
+        return "number", label
+    return "text", str(label)
+
+
+def is_missing(label: object) -> bool:
+    """Return whether a field holds no value: None, nan, or what pandas writes for it."""
+    if label is None:
+        return True
+    if isinstance(label, float | np.floating):
+        return bool(np.isnan(label))
+    return type(label).__name__ in ("NAType", "NaTType")
+
+
+def read_categories(column: Sequence[object] | np.ndarray) -> Categories:
+    """Return a column of labels.
+
+    >>> read_categories(["b", None, "a", "b"])
+    Categories(codes=array([ 0, -1,  1,  0]), labels=('b', 'a'))
+    """
+    array = column if isinstance(column, np.ndarray) else None
+    if array is not None and array.dtype.kind in "iufbU":
+        return _of_array(array)
+    places: dict[Hashable, int] = {}
+    labels: list[Label] = []
+    codes = np.empty(len(column), np.int64)
+    for row, label in enumerate(column):
+        if is_missing(label):
+            codes[row] = MISSING
+            continue
+        key = same_label(label)
+        place = places.setdefault(key, len(labels))
+        if place == len(labels):
+            labels.append(_plain(label))
+        codes[row] = place
+    return Categories(codes, tuple(labels))
+
+
+def _of_array(array: np.ndarray) -> Categories:
+    labels, codes = np.unique(array, return_inverse=True)
+    kept: list[Label] = [_plain(label) for label in labels.tolist()]
+    if array.dtype.kind == "f" and kept and math.isnan(float(kept[-1])):
+        codes = np.where(codes == len(kept) - 1, MISSING, codes)
+        kept.pop()
+    return Categories(codes.astype(np.int64), tuple(kept))
+
+
+def _plain(label: object) -> Label:
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Table:
+    """Rows, by column. As private as the data: its text shows none of them.
+
+    Attributes:
+        n_rows: how many there are.
+        categories: columns of labels, by name.
+        numbers: columns of numbers, by name; nan or whole numbers.
+    """
+
+    n_rows: int
+    categories: Mapping[str, Categories]
+    numbers: Mapping[str, FloatArray | IntArray]
+
+    def __repr__(self) -> str:
+        return f"Table({', '.join([*self.categories, *self.numbers])}; private)"
+
+    def take(self, rows: IntArray) -> Table:
+        """Return some of the rows."""
+        return Table(
+            len(rows),
+            {n: Categories(c.codes[rows], c.labels) for n, c in self.categories.items()},
+            {name: column[rows] for name, column in self.numbers.items()},
+        )
+
+
+def require_columns(names: Sequence[str], present: Sequence[str]) -> None:
+    """Raise InvalidData unless all columns are there."""
+    for name in names:
+        if name not in present:
+            raise InvalidData(
+                expected=f"a column {name!r}",
+                got=f"the columns {', '.join(map(repr, present)) or 'none'}",
+                remedy="Name a column that the data have",
+            )

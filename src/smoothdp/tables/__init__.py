@@ -1,0 +1,6 @@
+"""Tables: statistics of every group of a file, under one guarantee."""
+
+from smoothdp.tables.release_table import release_table
+from smoothdp.tables.released_table import ReleasedTable
+
+__all__ = ["ReleasedTable", "release_table"]

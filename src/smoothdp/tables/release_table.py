@@ -1,0 +1,97 @@
+"""`release_table`: statistics of every group of a file, under one guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.data.read_table import read_table
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.queries.statistic import Statistic
+from smoothdp.tables.released_table import ReleasedTable
+from smoothdp.tables.request import TableRequest
+from smoothdp.tables.table_mechanism import TableMechanism
+
+
+def release_table(
+    data: object,
+    *,
+    by: str | Sequence[str],
+    keys: object,
+    statistics: Mapping[str, tuple[str, Statistic]],
+    guarantee: Guarantee,
+    shares: Mapping[str, Parameter] | None = None,
+    counts: bool = False,
+    confidence: Parameter | None = None,
+    n_guess: Parameter | Mapping[object, Parameter] | None = None,
+    label: object = None,
+    ledger: Budget | None = None,
+    rng: Entropy | None = None,
+) -> ReleasedTable:
+    """Return statistics of every group with noise: one release, one guarantee, one charge.
+
+    Neighbours add or remove one row, so that the number of rows is private, and that of every
+    group. Each row is in one group, so the table costs what one group costs. No row is refused:
+    one with another key, or none, is in no group, and one without a value is left out of that
+    statistic. Every public key is released, those without rows too.
+
+    Source: proofs/tables#1; the statistics: proofs/private-size#4.
+
+    Args:
+        data: a mapping from names to columns, or a file of CSV or Parquet.
+        by: the column of the keys, or several.
+        keys: the groups, public: a list of labels or tuples, or for each column its labels.
+        statistics: for each name of a result (column, query).
+        guarantee: of the whole table, with neighbours="add_remove".
+        shares: what part of it each statistic gets, and "n", the counts: by name. The counts
+            get a tenth, the statistics the rest in equal parts, unless said.
+        counts: whether the number of rows of each group is a column of the result.
+        confidence: for an interval beside each value, paid for by its share.
+        n_guess: about how many rows a group has, from what is public: a number, or one for each
+            key. None: a count is bought, and its low end taken.
+        label: a name for the ledger, or a `Label` with purpose and who.
+        ledger: a `Ledger`, charged once, before the data are used.
+        rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
+
+    Raises:
+        InvalidParameter: an argument outside its domain, a key twice, shares of more than 1, or
+            no noise keeps a part of the guarantee.
+        InvalidData: a column that is absent, or of a type that holds no such values.
+        IncompatibleClaims: a guarantee about replacing rows, or one that the ledger refuses.
+        BudgetExceeded, LedgerError: the ledger refuses.
+        In all these cases nothing is released.
+
+    >>> import smoothdp as sd
+    >>> people = {"region": ["N", "S"] * 500, "wage": list(range(1000))}
+    >>> table = release_table(
+    ...     people, by="region", keys=["N", "S", "W"], counts=True,
+    ...     statistics={"median": ("wage", sd.queries.Median((0, 5000)))},
+    ...     guarantee=sd.PureDP(2, neighbours="add_remove"), rng=sd.SeededRandom(1),
+    ... )
+    >>> table.columns()["n"], list(table.groups)
+    ([491, 501, -3], [('N',), ('S',), ('W',)])
+    """
+    request = TableRequest.read(
+        by=by,
+        keys=keys,
+        statistics=statistics,
+        guarantee=guarantee,
+        shares=shares,
+        counts=counts,
+        confidence=confidence,
+        n_guess=n_guess,
+        label=label,
+    )
+    mechanism = TableMechanism.of(request)
+    read_rng(rng)
+    check_budget(ledger, mechanism)
+    table = read_table(
+        data,
+        categories=list(request.by),
+        numbers=list(dict.fromkeys(statistic.column for statistic in request.statistics)),
+    )
+    if ledger is not None:
+        ledger.charge(mechanism)
+    return mechanism.release(table, rng=rng)

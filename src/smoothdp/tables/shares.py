@@ -1,0 +1,91 @@
+"""How the guarantee of a table is split among what is released of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import EpsilonTerms, RhoTerms
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, exact_fraction, exact_text
+
+DEFAULTS = {"keys": Fraction(1, 10), "n": Fraction(1, 10)}
+"""The shares of private keys, and of a count that is bought to choose windows."""
+
+
+def read_shares(
+    shares: Mapping[str, Parameter] | None, *, names: Iterable[str], extra: Iterable[str]
+) -> dict[str, Fraction]:
+    """Return a share of the guarantee for each name, which add up to 1 at most.
+
+    Args:
+        shares: as given, by name; what is left out shares the rest equally.
+        names: the statistics. extra: "keys" and "n", where they are released.
+
+    Raises:
+        InvalidParameter: an unknown name, a share that is not above 0, more than 1 in all, or
+            nothing left for a statistic.
+
+    >>> read_shares({"wage": "1/2"}, names=["wage", "age"], extra=["n"])
+    {'wage': Fraction(1, 2), 'n': Fraction(1, 10), 'age': Fraction(2, 5)}
+    """
+    wanted = [*extra, *names]
+    given: dict[str, Fraction] = {}
+    for name, value in (shares or {}).items():
+        if name not in wanted:
+            raise InvalidParameter(
+                expected=f"shares for {', '.join(map(repr, wanted))}",
+                got=f"one for {name!r}",
+                remedy="Name what the table releases",
+            )
+        share = exact_fraction(value, name=f"share of {name}")
+        if share <= 0:
+            raise InvalidParameter(
+                expected=f"a share of {name} above 0",
+                got=f"{value}",
+                remedy="Leave it out for an equal share, or give a number such as 0.2",
+            )
+        given[name] = share
+    for name in extra:
+        given.setdefault(name, DEFAULTS[name])
+    open_names = [name for name in wanted if name not in given]
+    left = Fraction(1) - sum(given.values())
+    if left < 0 or (left == 0 and open_names):
+        raise InvalidParameter(
+            expected="shares that leave something for every statistic and add up to 1 at most",
+            got=f"{exact_text(1 - left)} in all",
+            remedy="Lower them, or leave some out",
+        )
+    return {**given, **dict.fromkeys(open_names, left / max(1, len(open_names)))}
+
+
+def part_of(guarantee: Guarantee, share: Fraction) -> Guarantee:
+    """Return a share of a guarantee: parts whose shares add up to 1 compose to it.
+
+    Epsilon and delta, or rho, are multiplied; epsilon is rounded down where it is a logarithm.
+
+    Raises:
+        IncompatibleClaims: a claim whose parts do not add up.
+
+    >>> from smoothdp.claims import ApproxDP
+    >>> part_of(ApproxDP(1, delta="1e-6"), Fraction(1, 4))
+    ApproxDP(epsilon=1/4, delta=2.5e-7, neighbours='replace_one')
+    """
+    terms = guarantee.terms()
+    if isinstance(terms, EpsilonTerms):
+        epsilon = terms.epsilon
+        if isinstance(epsilon, LogRatio):
+            epsilon = Fraction(log_bounds(epsilon.ratio).lower)
+        changes: dict[str, object] = {"epsilon": share * epsilon}
+        if "delta" in guarantee.parameter_names:
+            changes["delta"] = share * terms.delta
+        return guarantee.changed(**changes)
+    if isinstance(terms, RhoTerms):
+        return guarantee.changed(rho=share * terms.rho)
+    raise IncompatibleClaims(
+        expected="PureDP, ApproxDP, ZCDP or TruncatedCDP, whose parts add up",
+        got=f"{guarantee!r}",
+        remedy="Give one of these for a table",
+    )

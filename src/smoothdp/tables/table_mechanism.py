@@ -1,0 +1,179 @@
+"""The mechanism of a table: everything about it is fixed before the data are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
+from smoothdp.claims.release import Release, library_version
+from smoothdp.data.table import Table
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.additive.integer_noise import (
+    IntegerNoise,
+    integer_noise,
+    noise_deviation,
+)
+from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
+from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.sources import Source
+from smoothdp.tables.grouping import Key, group_rows
+from smoothdp.tables.released_table import Cell, ReleasedTable
+from smoothdp.tables.request import COUNT, ColumnStatistic, TableRequest
+
+_LOW_END = 2
+"""A released count enters a rule less so many deviations: too few is safer than too many."""
+_TRIED_SIZES = (Fraction(1), Fraction(1000), Fraction(10**9))
+
+
+@dataclass(frozen=True, slots=True)
+class TableMechanism:
+    """Statistics of every public group: each row is in one group at most.
+
+    What a row gets is what one group releases: adding or removing it changes that group alone,
+    and within the group the parts compose to no more than the guarantee.
+
+    Source: proofs/tables#1.
+
+    Attributes:
+        request: what is released, of which groups.
+        label: its name for the ledger; empty without one. purpose, who: as of a `Label`.
+        columns: the columns that are read. unit: whom the guarantee is about.
+        n_groups: how many groups there are.
+
+    Raises:
+        InvalidParameter, IncompatibleClaims: a statistic that no noise can release under its
+            share of the guarantee.
+    """
+
+    source: ClassVar[Source] = Source("own", "proofs/tables#1")
+    request: TableRequest
+    label: str
+    purpose: str
+    who: str
+    columns: str
+    unit: str
+    n_groups: int
+
+    @classmethod
+    def of(cls, request: TableRequest) -> TableMechanism:
+        """Return the mechanism of a request, having tried each of its statistics."""
+        label = request.label or Label("table")
+        read = dict.fromkeys([*request.by, *(s.column for s in request.statistics)])
+        mechanism = cls(
+            request,
+            label.name if request.label else "",
+            label.purpose,
+            label.who,
+            ", ".join(read),
+            "row",
+            len(request.keys),
+        )
+        for statistic in request.statistics:
+            for size in _TRIED_SIZES:
+                mechanism.statistic(statistic, size)
+        return mechanism
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, before any data are seen."""
+        return self.request.guarantee
+
+    @property
+    def count_noise(self) -> IntegerNoise | None:
+        """The noise of the counts, if there are any."""
+        part = self.request.count
+        return None if part is None else integer_noise(part)
+
+    def statistic(self, statistic: ColumnStatistic, n_guess: Fraction | None) -> Releasable:
+        """Return the mechanism of one statistic for groups of about n_guess rows."""
+        request = self.request
+        return mechanism_of(
+            ReleaseRequest.read(
+                statistic.query,
+                guarantee=statistic.guarantee,
+                clamp=True,
+                coverage=request.coverage,
+                n_guess=n_guess if statistic.needs_size else None,
+            )
+        )
+
+    def describe(self) -> str:
+        """Return the table and its public parameters in words."""
+        what = [f"{s.name}: {s.query.describe()} of {s.column!r}" for s in self.request.statistics]
+        if self.count_noise is not None:
+            what.insert(0, f"rows of each group, with {self.count_noise.describe()}")
+        by = " and ".join(map(repr, self.request.by))
+        return f"table by {by}, {self.n_groups} public groups; {'; '.join(what)}"
+
+    def release(self, table: Table, *, rng: Entropy | None = None) -> ReleasedTable:
+        """Return every statistic of every group with noise, and the guarantee.
+
+        Args:
+            table: with the columns of ``by`` as categories and the others as numbers.
+            rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
+        """
+        source = read_rng(rng)
+        request = self.request
+        groups = group_rows(table, request.by, request.keys)
+        released: dict[Key, dict[str, Cell]] = {}
+        made: dict[tuple[str, Fraction | None], Releasable] = {}
+        for place, key in enumerate(request.keys):
+            rows = groups.rows(place)
+            cells: dict[str, Cell] = {}
+            size = self._size(key)
+            if self.count_noise is not None:
+                count = self.count_noise.release(len(rows), rng=source).value
+                if size is None:
+                    size = self._low_end(count)
+                if request.shows_count:
+                    cells[COUNT] = Cell(count)
+            for statistic in request.statistics:
+                which = statistic.name, size if statistic.needs_size else None
+                if which not in made:
+                    made[which] = self.statistic(statistic, which[1])
+                column = table.numbers[statistic.column][rows]
+                cells[statistic.name] = _cell(made[which].release(column, rng=source))
+            released[key] = cells
+        return self._table(released, source.is_private)
+
+    def _table(self, released: dict[Key, dict[str, Cell]], is_private: bool) -> ReleasedTable:
+        request = self.request
+        words = {s.name: f"{s.query.describe()} of {s.column!r}" for s in request.statistics}
+        spent = {s.name: s.guarantee for s in request.statistics}
+        if request.count is not None:
+            spent = {COUNT: request.count, **spent}
+        if request.shows_count:
+            words = {COUNT: "number of rows", **words}
+        coverage = request.coverage
+        return ReleasedTable(
+            by=request.by,
+            groups=released,
+            statistics=words,
+            spent=spent,
+            guarantee=self.guarantee,
+            unit=self.unit,
+            is_private=is_private,
+            confidence=None if coverage is None else float(coverage.confidence),
+            label=request.label,
+            library_version=library_version(),
+            sources=(self.source,),
+        )
+
+    def _size(self, key: Key) -> Fraction | None:
+        guess = self.request.n_guess
+        return guess if guess is None or isinstance(guess, Fraction) else guess[key]
+
+    def _low_end(self, count: int) -> Fraction:
+        """Return a guess of n from a released count, with two digits: groups share noise."""
+        assert self.count_noise is not None
+        low = max(1.0, count - _LOW_END * noise_deviation(self.count_noise))
+        return Fraction(f"{low:.2g}")
+
+
+def _cell(released: Release[float | int]) -> Cell:
+    interval = released.interval if isinstance(released, IntervalRelease) else None
+    return Cell(released.value, interval)
