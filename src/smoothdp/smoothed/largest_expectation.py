@@ -88,7 +88,8 @@ def smoothed_delta(
     """Return the smoothed delta of a mechanism over a model (Definition 3, Algorithm 1).
 
     The largest expectation of delta_epsilon(x) over databases of independent records, each
-    from any distribution of the model. Histograms of two categories at any number of
+    from any distribution of the model: that is over compositions of its vertices
+    (proofs/smoothed-delta#1). Histograms of two categories at any number of
     records, others by all compositions while there are at most a million; beyond, a
     histogram gets a proved upper bound, and ``method`` says so.
 

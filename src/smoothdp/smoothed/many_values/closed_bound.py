@@ -1,5 +1,7 @@
 """Smoothed delta from above by tails alone: any number of records, values and vertices.
 
+Proof: proofs/smoothed-delta#11.
+
 With D the divergence of a pair (a, b) of categories, l the lost records of a category and
 r the share lost, D is at most the probability that the likelihood ratio
 (l_b + 1) H_a / [(H_b + 1) l_a] (proofs/two-smallest#2) exceeds e^epsilon, hence for every c at most
