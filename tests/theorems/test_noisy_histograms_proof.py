@@ -91,7 +91,10 @@ def test_lumping_is_exact(support: str, sampling: str) -> None:
                         for c in (counts, moved(counts, a, b))
                     ]
                     assert all(sum(law.values()) == 1 for law in pair)
-                    sticks.append((both(*pair, growth), oracles.hockey_stick(*pair, growth)))
+                    there, back = pair
+                    sticks.append(
+                        (both(there, back, growth), oracles.hockey_stick(there, back, growth))
+                    )
                 assert sticks[0] == sticks[1]
     for h in range(4):
         z = normaliser(h, q, support)
@@ -250,7 +253,7 @@ def test_weights_of_the_search(sampling: str) -> None:
                         assert gap == growth * (a - b - (1 - 1 / growth) * total)
                         back = b + k - growth * (a + k)
                         assert back == b - a - (growth - 1) * total
-                        first, second = first + max(gap, 0), second + max(back, 0)
+                        first, second = first + max(gap, F(0)), second + max(back, F(0))
                     size = sum(whole.values())
                     laws = [{(s,): m / size for s, m in one.items()} for one in (whole, there)]
                     assert first == size * oracles.hockey_stick(laws[0], laws[1], growth)
@@ -258,10 +261,13 @@ def test_weights_of_the_search(sampling: str) -> None:
                     cost = {s: rng.randint(0, 3) for s in range(-30, 60)}
                     if sampling == WITHOUT:
                         exact = sum(
-                            max(held[w][place] - cost[s], 0) for place, s in enumerate(spread)
+                            max(held[w][place] - cost[s], F(0)) for place, s in enumerate(spread)
                         )
                         rest_bound = sum(
-                            max(bar[draws - 1].get(s, F(0)) - min(cost[s + u] for u in range(5)), 0)
+                            max(
+                                bar[draws - 1].get(s, F(0)) - min(cost[s + u] for u in range(5)),
+                                F(0),
+                            )
                             for s in spread
                             if -20 <= s < 41
                         )

@@ -14,6 +14,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.testing import oracles
+from smoothdp.types import FloatArray
 
 F = Fraction
 Counts = tuple[int, ...]
@@ -296,18 +297,19 @@ def test_an_interior_maximum_of_three_values() -> None:
     x, y = np.meshgrid(np.arange(n + 1.0), np.arange(n + 1.0), indexing="ij")
     z = n - x - y
 
-    def one_way(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def one_way(a: FloatArray, b: FloatArray) -> FloatArray:
         excess = growth - 1
-        value = (a - 1) * np.maximum(2 - excess * (a - 2), 0)
+        value: FloatArray = (a - 1) * np.maximum(2 - excess * (a - 2), 0)
         value += 2 * (n - a - b) * np.maximum(1 - excess * (a - 1), 0)
-        return value + 2 * np.maximum(b + 1 - a - excess * (a - 1) * (b + 1), 0)
+        value += 2 * np.maximum(b + 1 - a - excess * (a - 1) * (b + 1), 0)
+        return value
 
     pairs = [(a, b) for a in (x, y, z) for b in (x, y, z) if a is not b]
     delta = np.maximum.reduce([one_way(a, b) for a, b in pairs])
     delta = np.maximum(delta, np.maximum.reduce([one_way(b + 1, a - 1) for a, b in pairs]))
     delta /= n * (n - 1)
 
-    def law(k: int, p: float, q: float) -> tuple[np.ndarray, int, int]:
+    def law(k: int, p: float, q: float) -> tuple[FloatArray, int, int]:
         """The first two counts of k records: from where, and a window of probabilities."""
         low_a, low_b = max(0, int(k * p) - reach // 2), max(0, int(k * q) - reach // 2)
         a, b = np.meshgrid(low_a + np.arange(reach), low_b + np.arange(reach), indexing="ij")
@@ -443,6 +445,10 @@ def relative_entropy(c: float, r: float) -> float:
     return c * math.log(c / r) + (1 - c) * math.log((1 - c) / (1 - r))
 
 
+def with_replacement(draws: int) -> Callable[[oracles.Database], oracles.Law]:
+    return lambda x: oracles.law_with_replacement(x, 2, draws)
+
+
 @pytest.mark.parametrize("growth", [F(3, 2), F(3), F(20)])
 def test_bounds_by_tails(growth: Fraction) -> None:
     """Statement 11 at every database of up to 40 records of two values."""
@@ -457,16 +463,24 @@ def test_bounds_by_tails(growth: Fraction) -> None:
             counts = (h, n - h)
             if 1 / growth < r:
                 rate = relative_entropy(float(1 / growth), r)
-                bound = sum(math.exp(-rate * x) for x in counts)
+                bound = max(math.exp(-rate * max(1, x)) for x in counts)
                 assert truth[h] <= bound * (1 + 1e-12)
                 tight = max(tight, truth[h] / bound)
+            low = relative_entropy(c, r)
+            bound = sum(math.exp(-low * x) for x in counts)
             if g < 1:
-                s, rho = math.log(g * (1 - r) / (r * (1 - g))), relative_entropy(g, r)
-                bound = sum(
-                    math.exp(-relative_entropy(c, r) * x) + math.exp(s * (1 - g) + rho - rho * x)
-                    for x in counts
-                )
-                assert truth[h] <= bound * (1 + 1e-12)
+                rho = relative_entropy(g, r)
+                bound += sum(g / r * math.exp(-rho * x) for x in counts)
+            assert truth[h] <= bound * (1 + 1e-12)
+        for a, d in enumerate(sticks(n, draws, growth)[1:], 1):
+            b = n - a
+            first, theta = math.exp(-low * a), (g * (b + 1) - 1) / b if b else 0.0
+            if g < 1:
+                rest = g / r * math.exp(-relative_entropy(g, r) * (b + 1))
+                assert float(d) <= (first + rest) * (1 + 1e-12)
+            if theta >= r:
+                rest = math.exp(-relative_entropy(theta, r) * b) if theta < 1 else 0.0
+                assert float(d) <= (first + rest) * (1 + 1e-12)
         # (v): the two-sided bound of the expectation, and without the factor it fails.
         p = F(1, 4)
         law = [math.comb(n, h) * p**h * (1 - p) ** (n - h) for h in range(n + 1)]
@@ -495,16 +509,12 @@ def test_bounds_by_tails(growth: Fraction) -> None:
                 continue
             y0 = x0 + e
             below, above = (z * math.log(z / mu) - z + mu for z in (x0, y0))
-            for counts in every_count(n, 2):
-                delta = oracles.delta_by_enumeration(
-                    oracles.database(counts),
-                    2,
-                    lambda x, draws=draws: oracles.law_with_replacement(x, 2, draws),
-                    growth,
-                )
+            for pair in every_count(n, 2):
+                x = oracles.database(pair)
+                delta = oracles.delta_by_enumeration(x, 2, with_replacement(draws), growth)
                 bound = sum(
-                    math.exp(y0 * math.log(y0 / mu) - above * x)
-                    + math.exp(x0 * math.log(mu / x0) + below - below * x)
-                    for x in counts
+                    math.exp(y0 * math.log(y0 / mu) - above * count)
+                    + math.exp(mu - x0 - below * count)
+                    for count in pair
                 )
                 assert float(delta) <= bound * (1 + 1e-12)
