@@ -392,6 +392,36 @@ def test_the_rarest_value(growth: Fraction) -> None:
                 assert main == 0 < exact
 
 
+def test_databases_drawn_where_delta_is_large() -> None:
+    """Statement 12, with V(min(h, c), c) for W, every cut g, and what is left out."""
+    n, draws, growth = 8, 4, F(3, 2)
+    vertex = (F(1, 6), F(1, 3), F(1, 2))
+    delta = delta_of(3, draws, growth)
+    exact = mean(delta, (n,), [vertex])
+    for c, cut in product((1, 2), (2, 4, n)):
+
+        def cap(h: int, c: int = c) -> Fraction:
+            low = min(h, c)
+            return delta((low, c, n - low - c))
+
+        inside = beyond = F(0)
+        for counts in every_count(n, 3):
+            h, mass = counts[0], chance(counts, vertex)
+            if min(counts[1:]) >= c:
+                assert delta(counts) <= cap(h)
+                if h <= cut:
+                    inside += mass * delta(counts)
+            if h > cut:
+                beyond += mass * cap(h)
+        missing = F(0)
+        for p in vertex[1:]:
+            tail = (math.comb(n, h) * p**h * (1 - p) ** (n - h) for h in range(c))
+            missing += sum(tail, F(0))
+        assert inside < exact <= inside + beyond + F(draws, n) * missing
+    # A value that nobody has: the cap.
+    assert mean(delta, (n,), [(F(0), F(1, 3), F(2, 3))]) == F(draws, n)
+
+
 def test_strata() -> None:
     """Statement 9: the larger of two strata at every pair of tables, and the bracket of means."""
     growth, sizes, draws = F(3, 2), (3, 4), (1, 2)

@@ -164,7 +164,10 @@ def _bracket(
 def _without_a_value(
     mechanism: HistogramMechanism, vertices: tuple[tuple[Fraction, ...], ...]
 ) -> Bracket | None:
-    """Return the cap of delta where delta reaches it: a value that nobody has, or nothing lost."""
+    """Return the cap of delta where delta reaches it: a value that nobody has, or nothing lost.
+
+    Proof: proofs/smoothed-delta#7.
+    """
     n = mechanism.n_records
     # inclusion() may be rounded up to 1; its logarithm is 0 only where nothing is lost.
     keeps_all = mechanism.cap.logs.lower == 0.0
