@@ -140,7 +140,8 @@ ALONE = ([0, 0, 1, 2, 3, 4, 4], 1, (1, 0), Fraction(1, 7))
 def test_the_extreme_values_are_not_always_the_worst(
     case: tuple[list[int], int, tuple[int, int], Fraction],
 ) -> None:
-    """Notes A10 conjectured that removing min or max and adding 0 or 4 is the worst.
+    """It was conjectured that removing min or max and adding 0 or 4 is the worst: false
+    (proofs/noisy-histograms#4).
 
     Among even values a 1 shows itself for certain; so does the loss of a value that one
     record holds, be it in the middle.

@@ -27,7 +27,7 @@ from smoothdp.smoothed.many_values.compositions import (
 def test_interior_maximum_with_two_values(
     n: int, n_draws: int, epsilon: str, shares: tuple[str, str], best: int, value: float
 ) -> None:
-    """Notes A7; the last model lies below 1/2 altogether."""
+    """proofs/smoothed-delta#6; the last model lies below 1/2 altogether."""
     vertices = tuple((Fraction(p), 1 - Fraction(p)) for p in shares)
     mechanism = sd.SamplingHistogram(n, n_draws=n_draws)
     lower, upper = delta_table(mechanism, 2, Fraction(epsilon))
@@ -45,7 +45,7 @@ def test_interior_maximum_with_two_values(
 
 @pytest.mark.slow
 def test_interior_maximum_with_three_values() -> None:
-    """Composition notes C(iv): no small case shows it; n = 1500 does, by .17%.
+    """proofs/smoothed-delta#6: no small case shows it; n = 1500 does, by .17%.
 
     Two draws, epsilon = 143 / 150000, vertices (37, 49, 57) / 143 and (49, 37, 57) / 143.
     """

@@ -88,7 +88,8 @@ def smoothed_delta(
     """Return the smoothed delta of a mechanism over a model (Definition 3, Algorithm 1).
 
     The largest expectation of delta_epsilon(x) over databases of independent records, each
-    from any distribution of the model. Histograms of two categories at any number of
+    from any distribution of the model: that is over compositions of its vertices
+    (proofs/smoothed-delta#1). Histograms of two categories at any number of
     records, others by all compositions while there are at most a million; beyond, a
     histogram gets a proved upper bound, and ``method`` says so.
 
@@ -163,7 +164,10 @@ def _bracket(
 def _without_a_value(
     mechanism: HistogramMechanism, vertices: tuple[tuple[Fraction, ...], ...]
 ) -> Bracket | None:
-    """Return the cap of delta where delta reaches it: a value that nobody has, or nothing lost."""
+    """Return the cap of delta where delta reaches it: a value that nobody has, or nothing lost.
+
+    Proof: proofs/smoothed-delta#7.
+    """
     n = mechanism.n_records
     # inclusion() may be rounded up to 1; its logarithm is 0 only where nothing is lost.
     keeps_all = mechanism.cap.logs.lower == 0.0

@@ -8,7 +8,8 @@ proportional to P(H_a) V(H_a) and the others given it,
     E delta(x) = Z E[delta(x) / V(H_a)] + (the part with some other count below c),
 
 where Z = sum of P V is computed, the quotient lies in [0, 1], and the last part is at most the
-cap times a binomial tail. So the interval is relative, however small delta is.
+cap times a binomial tail. So the interval is relative, however small delta is
+(proofs/smoothed-delta#12).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def smoothed_strata(
 
     delta(x) is the largest delta over the strata. Its expectation is at least that of any
     one stratum and at most the sum of all, so the bracket is within a factor of the number
-    of strata, and tight where one stratum dominates.
+    of strata, and tight where one stratum dominates (proofs/smoothed-delta#9).
 
     Args:
         mechanism: the stratified table.

@@ -35,7 +35,7 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
     Nothing is added: the randomness is in which records are drawn. Values lie in a finite
     universe, such as gradients quantised to 8 bits. On a continuum it is no more private
     than ordinary DP says: delta is exactly T/n for every database and every epsilon
-    (Theorem 4 of paper 1; proofs/two-smallest#6 for the other side).
+    (Theorem 4 of paper 1; proofs/noisy-histograms#6).
 
     Source: Liu, Wang, Xia, Smoothed Differential Privacy, Algorithm 3.
 

@@ -1,10 +1,10 @@
 """The worst neighbour of a database under the sampling-average mechanism.
 
 All removed values v, all added values w and both directions count. The extreme values are
-the worst in most databases but not in all (notes A10 conjectured so): among even values a 1
+the worst in most databases but not in all (proofs/noisy-histograms#4): among even values a 1
 shows itself for certain, and so does a value in the middle that one record holds. So the
 extremes are evaluated, every other pair is bounded from above, and the pairs whose bound
-exceeds the extremes are evaluated too.
+exceeds the extremes are evaluated too: no neighbour is left out (proofs/noisy-histograms#5).
 
 A neighbour takes out a record of value v and puts in one of value w. With y the records that
 both databases share, the weight of a sum splits by whether the changed record is drawn:

@@ -88,6 +88,8 @@ class SequenceOutline:
 class SequenceSums:
     """The sequences of n_draws of the records, by their sum (see `average.search`).
 
+    Bounds: proofs/noisy-histograms#5.
+
     Args:
         counts: records per value 0, 1, ..., at least two records.
     """

@@ -127,6 +127,8 @@ class SubsetOutline:
 class SubsetSums:
     """The subsets of n_draws of the records, by their sum (see `average.search`).
 
+    Bounds: proofs/noisy-histograms#5.
+
     Args:
         counts: records per value 0, 1, ..., at least two records.
     """

@@ -52,6 +52,9 @@ class HistogramMechanism(SampledMechanism[tuple[int, ...]]):
     ) -> float:
         """Return the adversary's utility, eq. (3) of paper 1, never below the truth.
 
+        For two categories it lies between half of d + d' and d + d', the two hockey sticks of
+        the pair (proofs/adversary-utility#2); for more it may exceed that (#3).
+
         Args:
             counts_without_target: records per category without the record that the
                 adversary is after; they add up to n_records - 1.
@@ -84,7 +87,11 @@ class HistogramMechanism(SampledMechanism[tuple[int, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class HistogramProfile(PrivacyProfile):
-    """delta_epsilon(x) of a histogram mechanism at one database, all neighbours."""
+    """delta_epsilon(x) of a histogram mechanism at one database, all neighbours.
+
+    Without replacement it is 0 once every count is at least T / (1 - e^-epsilon), and only then
+    (proofs/smoothed-delta#10).
+    """
 
     mechanism: HistogramMechanism
     counts: tuple[int, ...]

@@ -32,7 +32,7 @@ class StratifiedHistogram(Measured[StrataCounts]):
     The strata and their sizes are public, and a record stays in its stratum: neighbours
     replace one record within a stratum. The other strata then have the same law on both
     sides, so the hockey stick of all tables together is that of the one stratum, and
-    delta(x) is the largest over the strata. No composition is paid.
+    delta(x) is the largest over the strata (proofs/smoothed-delta#9). No composition is paid.
 
     Source: Liu, Wang, Xia, Algorithm 2, applied to each stratum.
 

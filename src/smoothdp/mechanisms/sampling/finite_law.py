@@ -50,7 +50,7 @@ class FiniteLawProfile(PrivacyProfile):
 
     The rule of the two smallest counts (proofs/two-smallest#4) needs the histogram itself; the
     rule fails for functions of it and for noise (#9), so all ordered pairs of categories are
-    taken.
+    taken (proofs/noisy-histograms#2).
     """
 
     mechanism: FiniteLawMechanism[Any]

@@ -29,12 +29,9 @@ def liu_exact_lower(
 
     f is the least probability that any distribution of the model gives any value. It holds at
     every finite epsilon, and is met up to o(1) for large ones: it is the curve of Figure 2
-    (left). Verdict: holds (in no paper; proved). Proof: if all records of value a are in the
-    sample, no neighbour with one more of them can give this output, so
-    delta(x) >= P(h_a = H_a) for H_a >= 1, and delta(x) = T/n for H_a = 0. With all records
-    from pi, E P(h_a = H_a) = P(no lost record has value a) = (1 - pi_a)^(n - T), and H_a = 0
-    has probability (1 - pi_a)^n. The result falls in pi_a: its derivative is
-    (n - T) ((1 - pi_a)^(n-1) - (1 - pi_a)^(n-T-1)) <= 0, so the least pi_a is best.
+    (left). Verdict: holds (in no paper; proofs/smoothed-delta#7). If all records of value a are
+    in the sample, no database with one less of them can give this output; with all records
+    from pi that has probability (1 - pi_a)^(n - T). It falls in pi_a: the least pi_a is best.
 
     Args:
         n_records: n. n_draws: T; or sampling_rate: T = ceil(rate * n).

@@ -1,17 +1,19 @@
 """Smoothed delta from above by tails alone: any number of records, values and vertices.
 
+Proof: proofs/smoothed-delta#11.
+
 With D the divergence of a pair (a, b) of categories, l the lost records of a category and
 r the share lost, D is at most the probability that the likelihood ratio
 (l_b + 1) H_a / [(H_b + 1) l_a] (proofs/two-smallest#2) exceeds e^epsilon, hence for every c at most
 
     P(l_a < c H_a) + P(l_b + 1 > g (H_b + 1)),  g = c e^epsilon.
 
-Moments of l are at most those of Bin(H, r) (Hoeffding 1963, section 6), so these are at most
-e^(-H_a KL(c, r)) and, with s = ln(g (1 - r) / (r (1 - g))), e^(s (1 - g) - H_b KL(g, r)); the
-second is 0 where g >= 1. The largest over pairs and both directions (where b has one record
-less) is at most the sum over all categories; its expectation is a sum of products,
-E e^(-k H) = (1 - p (1 - e^-k))^n for a vertex of probability p. Over compositions that is
-convex, hence largest at a vertex.
+Moments of l are at most those of Bin(H, r), so these are at most e^(-H_a KL(c, r)) and, with
+s = ln(g (1 - r) / (r (1 - g))), e^(s (1 - g) - H_b KL(g, r)), which is
+(g / r) e^(-(H_b + 1) KL(g, r)); the second is 0 where g >= 1. The largest over pairs and both
+directions (where b has one record less) is at most the sum over all categories; its expectation
+is a sum of products, E e^(-k H) = (1 - p (1 - e^-k))^n for a vertex of probability p. Over
+compositions that is convex, hence largest at a vertex.
 
 With replacement the logarithm of the ratio is at most h_a / (H_a - 1) - h_b / (H_b + 1), h the
 sampled counts, whose moments are at most those of Poisson counts of mean H T / n.

@@ -2,9 +2,9 @@
 
 With k_v records from vertex v, the expectation is that of the table under a sum of
 independent multinomials. The operators A_v f(H) = sum over c of pi_v(c) f(H + e_c), which
-add one record of vertex v, commute (notes A8): the first vertices are applied one record at
-a time, the last by one sum against its multinomial probabilities. All terms are positive. The
-table holds delta(x) of every histogram of n records, from above or from below.
+add one record of vertex v, commute (proofs/smoothed-delta#2): the first vertices are applied one
+record at a time, the last by one sum against its multinomial probabilities. All terms are
+positive. The table holds delta(x) of every histogram of n records, from above or from below.
 """
 
 from __future__ import annotations

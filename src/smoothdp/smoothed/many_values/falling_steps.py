@@ -103,7 +103,7 @@ def two_smallest(mechanism: HistogramMechanism, epsilon: Real) -> Callable[[int,
 
     It bounds delta wherever the two smallest counts are at least these, because delta falls
     in either (proofs/two-smallest#5). Where three such counts do not fit into n_records, no
-    histogram has them, and the value is that of some that fit.
+    histogram has them, and the value is that of some that fit (proofs/smoothed-delta#8).
     """
     n = mechanism.n_records
     known: dict[tuple[int, int], float] = {}

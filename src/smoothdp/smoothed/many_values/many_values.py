@@ -49,6 +49,9 @@ def every_composition(
 ) -> Bracket | None:
     """Evaluate all compositions, or return None for a histogram that is too large.
 
+    They hold the largest expectation (proofs/smoothed-delta#1), which need not be where all
+    records come from one vertex (#6).
+
     Raises:
         OutOfReach: too many for a mechanism for which no bound is known.
     """
@@ -149,7 +152,7 @@ def _all_of_a_value_lost(
     """Return the vertex and ln of (1 - p)^(n - T) - (1 - T/n) (1 - p)^n, the largest.
 
     With p the probability of a value: the event that no record of it is lost while one is
-    there has probability 0 after a record moves away (notes A7).
+    there has probability 0 after a record moves away (proofs/smoothed-delta#7).
     """
     n, lost = mechanism.n_records, mechanism.n_records - mechanism.n_draws
     missing = log_bounds(1 - mechanism.inclusion())

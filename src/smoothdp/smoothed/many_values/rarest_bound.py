@@ -7,7 +7,8 @@ falls in the two smallest counts (proofs/two-smallest#5). So
     E delta <= sum over a of E V(H_a) + cap * P(some count but that of the rarest is below c).
 
 V and the tails fall when H_a grows, and H_a is least, in distribution, when all records come
-from the vertex that gives a the smallest probability: that bounds every composition at once.
+from the vertex that gives a the smallest probability: that bounds every composition at once
+(proofs/smoothed-delta#8).
 
 Below: merging all categories but one is post-processing, so the smoothed delta of two
 categories, a against the rest, is never more.

@@ -1,7 +1,7 @@
 """Two values: the expectation for every way to share n records between two distributions.
 
-F_j = E delta(Bin(j, p) + Bin(n - j, q)) for j = 0..n, in O(n^2) positive operations (notes
-A7), done as two products of matrices: j = c + b with c a multiple of a block length s, so
+F_j = E delta(Bin(j, p) + Bin(n - j, q)) for j = 0..n, in O(n^2) positive operations
+(proofs/smoothed-delta#2), as two products of matrices: j = c + b, c a multiple of a block length s,
 
     F_{c+b} = sum over h of P(Bin(c, p) + Bin(n - s - c, q) = h) G_b(h),
     G_b(h)  = sum over i of P(Bin(b, p) + Bin(s - b, q) = i) delta(h + i).

@@ -2,7 +2,8 @@
 
 Only the counts that carry weight are evaluated; Chernoff's bound on blocks of counts covers
 the rest, so nothing is assumed about the shape of the summand. Beside the expectation
-stands that of the least valley-shaped function above delta (the envelope of notes A7).
+stands that of the least symmetric valley-shaped function above delta, its envelope
+(proofs/smoothed-delta#4).
 """
 
 from __future__ import annotations

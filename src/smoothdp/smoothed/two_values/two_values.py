@@ -1,10 +1,10 @@
 """Smoothed delta of a histogram of two categories, at any number of records.
 
 The expectation with j records of the first distribution is largest at an end, j = 0 or n,
-wherever delta(h) is valley-shaped: falling, then rising (notes A7). delta(h) is not always so:
-lattice effects make small interior maxima. So the expectation of the least valley-shaped
-function above delta bounds all j at once; where that leaves too wide a gap, all j are
-evaluated.
+wherever delta(h) is valley-shaped: falling, then rising (proofs/smoothed-delta#3). delta(h) is
+not always so: lattice effects make small interior maxima (#6). So the expectation of the least
+symmetric valley-shaped function above delta bounds all j at once (proofs/smoothed-delta#4); where
+that leaves too wide a gap, all j are evaluated.
 """
 
 from __future__ import annotations

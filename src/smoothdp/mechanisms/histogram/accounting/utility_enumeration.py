@@ -1,8 +1,9 @@
 """The adversary's utility with three or more categories: every output, one by one.
 
 The posterior needs the counts of all categories at once, so nothing short of enumerating
-the outputs is exact. Beyond `MOST_OUTPUTS` the call refuses, and names the bound that is known
-instead: u <= (1 + (m - 1) / (E + 1)) delta(x), with E = t / (1 - t).
+the outputs is exact (proofs/adversary-utility#1). Beyond `MOST_OUTPUTS` the call refuses, and names
+the bound that is known instead: u <= (1 + (m - 1) / (E + 1)) delta(x), with E = t / (1 - t) and
+delta at epsilon = ln E, for t >= 1/2 (proofs/adversary-utility#5).
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from smoothdp.text import number_up
 from smoothdp.types import IntArray
 
 MOST_OUTPUTS = 3_000_000
-_REMEDY = "Use two categories, or the bound (1 + (m - 1)(1 - threshold)) delta(x)"
+_REMEDY = (
+    "Use two categories, or for a threshold t of at least 1/2 the bound (1 + (m - 1)(1 - t)) "
+    "delta(x), at epsilon = ln(t / (1 - t))"
+)
 
 Table = Callable[[IntArray, int], LogWindow]
 """ln of the factor of one category: (sampled numbers, records in it) -> values."""
