@@ -2,7 +2,8 @@
 
 Setting. f is a symmetric density that falls with |x|, phi = -ln f, and psi(v) = phi(e^v) is
 convex (it is nondecreasing); so it is for every law of the library. S is the smaller of two
-neighbouring scales, taken as 1: Z against e^t' Z + s' with t' in [0, t], |s'| <= s.
+neighbouring scales, taken as 1: Z against e^t' Z + s' with t' in [0, t], |s'| <= s; for a law of
+any shape the four ends would not be enough (proofs/trimmed-mean-errors#4).
 
 Write phi*(A, B) = sup over w >= 0 of phi(A + B w) - phi(w). Then
 
@@ -56,9 +57,9 @@ def pure_shift(law: AbstractLaw, epsilon: Parameter, smoothing: Fraction) -> Shi
     """Return the largest shift at which a law is epsilon-DP under smooth sensitivity: exact.
 
     Proved for Student's T and PolyPlace (closed forms) and the generalised Cauchy law (its one
-    critical point): proofs/pure-noise#3, #5, #6; the worst dilation is an end of [0, t]. The certified and the refuted shift
-    differ by a relative 1e-14 at most. For a law without a claim of its own both ends are
-    certified in balls, to a relative 1e-9.
+    critical point): proofs/pure-noise#3, #5, #6; the worst dilation is an end of [0, t]. The
+    certified and the refuted shift differ by a relative 1e-14 at most. For a law without a claim
+    of its own both ends are certified in balls, to a relative 1e-9.
 
     Args:
         law: the noise; epsilon: > 0, may be "ln(3)"; smoothing: t >= 0.

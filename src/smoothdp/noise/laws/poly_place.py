@@ -330,8 +330,8 @@ def poly_place_supremum(alpha: Fraction) -> Supremum:
     With X = A + B w, phi(X) - phi(w) is monotone where both are inside 1 / alpha or both outside,
     convex where only X is inside, and concave where only w is, with the stationary point
     w = ((alpha + 1) B - (alpha - 1) (1 + A)) / (2 alpha B). So the supremum is at 0, at 1 / alpha,
-    where X = 1 / alpha, at that point if it is in its region, or at infinity. The limits at infinity
-    cost alpha t in reverse and less forward: at most epsilon, decided exactly.
+    where X = 1 / alpha, at that point if it is in its region, or at infinity. The limits at
+    infinity cost alpha t in reverse and less forward: at most epsilon, decided exactly.
 
     Source: proofs/pure-noise#4, #5.
     """

@@ -14,7 +14,7 @@ G_k lies between (b - a)/2 and b - a. So U_k counts alone until it exceeds (b - 
 that only distances within ln(2)/t matter (proofs/truncated-output#1).
 
 Source: proofs/windows-around-the-rank#5; paper 2, Lemma 50, for the setting
-(proofs/truncated-output#3).
+(proofs/truncated-output#3); errors with noise: proofs/trimmed-mean-errors#3, #5.
 """
 
 from __future__ import annotations
