@@ -20,6 +20,7 @@ from smoothdp.noise.calibration.lower_bounds import (
 )
 from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.noise.calibration.staircase import staircase_variance
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.laws.poly_place import poly_place_closed_shift
 
 Potential = Callable[[Fraction], Fraction]
@@ -101,6 +102,14 @@ def test_without_the_assumption_an_inner_dilation_is_the_worst() -> None:
 
 # ---- statement 2 ---------------------------------------------------------------------------------
 
+Family = tuple[
+    Callable[[str], NoiseDistribution],
+    Callable[[str], Callable[[mpmath.mpf], mpmath.mpf]],
+    tuple[str, ...],
+    Callable[[Fraction], Fraction],
+]
+"""A law, its potential, shapes, and E - 1 from the shape."""
+
 mp = mpmath.mp.clone()
 mp.dps = 30
 
@@ -125,7 +134,7 @@ def poly_place(alpha: str) -> Callable[[mpmath.mpf], mpmath.mpf]:
     return phi
 
 
-LAWS = [
+LAWS: list[Family] = [
     (StudentT, student, ("0.4", "1", "3", "9"), lambda d: d),
     (GeneralizedCauchy, cauchy, ("1.2", "2", "4"), lambda c: c - 1),
     (PolyPlace, poly_place, ("1.5", "3", "10"), lambda a: a),
@@ -185,7 +194,7 @@ def worst(phi: Callable[[mpmath.mpf], mpmath.mpf], s: mpmath.mpf, u: mpmath.mpf)
 
 @pytest.mark.parametrize(("law", "potential", "shapes", "power"), LAWS)
 def test_scores_are_safe(
-    law: type[StudentT],
+    law: Callable[[str], NoiseDistribution],
     potential: Callable[[str], Callable[[mpmath.mpf], mpmath.mpf]],
     shapes: tuple[str, ...],
     power: Callable[[Fraction], Fraction],
@@ -231,6 +240,7 @@ def test_two_routes_to_the_cauchy_law(epsilon: str, t: str) -> None:
     first = pure_shift(StudentT(1), epsilon, Fraction(t))
     second = pure_shift(GeneralizedCauchy(2), epsilon, Fraction(t))
     assert float(first.exact_shift) == pytest.approx(float(second.exact_shift), rel=1e-12)
+    assert first.upper is not None
     assert second.upper is not None
     assert second.exact_shift <= first.upper <= second.upper * (1 + Fraction(1, 10**12))
 
@@ -362,7 +372,7 @@ def random_noise(rng: random.Random, b: Fraction, r: Fraction) -> list[list[Frac
         shape[0] = Fraction(1)
     rows = [[b + (1 - b) * v for v in shape]]
     for k in range(1, LEVELS):
-        row = []
+        row: list[Fraction] = []
         for c in range(CELLS):
             least = b / r * rows[-1][c]
             ceiling = row[-1] if row else rows[-1][-1]
@@ -438,6 +448,6 @@ def test_bounds_of_any_shape_hold_for_lattice_noise() -> None:
         law = PolyPlace(1 / Fraction(t))
         s = pure_shift(law, 1, Fraction(t)).exact_shift
         assert law.variance >= float(s) ** 2 * float(pure_variance(Fraction(1), Fraction(t)).mid())
-        for x in ("0.5", "3", "40"):
-            log_bound = log_tail_lower_bound(PureDP(1), shift=s, smoothing=t, beyond=x)
-            assert log_bound <= math.log(2) + law.log_survival(float(x))
+        for far in ("0.5", "3", "40"):
+            log_bound = log_tail_lower_bound(PureDP(1), shift=s, smoothing=t, beyond=far)
+            assert log_bound <= math.log(2) + law.log_survival(float(far))
