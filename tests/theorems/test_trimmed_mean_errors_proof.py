@@ -237,15 +237,48 @@ def errors_of_signs(
 def test_clamped_inputs_of_signs(n: int, m: int, t: str, r: str) -> None:
     size, kept = Fraction(r), n - 2 * m
     error, noise = errors_of_signs(n, m, (-size - 1, size), Fraction(t))
-    second = math.sqrt(4 * n / kept) * math.exp(-(float(size) ** 2) / 4)
+    outside = math.exp(-(float(size + 1) ** 2) / 2) + math.exp(-(float(size) ** 2) / 2)
+    second = math.sqrt(2 * n * outside / kept)
     assert error <= (math.sqrt(n) / kept + second) ** 2
     full = float(2 * size + 1)
-    top = 8 * (math.log(2 * n) + 1) + math.exp(-2 * float(t) * m) * full**2
+    top = 8 * math.log(2 * n) + math.exp(-2 * float(t) * m) * full**2
     assert noise <= top / kept**2
     # Bounds that are nearer than R on one side: the bias remains.
     if n == 60 and size == 3:
         error, _ = errors_of_signs(n, m, (Fraction(-1, 5), size), Fraction(t))
         assert error > (math.sqrt(n) / kept + second) ** 2
+
+
+def least_subgaussian(values: Sequence[float], chances: Sequence[float]) -> float:
+    """Return about the least tau^2 with ln E e^(l X) <= l^2 tau^2 / 2, mean 0."""
+    rates = np.geomspace(1e-3, 1e3, 4001)
+    rates = np.concatenate([-rates, rates])
+    logs = np.logaddexp.reduce(
+        np.log(chances)[:, None] + np.outer(np.asarray(values), rates), axis=0
+    )
+    return float(np.max(2 * logs / rates**2)) * (1 + 1e-6)
+
+
+def test_maximum_of_subgaussian_draws() -> None:
+    """E max (X_i - mu)^2 <= 2 tau^2 ln(2n), by laws of two and three values, not all symmetric."""
+    rng = np.random.default_rng(45)
+    closest = 0.0
+    for _ in range(300):
+        size = int(rng.integers(2, 4))
+        chances = rng.dirichlet(np.full(size, 0.3)) * (1 - 1e-9) + 1e-9 / size
+        values = rng.normal(size=size) * 3
+        values -= chances @ values
+        tau2 = least_subgaussian(values.tolist(), chances.tolist())
+        squares = values**2
+        for n in (1, 2, 5, 30, 1000):
+            levels = np.sort(squares)
+            below = np.array([float(chances[squares <= v].sum()) ** n for v in levels])
+            maximum = float(levels @ np.diff(np.concatenate([[0.0], below])))
+            assert maximum <= 2 * tau2 * math.log(2 * n)
+            closest = max(closest, maximum / (2 * tau2 * math.log(2 * n)))
+    assert closest > 0.7
+    # Not so around another point: a constant 10 is subgaussian for every tau.
+    assert 2 * math.log(2 * 50) < 10.0**2
 
 
 @pytest.mark.parametrize(("width", "lowest", "highest"), [(1000, 1.0, 1.0), (2, 0.5, 2.0)])
@@ -259,12 +292,12 @@ def test_corollaries_47_and_48_with_constants(width: int, lowest: float, highest
     bounds = (-reach, width + reach)
     error, noise = errors_of_signs(n, m, bounds, Fraction(epsilon) / 6)
     assert error <= 1 / n + (12 * m + 2) / n**2
-    assert noise <= 4 * (72 * math.log(2 * n) + 10) / n**2
-    bracket = 14 + 72 * log / epsilon + 7400 * math.log(n) / epsilon**2
+    assert noise <= 4 * (72 * math.log(2 * n) + 2) / n**2
+    bracket = 14 + 72 * log / epsilon + 7010 * math.log(n) / epsilon**2
     assert error + 16 * noise <= 1 / n + bracket / n**2
     if width == 1000:
         _, noise = errors_of_signs(n, 1, bounds, Fraction(epsilon) / 6)
-        assert noise > 4 * (72 * math.log(2 * n) + 10) / n**2
+        assert noise > 4 * (72 * math.log(2 * n) + 2) / n**2
 
 
 def test_the_logarithm_has_to_be_positive() -> None:
