@@ -143,7 +143,7 @@ def test_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", ["polyplace/1", "polyplace/2"])
 def test_figures_of_paper_4(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Against the notes' table of Figure 1."""
+    """Against a table of Figure 1 that other code found; smoothing 0.4."""
     out = tmp_path / "figure.png"
     main(["papers", "figure", name, "--json", "--out", str(out)])
     found = json.loads(capsys.readouterr().out)

@@ -318,7 +318,8 @@ def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
 
     Verdict: the statement's sqrt(8 m) is a misprint for sqrt(8) m, which the proof prints twice
     (n = 1e4, m = 200, Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). The proof's last step, to sqrt(8) m,
-    fails beyond n = 2m + 1; the step before it gives this.
+    fails beyond n = 2m + 1; the step before it gives this. With sqrt(8) m it holds, and with m:
+    `bun_steinke_proposition_39_improved`.
 
     Raises:
         InvalidParameter: trim below 0, or n_records not above 2 trim.
@@ -326,11 +327,31 @@ def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
     >>> bun_steinke_proposition_39(1001, trim=0) >= 1 / 1001
     True
     """
-    m = exact_int(trim, name="trim", minimum=0)
-    n = exact_int(n_records, name="n_records", minimum=2 * m + 1)
+    n, m = _read_trimming(n_records, trim)
     return upper_float(
         lambda: ball(n) * (1 + special.sqrt(ball(8 * m * m + 4 * m))) / ball(n - 2 * m) ** 2
     )
+
+
+def bun_steinke_proposition_39_improved(n_records: int, *, trim: int) -> float:
+    """Return (n + m (n - m)) / (n - 2m)^2: E (trim_m - mean)^2 / variance, at most.
+
+    Proposition 39 with m in the place of sqrt(8) m, and no smaller multiple of m will do
+    (proofs/trimmed-mean-errors#2).
+
+    Raises:
+        InvalidParameter: trim below 0, or n_records not above 2 trim.
+
+    >>> bun_steinke_proposition_39_improved(10, trim=2)
+    0.7222222222222223
+    """
+    n, m = _read_trimming(n_records, trim)
+    return upper_float(lambda: ball(Fraction(n + m * (n - m), (n - 2 * m) ** 2)))
+
+
+def _read_trimming(n_records: int, trim: int) -> tuple[int, int]:
+    m = exact_int(trim, name="trim", minimum=0)
+    return exact_int(n_records, name="n_records", minimum=2 * m + 1), m
 
 
 def _below_mixture(gamma: Fraction, order: Fraction, t: Fraction) -> bool:

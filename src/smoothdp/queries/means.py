@@ -49,7 +49,8 @@ class TrimmedMean(Query):
     """The mean of the n - 2m values left without the m smallest and the m largest.
 
     Source: paper 2, section 5 and Proposition 40; truncated output: Lemma 50, with the smooth
-    bound A_k of proofs/windows-around-the-rank#5.
+    bound A_k of proofs/windows-around-the-rank#5. How far it is from the mean of the law:
+    proofs/trimmed-mean-errors#1, #2.
 
     Args:
         trim: m as a whole number, or as a share of n below 1/2 on each side: m = floor(trim n).

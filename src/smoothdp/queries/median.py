@@ -21,7 +21,7 @@ class Median(Query):
     25 times more accurate than of one order statistic. None means 1 here; `plan` and `release`
     put a window in its place that depends on n, the bounds and the guarantee alone.
 
-    Source: paper 2, Proposition 40 with n - 2m = w.
+    Source: paper 2, Proposition 40 with n - 2m = w; proofs/windows-around-the-rank#3, #4.
 
     Args:
         bounds: (a, b), a < b; values are clamped to it. Fixed without looking at the data.

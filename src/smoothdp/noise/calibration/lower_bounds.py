@@ -39,7 +39,7 @@ def variance_lower_bound(guarantee: Guarantee, *, shift: Parameter, smoothing: P
       hypothesis is more than privacy gives, so it is not shown for mechanisms.
     * zCDP and truncated CDP: `kl_variance`, for any Z.
     * pure DP: `pure_variance` for any Z, and `staircase`, which needs the shape; infinite
-      from t = epsilon / 2 on.
+      from t = epsilon / 2 on (proofs/pure-noise#7, #8).
 
     Args:
         guarantee: PureDP, ZCDP, TruncatedCDP or GaussianDP.
@@ -106,7 +106,7 @@ def tail_lower_bound(
 def log_tail_lower_bound(
     guarantee: Guarantee, *, shift: Parameter, smoothing: Parameter, beyond: Parameter
 ) -> float:
-    """Return ln of `tail_lower_bound`, rounded down."""
+    """Return ln of `tail_lower_bound`, rounded down; pure DP: proofs/pure-noise#8."""
     s, x = _positive(shift, "shift"), _positive(beyond, "beyond")
     t = read_smoothing(smoothing)
     k = steps_to(x / s, t)
@@ -153,6 +153,7 @@ def pure_variance(epsilon: Real, t: Fraction) -> Ball:
 
     For any Z of mean 0: as Proposition 36, with e^(D_2) - 1 <= 2 cosh(epsilon) - 2, the largest
     chi-square of two laws whose loss is at most epsilon both ways (met by two points).
+    Source: proofs/pure-noise#8.
     """
     # 2 cosh(v) - 2 = 4 sinh(v / 2)^2. Beyond 2 t = epsilon it rises for ever.
     return _best_step(t, lambda k: 4 * (k * ball(epsilon) / 2).sinh() ** 2, 1)

@@ -2,34 +2,25 @@
 
 Setting. f is a symmetric density that falls with |x|, phi = -ln f, and psi(v) = phi(e^v) is
 convex (it is nondecreasing); so it is for every law of the library. S is the smaller of two
-neighbouring scales, taken as 1: Z against e^t' Z + s' with t' in [0, t], |s'| <= s.
+neighbouring scales, taken as 1: Z against e^t' Z + s' with t' in [0, t], |s'| <= s; for a law of
+any shape the four ends would not be enough (proofs/trimmed-mean-errors#4).
 
 Write phi*(A, B) = sup over w >= 0 of phi(A + B w) - phi(w). Then
 
     forward  D_inf(Z || e^t' Z + s') = phi*(|s'| e^-t', e^-t') + t',
     reverse  D_inf(e^t' Z + s' || Z) = phi*(|s'|, e^t') - t'.
 
-(The loss at x is phi((x - s') e^-t') + t' - phi(x), resp. with x = s' + e^t' w the loss
-phi(s' + e^t' w) - t' - phi(w). Both are largest where w and s' add up, phi being even and
-nondecreasing in |x|: w = -x resp. w >= 0 for s' >= 0.)
-
-Theorem (endpoints). Both are nondecreasing in |s'|, and convex in t' on the real line, at fixed
-s'. So the largest loss over the domain is at |s'| = s and t' in {0, t}; both directions agree
-at t' = 0.
-Proof. For each w >= 0: phi((s' + w) e^-t') = psi(ln(s' + w) - t') is convex in t'; and
-phi(s' + e^t' w) = psi(ln(s' + e^(t' + ln w))), a convex nondecreasing function of a convex
-function of t'. Adding t' or -t' and taking the supremum over w keeps convexity. QED
-
-No cover is needed (Theorem A of the project's notes in the limit of infinite order), and the
-shift found from the three curves is exact.
+Theorem (endpoints; proofs/pure-noise#1). Both are nondecreasing in |s'|, and convex in t' on the
+real line, at fixed s'. So the largest loss over the domain is at |s'| = s and t' in {0, t}; both
+directions agree at t' = 0, and the shift found from the three curves is exact.
 
 `largest_shift` serves a law that knows phi* itself; `pure_shift` serves every other one with
 the certified divergence of order inf.
 
-Room. A dilation alone costs t forward (at 0), and in reverse sup psi(v + t) - psi(v) - t =
-(p - 1) t, p the power of the tail (its increments rise to the limit p t); infinite for a tail
-below every power. Both must be at most epsilon. Finite variance needs p > 3, so pure DP has
-no noise of finite variance at smoothing >= epsilon / 2 (`lower_bounds`: for any law).
+Room (proofs/pure-noise#2). A dilation alone costs t forward and (p - 1) t in reverse, p the power
+of the tail; infinite for a tail below every power. Both must be at most epsilon. Finite variance
+needs p > 3, so pure DP has no noise of finite variance at smoothing >= epsilon / 2
+(`lower_bounds`: for any law).
 """
 
 from __future__ import annotations
@@ -66,9 +57,9 @@ def pure_shift(law: AbstractLaw, epsilon: Parameter, smoothing: Fraction) -> Shi
     """Return the largest shift at which a law is epsilon-DP under smooth sensitivity: exact.
 
     Proved for Student's T and PolyPlace (closed forms) and the generalised Cauchy law (its one
-    critical point); the worst dilation is an end of [0, t]. The certified and the refuted shift
-    differ by a relative 1e-14 at most. For a law without a claim of its own both ends are
-    certified in balls, to a relative 1e-9.
+    critical point): proofs/pure-noise#3, #5, #6; the worst dilation is an end of [0, t]. The
+    certified and the refuted shift differ by a relative 1e-14 at most. For a law without a claim
+    of its own both ends are certified in balls, to a relative 1e-9.
 
     Args:
         law: the noise; epsilon: > 0, may be "ln(3)"; smoothing: t >= 0.
@@ -150,7 +141,10 @@ def _bracket(
 
 
 def _sure_shift(growth: Growth, epsilon: Real, t: Fraction) -> Fraction | None:
-    """Return a shift that the scores of the shift and of the dilation, added up, prove; or None."""
+    """Return a shift that the scores of shift and dilation, added up, prove; or None.
+
+    max(1, power) t + score s <= epsilon: proofs/pure-noise#2.
+    """
     if growth.score is None or (t and growth.power is None):
         return None
     score, slope = growth.score, max(Fraction(1), growth.power or Fraction(0))
@@ -185,7 +179,10 @@ class Curve(NamedTuple):
 
 
 def curves(t: Ball) -> tuple[Curve, Curve, Curve]:
-    """Return shift only, reverse and forward at t: the three that can be worst."""
+    """Return shift only, reverse and forward at t: the three that can be worst.
+
+    proofs/pure-noise#1.
+    """
     unit, zero = ball(1), ball(0)
     return (
         Curve(unit, zero, zero),
@@ -203,6 +200,8 @@ def largest_shift(
     supremum: Supremum, epsilon: Real, t: Fraction, *, start: Fraction, bits: int
 ) -> tuple[Fraction, Fraction]:
     """Return (s, u): the loss is certainly at most epsilon at s, and above it at u.
+
+    The loss is the largest of the three `curves` (proofs/pure-noise#1) and rises with s.
 
     ``start`` > 0 is a shift that is proved to be good.
     """

@@ -5,18 +5,9 @@ s (with t' = 0) and for (s, t) in reverse says, for x >= 0:
 
     f(x + s) >= b f(x),     f(T x) >= b e^-t f(x).
 
-Theorem. E Z^2 >= V, the least ratio below; infinite for t >= epsilon / 2.
-Proof. The intervals T^k [0, s) tile [0, inf). Put e_0 = f on [0, s) and
-e_k(u) = f(T^k u) - b e^-t f(T^(k-1) u) >= 0. For h(x) = x^2 - V, summing along orbits (dT^k u =
-e^(kt) du),
-    integral of h f over [0, inf) = sum over k of the integral over u in [0, s) of
-    e_k(u) e^(kt) H(T^k u),   H(x) = sum over i of b^i h(T^i x), increasing in x >= 0.
-Let K(u) = sum of b^i (T^i u)^2 = H(u) + V / (1 - b); infinite for b e^(2t) >= 1, and then so is
-E Z^2. Let f_g be 1 on [0, g s) and b on [g s, s), and V the least ratio over g in [0, 1] of
-the integral of f_g K to that of f_g / (1 - b). (1) k = 0: f on [0, s) falls from f(0) to no
-less than f(s) >= b f(0), so it is f(0) times a mixture of the f_g, and the term is >= 0.
-(2) k >= 1: T^k u >= s, and H(s) >= 0 as V <= (1 - b) K(s), the ratio at g = 1 being a mean of
-(1 - b) K over [0, s). Hence the integral of h f is >= 0: E Z^2 >= V. QED
+Theorem (proofs/pure-noise#7). Let K(x) = sum of b^i (T^i x)^2, f_g be 1 on [0, g s) and b on
+[g s, s), and V the least over g in [0, 1] of the integral of f_g K over [0, s) to that of
+f_g / (1 - b). Then E Z^2 >= V; and it is infinite for t >= epsilon / 2.
 
 At t = 0 it is the optimal staircase noise of Geng and Viswanath,
 (b + (b (1 + b) / 2)^(2/3)) / (1 - b)^2, which is optimal among all noise. At
@@ -40,9 +31,10 @@ _STEPS = 60
 def staircase_variance(epsilon: Real, t: Fraction) -> Ball:
     """Return a ball with a lower bound of E Z^2 / s^2 inside, for 2 t < epsilon.
 
-    The ratio in g is least where K(g) (b + (1 - b) g) = (1 - b) I(g) + b I(1), I the integral
-    of K (s = 1); the left side minus the right rises in g, from below 0 to above. The least
-    ratio is (1 - b) K there, so (1 - b) K at a g that is certainly not beyond it is a bound.
+    The ratio in g is least where K(g) (b + (1 - b) g) = (1 - b) I(g) + b I(1), I the integral of K
+    (s = 1); the left side minus the right rises in g, from below 0 to above. The least ratio is
+    (1 - b) K there, so (1 - b) K at a g that is certainly not beyond it is a bound
+    (proofs/pure-noise#7).
     """
     if t == 0:
         with precision(192):

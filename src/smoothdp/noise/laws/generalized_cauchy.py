@@ -234,7 +234,10 @@ class GeneralizedCauchy(InvertedQuantiles):
 
 
 def generalized_cauchy_score(power: Fraction) -> Ball:
-    """Return (c - 1)^((c - 1) / c): c x^(c-1) / (1 + x^c) is largest at x^c = c - 1."""
+    """Return (c - 1)^((c - 1) / c): c x^(c-1) / (1 + x^c) is largest at x^c = c - 1.
+
+    Source: proofs/pure-noise#2.
+    """
     return (ball((power - 1) / power) * ball(power - 1).log()).exp()
 
 
@@ -242,14 +245,10 @@ def generalized_cauchy_supremum(power: Fraction, *, bits: int) -> Supremum:
     """Return phi*(A, ln B) for a power c > 1, at ``bits`` of working precision.
 
     phi(x) = ln(1 + |x|^c). With X = A + B w, the derivative in w of phi(X) - phi(w) has the sign of
+    B w^(1 - c) - X^(1 - c) - A. For A > 0 that is positive before exactly one critical point and
+    negative after it. No limit at infinity is left out: it is below the maximum.
 
-        g(w) - A,  g(w) = B w^(1 - c) - X^(1 - c)
-
-    (divide c [B X^(c-1) (1 + w^c) - w^(c-1) (1 + X^c)] by c (w X)^(c-1)). g falls from infinity
-    while X > w, since g' = -(c - 1) B (w^-c - X^-c); where X <= w (only if B < 1, from w = A /
-    (1 - B) on) it is at most B w^(1-c) - w^(1-c) < 0. So for A > 0 there is exactly one
-    critical point, the maximum: g(w) = A, and there g > 0. No limit at infinity is left out: it
-    is below the maximum.
+    Source: proofs/pure-noise#6.
     """
     c = ball(power)
     # Half widths, in ln w, that are tried for the bracket of the critical point.

@@ -314,16 +314,12 @@ class PolyPlace(NoiseDistribution):
 def poly_place_closed_shift(alpha: Fraction, epsilon: Real) -> Ball:
     """Return 2 (e^(epsilon / (2 alpha)) - 1), the shift in pure DP for every alpha <= epsilon / t.
 
-    The loss at the stationary point of `poly_place_supremum` is
-    2 alpha ln((1 + s + r) / 2) - alpha t', r = e^t', in both directions (the constants cancel).
-    At t' = 0 it is in its region if (alpha - 1) s <= 2, so then s <= s0 = 2 (e^(epsilon / (2
-    alpha)) - 1) is necessary. And s0 is good for every alpha <= epsilon / t: by concavity that
-    loss bounds the whole piece and its ends; it is at most epsilon for s <= s1 = 2 e^(epsilon /
-    (2 alpha) + t / 2) - 1 - e^t, and s1 - s0 = (e^(t/2) - 1) (2 e^(epsilon / (2 alpha)) -
-    e^(t/2) - 1) >= 0. The other pieces end in it, at infinity (alpha t at most), where X = 1 /
-    alpha < w (t at most), or at w = 0 with B - 1 + A < 0, where the loss is -(alpha - 1) ln(1 -
-    A) + t < alpha t. With alpha = epsilon / t the shift is 2 (e^(t/2) - 1), where Theorem 8 has
-    t.
+    The loss at the stationary point of `poly_place_supremum` is 2 alpha ln((1 + s + e^t') / 2) -
+    alpha t' in both directions. At t' = 0 it is in its region if (alpha - 1) s <= 2, and then this
+    shift is the largest; it is good for every alpha <= epsilon / t. With alpha = epsilon / t the
+    shift is 2 (e^(t/2) - 1), where Theorem 8 has t.
+
+    Source: proofs/pure-noise#5.
     """
     return 2 * (ball(epsilon) / (2 * ball(alpha))).expm1()
 
@@ -331,19 +327,13 @@ def poly_place_closed_shift(alpha: Fraction, epsilon: Real) -> Ball:
 def poly_place_supremum(alpha: Fraction) -> Supremum:
     """Return phi*(A, ln B) over finite w >= 0; the caller knows about infinity.
 
-    phi is -(alpha - 1) ln(1 - x) up to x = 1 / alpha and (alpha + 1) ln(1 + x) - kappa beyond, with
-    kappa = ln((alpha + 1) / (alpha - 1)) + alpha ln(1 - 1 / alpha^2); it has one derivative. With
-    X = A + B w, phi(X) - phi(w) is, over w >= 0:
+    With X = A + B w, phi(X) - phi(w) is monotone where both are inside 1 / alpha or both outside,
+    convex where only X is inside, and concave where only w is, with the stationary point
+    w = ((alpha + 1) B - (alpha - 1) (1 + A)) / (2 alpha B). So the supremum is at 0, at 1 / alpha,
+    where X = 1 / alpha, at that point if it is in its region, or at infinity. The limits at
+    infinity cost alpha t in reverse and less forward: at most epsilon, decided exactly.
 
-    * both inside: monotone (its derivative has the sign of B - 1 + A);
-    * both outside: monotone (the sign of B - 1 - A), with the limit (alpha + 1) ln B at infinity;
-    * w outside, X inside: convex;
-    * w inside, X outside: concave, stationary at
-      w = ((alpha + 1) B - (alpha - 1) (1 + A)) / (2 alpha B).
-
-    So the supremum is at 0, at 1 / alpha, where X = 1 / alpha, at that stationary point if it is in
-    its region, or at infinity. The limits at infinity cost alpha t in reverse and less forward: at
-    most epsilon, decided exactly.
+    Source: proofs/pure-noise#4, #5.
     """
     shape, kink = ball(alpha), ball(1 / alpha)
     kappa = ball(LogRatio((alpha + 1) / (alpha - 1)))

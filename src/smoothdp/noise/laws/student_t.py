@@ -201,7 +201,8 @@ class StudentT(InvertedQuantiles):
     def _closed_form_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
         """A dilation costs max(1, d) |t|, where Theorem 31 has (d + 1) |t|.
 
-        Its proof leaves out the Jacobian: d/dt of t + ln f(e^t x) is in [-d, 1].
+        Its proof leaves out the Jacobian: d/dt of t + ln f(e^t x) is in [-d, 1]
+        (proofs/pure-noise#2).
         """
         d = self.exact_degrees
         statement = Statement(
@@ -246,23 +247,24 @@ class StudentT(InvertedQuantiles):
 
 
 def student_t_score(degrees: Fraction) -> Ball:
-    """Return (d + 1) / (2 sqrt d): (d + 1) x / (d + x^2) at x = sqrt d (paper 2, Theorem 31)."""
+    """Return (d + 1) / (2 sqrt d): (d + 1) x / (d + x^2) at x = sqrt d.
+
+    Source: paper 2, Theorem 31; proofs/pure-noise#2.
+    """
     return ball(degrees + 1) / (2 * special.sqrt(ball(degrees)))
 
 
 def student_t_shift(degrees: Fraction, epsilon: Real, t: Fraction) -> Ball:
     """Return the largest shift in pure DP; 0 or nan unless max(1, degrees) t < epsilon.
 
-    phi(x) = (d + 1) / 2 ln(d + x^2). With r = e^t', the ratio of d + x^2 to d + ((x - s) / r)^2 is
-    one of quadratic forms in (x, 1) with determinants d and d / r^2; its largest value L and its
-    smallest one m are the generalised eigenvalues, so L m = r^2 and L + m = 1 + r^2 + s^2 / d.
-    Reverse loss: (d + 1) / 2 ln L - t'. Forward: -(d + 1) / 2 ln m + t' = (d + 1) / 2 ln L - d t'.
-    The larger is (d + 1) / 2 ln L - min(1, d) t'. It is epsilon where ln L = 2 h with
-    h = (epsilon + min(1, d) t') / (d + 1), that is
+    The worst loss at t' is (d + 1) / 2 ln L - min(1, d) t', L the largest generalised eigenvalue of
+    two quadratic forms. It is epsilon where ln L = 2 h, h = (epsilon + min(1, d) t') / (d + 1):
 
-        s^2 / d = (L - 1) (1 - r^2 / L) = 4 e^t' sinh(h) sinh(h - t'),
+        s^2 / d = (L - 1) (1 - e^(2 t') / L) = 4 e^t' sinh(h) sinh(h - t'),
 
-    h - t' = (epsilon - max(1, d) t') / (d + 1). Only t' in {0, t} matter (`calibration.pure`).
+    h - t' = (epsilon - max(1, d) t') / (d + 1). Only t' in {0, t} matter.
+
+    Source: proofs/pure-noise#3.
     """
     d, amount = ball(degrees), ball(epsilon)
     still = (amount / (d + 1)).sinh()
@@ -279,7 +281,8 @@ def best_degrees(epsilon: Parameter, smoothing: Parameter) -> Fraction:
     """Return (5 + 2 r) / (1 + 4 r), r = smoothing / epsilon: Student's T in pure DP.
 
     The exact optimum as epsilon -> 0, from std * epsilon = (d + 1) / (2 sqrt((d - 2) (1 - r d)
-    (1 + r))); the excess standard deviation is below 0.1% up to epsilon = 2.
+    (1 + r))) (proofs/pure-noise#3); the excess standard deviation is below 0.1% up to
+    epsilon = 2.
 
     Args:
         epsilon: > 0; smoothing: t >= 0, below epsilon / 2.

@@ -28,7 +28,7 @@ class ClampedInputs:
     `smoothdp.queries.windows.sides`), for every window. As private as the data.
 
     Source: paper 2, Proposition 40; asymmetric windows:
-    proofs/windows-around-the-rank#3, #4.
+    proofs/windows-around-the-rank#3, #4; errors with noise: proofs/trimmed-mean-errors#6, #7.
     """
 
     def __init__(

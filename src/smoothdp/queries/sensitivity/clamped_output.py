@@ -11,9 +11,10 @@ and both bound the change of f at k = 0: S = max_k e^(-t k) A_k is t-smooth and 
 sensitivity. (min(U_k, b - a) for k < m with the G of k >= m only beyond is not t-smooth.)
 
 G_k lies between (b - a)/2 and b - a. So U_k counts alone until it exceeds (b - a)/2, and after
-that only distances within ln(2)/t matter.
+that only distances within ln(2)/t matter (proofs/truncated-output#1).
 
-Source: proofs/windows-around-the-rank#5; paper 2, Lemma 50, for the setting.
+Source: proofs/windows-around-the-rank#5; paper 2, Lemma 50, for the setting
+(proofs/truncated-output#3); errors with noise: proofs/trimmed-mean-errors#3, #5.
 """
 
 from __future__ import annotations
