@@ -54,6 +54,11 @@ class EnvelopeCells(CellFactory):
 
     def masses(self, cell: LossCell) -> tuple[Ball, Ball]:
         """Return the masses of a cell under p and under min(q_a, q_b)."""
+        p, q = self._side(cell)
+        # Without a shift, one region stands for both sides of the line.
+        return (p, q) if self.offset.shift > 0 else (2 * p, 2 * q)
+
+    def _side(self, cell: LossCell) -> tuple[Ball, Ball]:
         spend(6 * self.offset.law._ball_work)
         ends = [self._logs(cell, cell.low, upper=False), self._logs(cell, cell.high, upper=True)]
         p = abs(self._beyond(ends[0][0]) - self._beyond(ends[1][0]))
