@@ -78,8 +78,10 @@ def test_lemma_24_case_by_case() -> None:
     with mp.workdps(30):
         for sigma in (mp.sqrt(2 / mp.pi), mp.mpf(1), mp.mpf(3)):
             for u in np.linspace(-7, 0, 71).tolist():
-                assert hazard(u) <= hazard(0) * mp.exp(-mp.mpf(u) ** 2 / 2) * (1 + mp.mpf(10) ** -25)
-                assert -mp.mpf(u) ** 2 / 2 <= sigma**2 / 2 + sigma * u
+                assert hazard(u) <= hazard(0) * mp.exp(-(mp.mpf(u) ** 2) / 2) * (
+                    1 + mp.mpf(10) ** -25
+                )
+                assert -(mp.mpf(u) ** 2) / 2 <= sigma**2 / 2 + sigma * u
             for u in np.linspace(0, 7, 71).tolist():
                 assert hazard(u) <= hazard(0) * mp.exp(sigma * u) * (1 + mp.mpf(10) ** -25)
         assert hazard(0.5) > hazard(0) * mp.exp(mp.mpf("0.6") * 0.5)

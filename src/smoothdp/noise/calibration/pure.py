@@ -13,15 +13,10 @@ Write phi*(A, B) = sup over w >= 0 of phi(A + B w) - phi(w). Then
 phi(s' + e^t' w) - t' - phi(w). Both are largest where w and s' add up, phi being even and
 nondecreasing in |x|: w = -x resp. w >= 0 for s' >= 0.)
 
-Theorem (endpoints). Both are nondecreasing in |s'|, and convex in t' on the real line, at fixed
-s'. So the largest loss over the domain is at |s'| = s and t' in {0, t}; both directions agree
-at t' = 0.
-Proof. For each w >= 0: phi((s' + w) e^-t') = psi(ln(s' + w) - t') is convex in t'; and
-phi(s' + e^t' w) = psi(ln(s' + e^(t' + ln w))), a convex nondecreasing function of a convex
-function of t'. Adding t' or -t' and taking the supremum over w keeps convexity. QED
-
-No cover is needed (Theorem A of the project's notes in the limit of infinite order), and the
-shift found from the three curves is exact.
+Both are nondecreasing in |s'|, and convex in t' on the real line, at fixed s'
+(proofs/dilated-divergences#2, #4). So the largest loss over the domain is at |s'| = s and t' in
+{0, t}, and both directions agree at t' = 0 (proofs/zcdp-certificates#8). No cover is needed, and
+the shift found from the three curves is exact.
 
 `largest_shift` serves a law that knows phi* itself; `pure_shift` serves every other one with
 the certified divergence of order inf.
@@ -150,7 +145,10 @@ def _bracket(
 
 
 def _sure_shift(growth: Growth, epsilon: Real, t: Fraction) -> Fraction | None:
-    """Return a shift that the scores of the shift and of the dilation, added up, prove; or None."""
+    """Return a shift that the scores of shift and dilation, added up, prove; or None.
+
+    (proofs/dilated-divergences#7).
+    """
     if growth.score is None or (t and growth.power is None):
         return None
     score, slope = growth.score, max(Fraction(1), growth.power or Fraction(0))

@@ -55,7 +55,7 @@ class Tail:
     e^E / m at the start. With A the elasticity of the law (rising in v), K a bound of its slope,
     c = |x| / |x - s| (at most its value at the start on the right, at most 1 on the left) and
     v + d the argument of the copy, A(v + d) <= A(v) + K max(0, d) gives
-    m = A (1 - b (c - 1)) - 1 - b c K max(0, d).
+    m = A (1 - b (c - 1)) - 1 - b c K max(0, d) (proofs/dilated-divergences#6).
     """
 
     def __init__(self, offset: Offset, region: Region, u: float) -> None:

@@ -97,7 +97,8 @@ class LogNormalFactor(SigmaLaw, InvertedQuantiles):
 
     Then g(v) = f(e^v) is a convolution of a normal density of variance sigma^2 with a
     log-concave function, so the tilted law of what is integrated has a variance of at most
-    sigma^2. Hence A = -d ln g / dv has 0 <= dA/dv <= 1 / sigma^2, and for real x and y
+    sigma^2. Hence A = -d ln g / dv has 0 <= dA/dv <= 1 / sigma^2 (proofs/dilated-divergences#8),
+    and for real x and y
 
         g(x + iy) = g(x) exp(-i A(x) y + q) c,  q = y^2 / (2 sigma^2),  |c - 1| <= q:
 

@@ -167,6 +167,7 @@ class StudentT(InvertedQuantiles):
         return Growth(rational_above(student_t_score(d)), power=d)
 
     def _reverse_convexity(self, shift: Fraction) -> str | None:
+        # (proofs/zcdp-certificates#4).
         return "Theorem B" if shift**2 <= self.exact_degrees else None
 
     @classmethod
@@ -201,7 +202,8 @@ class StudentT(InvertedQuantiles):
     def _closed_form_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
         """A dilation costs max(1, d) |t|, where Theorem 31 has (d + 1) |t|.
 
-        Its proof leaves out the Jacobian: d/dt of t + ln f(e^t x) is in [-d, 1].
+        Its proof leaves out the Jacobian: d/dt of t + ln f(e^t x) is in [-d, 1]
+        (proofs/repaired-noise-lemmas#6).
         """
         d = self.exact_degrees
         statement = Statement(
@@ -246,7 +248,10 @@ class StudentT(InvertedQuantiles):
 
 
 def student_t_score(degrees: Fraction) -> Ball:
-    """Return (d + 1) / (2 sqrt d): (d + 1) x / (d + x^2) at x = sqrt d (paper 2, Theorem 31)."""
+    """Return (d + 1) / (2 sqrt d): (d + 1) x / (d + x^2) at x = sqrt d (paper 2, Theorem 31).
+
+    (proofs/dilated-divergences#8).
+    """
     return ball(degrees + 1) / (2 * special.sqrt(ball(degrees)))
 
 
