@@ -229,7 +229,7 @@ def _renyi(
 
 
 def _divergence(log_excess: float, b: float, rounding: int) -> float:
-    """Return ln(1 + b e^log_excess) / b, rounded down or up."""
+    """Return ln(1 + b e^log_excess) / b, rounded down or up (proofs/divergence-enclosures#1)."""
     exp = exp_upper if rounding > 0 else exp_lower
     if b == 0.0:
         return exp(log_excess)
@@ -302,6 +302,8 @@ def _above(value: Ball) -> float:
 
 def loss_supremum(offset: Offset, limits: LogBounds | None = None) -> tuple[float, float]:
     """Bound the supremum over x of ln p(x) / q(x), by cutting the most promising cell.
+
+    (proofs/divergence-enclosures#7).
 
     With limits it is cut only until it is surely at most the lower or above the upper one.
     Where the elasticity has no limit and q is narrower than p, the loss is unbounded

@@ -1,4 +1,7 @@
-"""The line outside the panels: cells near the ends of regions and at kinks, and infinite tails."""
+"""The line outside the panels: cells near the ends of regions and at kinks, and infinite tails.
+
+Masses and ranges of losses bound their share of an integral (proofs/divergence-enclosures#2).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def gap_cell(offset: Offset, region: Region, low: float, high: float) -> Cell:
     ranges = offset.between((first.near, first.far), (second.near, second.far))
     jacobian = special.interval(first.jacobian, second.jacobian)
     wide = special.number(high) - special.number(low)
-    # |dx/du| of the middle region is not monotone: twice its range covers a short cell.
+    # |dx/du| of the middle region is not monotone: its range, widened, covers a short cell.
     return _cell(ranges.log_p, ranges.loss, special.interval(wide / 4, 4 * wide) * jacobian.exp())
 
 

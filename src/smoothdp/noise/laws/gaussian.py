@@ -163,7 +163,8 @@ class Gaussian(NoiseDistribution):
         return special.normal_tail(x)
 
     def _renyi_closed(self, order: Ball, shift: Ball, dilation: Ball) -> Ball:
-        # W = (1 - order) + order e^(2t) is the variance of the geometric mixture.
+        # W = (1 - order) + order e^(2t) is the variance of the geometric mixture
+        # (proofs/divergence-enclosures#6).
         excess = order * (2 * dilation).expm1()
         if not 1 + excess > 0:
             return special.number(math.inf)

@@ -103,9 +103,9 @@ class LogNormalFactor(SigmaLaw, InvertedQuantiles):
         g(x + iy) = g(x) exp(-i A(x) y + q) c,  q = y^2 / (2 sigma^2),  |c - 1| <= q:
 
     c is the characteristic function of the centred tilted law at y / sigma^2. So g has no
-    zero where y^2 < 2 sigma^2, and ln g differs from its first-order continuation by at most
-    q - ln(1 - q), which is below 2, and with the first-order term below 3.5, within 1.2 sigma of x.
-    By Cauchy's estimate, A differs from A(x) by at most 6 / sigma within 0.6 sigma of it.
+    zero where y^2 < 2 sigma^2, ln g differs from its first-order continuation by at most
+    q - ln(1 - q), and A from A(x) by at most 6 / sigma within 0.6 sigma of it
+    (proofs/divergence-enclosures#5).
     """
 
     @abstractmethod
