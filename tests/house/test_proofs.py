@@ -17,7 +17,7 @@ STATUSES = {"proved", "checked, not proved", "false"}
 CITATION = re.compile(r"proofs/([a-z-]+)(?:\.md)?#(\d+)((?:,\s+(?:#\s+)?#\d+)*)")
 UNTIL = {
     "src": 13,
-    "tests": 18,
+    "tests": 14,
     "docs": 0,
 }
 """Citations of notes that are not in the repository, by folder: pages of their own replace them,

@@ -138,7 +138,7 @@ def test_warm_results_are_instant() -> None:
 
 @pytest.mark.parametrize(
     ("law", "rho", "t", "shape", "std"),
-    [  # the table of the notes, section 3: best shape and its std * epsilon
+    [  # found by other code: best shape and its std * epsilon
         (ArsinhNormal, "0.5", "0.1", 0.3551, 1.00107),
         (ArsinhNormal, "0.02", "0.1", 0.7873, 1.51366 / 0.2),
         (Log1pNormal, "0.02", "0.2", 1.0288, 3.88131 / 0.2),
@@ -177,7 +177,7 @@ def test_shapes_of_pure_dp() -> None:
 
 
 def test_shape_of_approximate_dp() -> None:
-    # The notes: uniform log-normal, 1.725 at smoothing 0.05, delta = 1e-6.
+    # Found by other code: uniform log-normal, 1.725 at smoothing 0.05, delta = 1e-6.
     law = UniformLogNormal("0.64")
     guarantee = ApproxDP(1, delta="1e-6")
     shift = approximate_estimate(law, guarantee, Fraction("0.05"))

@@ -1,9 +1,9 @@
 """A noise law as calibration sees it: divergences, and the facts that the file of a law answers.
 
 A law is symmetric and unimodal, and its elasticity -d ln f / d ln|x| does not fall (`BallLaw`):
-the proofs of calibration rest on these facts. A method that begins with an underscore is a hook:
-the file of the law answers it, calibration asks it, and nothing else in the house asks a law
-what it is.
+the proofs of calibration rest on these facts (proofs/dilated-divergences#4). A method that begins
+with an underscore is a hook: the file of the law answers it, calibration asks it, and nothing else
+in the house asks a law what it is.
 
 A law must answer: ``source``, ``parameters`` (with one attribute ``exact_<name>`` for each), and
 
@@ -63,6 +63,8 @@ _LARGEST_POWER = 1000.0
 @dataclass(frozen=True, slots=True)
 class Growth:
     """Proved bounds of how fast -ln f of a law can rise with the shift and the scale.
+
+    What follows from each: (proofs/dilated-divergences#7).
 
     With phi = -ln f, rising in |x|, and the elasticity A(v) = d phi(e^v) / dv, rising in v:
 
@@ -176,7 +178,7 @@ class AbstractLaw(Divergences):
     def _reverse_convexity(self, shift: Fraction) -> str | None:
         """Return the theorem by which D(e^t Z + s || Z) is convex in t at every order, or None.
 
-        `smoothdp.noise.calibration.concentrated.certificate` has Theorem B, and what it saves.
+        Theorem B (proofs/zcdp-certificates#3): two dilations instead of a cover of all.
         """
         del shift
         return None

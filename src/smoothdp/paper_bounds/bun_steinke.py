@@ -54,7 +54,8 @@ def bun_steinke_theorem_22(sigma: Parameter, *, shift: Parameter, dilation: Para
 
     The epsilon of epsilon^2/2-zCDP of the uniform log-normal law; also Proposition 4. Verdict:
     holds, loose: at sqrt 2 the constant of the shift is 11.33 where the score is 6.2577. The
-    proof of Lemma 24 fails. `bun_steinke_theorem_22_improved` has the exact score.
+    proof of Lemma 24 fails, another one does not (proofs/repaired-noise-lemmas#2).
+    `bun_steinke_theorem_22_improved` has the exact score.
 
     Raises:
         InvalidParameter: sigma below sqrt 2, about which the theorem says nothing.
@@ -77,8 +78,8 @@ def bun_steinke_theorem_22_improved(
 ) -> float:
     """Return |t| / sigma + c(sigma) |s|, c the exact score of the uniform log-normal law.
 
-    As `bun_steinke_theorem_22`, for every sigma > 0 and never above it. Not in the paper;
-    proved in `uniform_log_normal_score`.
+    As `bun_steinke_theorem_22`, for every sigma > 0 and never above it. Not in the paper
+    (proofs/repaired-noise-lemmas#3).
 
     Raises:
         InvalidParameter: sigma not above 0.
@@ -153,8 +154,9 @@ def bun_steinke_theorem_31_improved(
 ) -> float:
     """Return max(1, d) |t| + |s| (d + 1) / (2 sqrt d), never above Theorem 31.
 
-    Not in the paper: with the Jacobian, d/dt of t + ln f(e^t x) is in [-d, 1]. So finite variance
-    reaches up to t = epsilon / 2, and the Cauchy law up to t = epsilon.
+    Not in the paper: with the Jacobian, d/dt of t + ln f(e^t x) is in [-d, 1]
+    (proofs/repaired-noise-lemmas#6). So finite variance reaches up to t = epsilon / 2, and the
+    Cauchy law up to t = epsilon.
 
     Raises:
         InvalidParameter: degrees not above 0.
@@ -177,7 +179,7 @@ def bun_steinke_lemma_33(
 
     For 0 < gamma <= min(1, 1 + a (e^t - 1)). Verdict: as printed, with gamma up to
     1 + a (e^t - 1), **false** for gamma > 1: a = 2, D = 0, t = 1, gamma = 1 + 2 (e - 1) has
-    .2551 > .0254. This is proved (`lemma_33_bound`).
+    .2551 > .0254. This is proved (proofs/repaired-noise-lemmas#4).
 
     Raises:
         InvalidParameter: order not above 1, or gamma outside its range.
@@ -202,7 +204,7 @@ def bun_steinke_section_3_5(*, omega: Parameter, shift: Parameter, smoothing: Pa
 
     Of N(0, 1), for |dilation| <= t. Verdict: as printed, with e^-t and t^2 / 4, **false**: noise
     scaled to S has a variance ratio of e^(2t). omega = 10, t = .04, s = 1: printed .8236, true
-    2.0004, this 2.193.
+    2.0004, this 2.193 (proofs/repaired-noise-lemmas#5).
 
     Raises:
         InvalidParameter: omega not in (1, 1 / (1 - e^(-2t))).
@@ -365,12 +367,8 @@ def lemma_33_bound(
 ) -> Ball:
     """Return a (D^2 / (2 gamma) + t^2 / (4 gamma^2)): D_a(N(0, 1) || N(D, e^t)) is at most this.
 
-    For 0 < gamma <= min(1, 1 + a (e^t - 1)). Proof: with W(u) = 1 + a (e^u - 1) the divergence
-    is a D^2 / (2 W(t)) + k(t) / (2 (a - 1)), k(u) = a u - ln W(u). k(0) = k'(0) = 0 and
-    k'' = a (a - 1) e^u / W^2. Between 0 and t: W >= gamma, and e^u <= 1 (u < 0) or
-    e^u <= W and 1 <= W (u > 0), so e^u / W^2 <= 1 / gamma^2 and k <= a (a - 1) t^2 /
-    (2 gamma^2). As printed gamma may exceed 1, and then it is false: a = 2, D = 0, t = 1,
-    gamma = 1 + 2 (e - 1): .2551 > .0254.
+    For 0 < gamma <= min(1, 1 + a (e^t - 1)) (proofs/repaired-noise-lemmas#4). As printed gamma may
+    exceed 1, and then it is false: a = 2, D = 0, t = 1, gamma = 1 + 2 (e - 1): .2551 > .0254.
     """
     t, g = ball(log_variance_ratio), ball(gamma)
     return ball(order) * (ball(squared_distance) / (2 * g) + (t / (2 * g)) ** 2)

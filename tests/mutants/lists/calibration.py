@@ -201,6 +201,16 @@ MUTANTS = (
     ),
     Mutant(
         "noise/calibration/approximate/envelope.py",
+        "return (p, q) if self.offset.shift > 0 else (2 * p, 2 * q)",
+        "return p, q",
+        "half of the line left out where nothing is shifted",
+        (
+            "tests/theorems/test_dilated_divergences_proof.py::"
+            "test_a_narrow_envelope_is_the_hockey_stick",
+        ),
+    ),
+    Mutant(
+        "noise/calibration/approximate/envelope.py",
         "low, high = special.lower(sure), special.upper(sure + doubt)",
         "low, high = special.lower(sure), special.upper(sure)",
         "cells in doubt left out of the envelope",

@@ -4,7 +4,7 @@ With n nodes and a function analytic and bounded by M in the ellipse with foci -
 semi-axes (r +- 1/r) / 2, r > 1, the error is at most (64/15) M r^(2 - 2n) / (r^2 - 1): the k-th
 Chebyshev coefficient is at most 2 M r^-k; the rule is exact up to degree 2n - 1, and on T_k it
 is off by at most 2 + 2 / (k^2 - 1) for even k, by 0 for odd k (Trefethen, Approximation Theory
-and Approximation Practice, Theorem 19.3).
+and Approximation Practice, Theorem 19.3; proofs/divergence-enclosures#3).
 """
 
 from __future__ import annotations

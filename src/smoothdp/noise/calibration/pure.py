@@ -10,9 +10,10 @@ Write phi*(A, B) = sup over w >= 0 of phi(A + B w) - phi(w). Then
     forward  D_inf(Z || e^t' Z + s') = phi*(|s'| e^-t', e^-t') + t',
     reverse  D_inf(e^t' Z + s' || Z) = phi*(|s'|, e^t') - t'.
 
-Theorem (endpoints; proofs/pure-noise#1). Both are nondecreasing in |s'|, and convex in t' on the
-real line, at fixed s'. So the largest loss over the domain is at |s'| = s and t' in {0, t}; both
-directions agree at t' = 0, and the shift found from the three curves is exact.
+Theorem (endpoints; proofs/pure-noise#1, proofs/zcdp-certificates#8). Both are nondecreasing in
+|s'|, and convex in t' on the real line, at fixed s' (proofs/dilated-divergences#2, #4). So the
+largest loss over the domain is at |s'| = s and t' in {0, t}; both directions agree at t' = 0, and
+the shift found from the three curves is exact.
 
 `largest_shift` serves a law that knows phi* itself; `pure_shift` serves every other one with
 the certified divergence of order inf.
@@ -143,7 +144,7 @@ def _bracket(
 def _sure_shift(growth: Growth, epsilon: Real, t: Fraction) -> Fraction | None:
     """Return a shift that the scores of shift and dilation, added up, prove; or None.
 
-    max(1, power) t + score s <= epsilon: proofs/pure-noise#2.
+    max(1, power) t + score s <= epsilon: proofs/pure-noise#2, proofs/dilated-divergences#7.
     """
     if growth.score is None or (t and growth.power is None):
         return None

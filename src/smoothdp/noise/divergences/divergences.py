@@ -1,4 +1,7 @@
-"""Divergences of Z from e^t Z + s, in both directions, never below the truth."""
+"""Divergences of Z from e^t Z + s, in both directions, never below the truth.
+
+They rise with |s| (proofs/dilated-divergences#2); one direction is the other at -t (#3).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ Direction = Literal["forward", "reverse"]
 # computed must not depend on what was asked before.
 _TOLERANCE = 1e-14
 _MOST_CUTS = 4000
-# Beyond this order the divergence of order inf, where finite, is as good.
+# Beyond this order that of order inf, where finite, is as good (proofs/zcdp-certificates#8).
 _LARGEST_ORDER = 10**5
 
 
@@ -181,7 +184,10 @@ def _move(shift: Parameter, dilation: Parameter, direction: str) -> Move:
 
 
 def _offset(law: Divergences, shift: Fraction, dilation: Fraction, reverse: bool) -> Offset:
-    """Return the pair as a forward one: D(e^t Z + s || Z) = D(Z || e^-t Z + s e^-t)."""
+    """Return the pair as a forward one: D(e^t Z + s || Z) = D(Z || e^-t Z + s e^-t).
+
+    (proofs/dilated-divergences#3).
+    """
     s, t = ball(shift), ball(dilation)
     return Offset(law, s * (-t).exp(), -t) if reverse else Offset(law, s, t)
 
@@ -223,7 +229,7 @@ def _renyi(
 
 
 def _divergence(log_excess: float, b: float, rounding: int) -> float:
-    """Return ln(1 + b e^log_excess) / b, rounded down or up."""
+    """Return ln(1 + b e^log_excess) / b, rounded down or up (proofs/divergence-enclosures#1)."""
     exp = exp_upper if rounding > 0 else exp_lower
     if b == 0.0:
         return exp(log_excess)
@@ -297,8 +303,11 @@ def _above(value: Ball) -> float:
 def loss_supremum(offset: Offset, limits: LogBounds | None = None) -> tuple[float, float]:
     """Bound the supremum over x of ln p(x) / q(x), by cutting the most promising cell.
 
+    (proofs/divergence-enclosures#7).
+
     With limits it is cut only until it is surely at most the lower or above the upper one.
-    Where the elasticity has no limit and q is narrower than p, the loss is unbounded.
+    Where the elasticity has no limit and q is narrower than p, the loss is unbounded
+    (proofs/dilated-divergences#6).
     """
     if offset.law._elasticity_limit() is None and offset.dilation < 0:
         return math.inf, math.inf

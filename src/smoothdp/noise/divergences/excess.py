@@ -3,7 +3,8 @@
 psi_b(L) = (e^(b L) - 1) / b + e^-L - 1, with (e^(b L) - 1) / b = L at b = 0. It is convex
 with minimum 0 at 0, and since the integral of p (e^-L - 1) is 0 (q sums to 1), that of
 p psi_b(L) is (e^(b D) - 1) / b with D the Renyi divergence of order 1 + b. Nothing cancels,
-however small the divergence.
+however small the divergence (proofs/divergence-enclosures#1; its rounding in floats is checked, not
+proved: #8).
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def _far(loss: FloatArray, b: float) -> FloatArray:
 def slope_bound(loss: FloatArray, b: float) -> FloatArray:
     """Return a bound of |d ln psi_b / d ln|L||, what a relative error of L is multiplied by.
 
-    L psi' / psi = 2 at 0; psi' = e^(b L) - e^-L, and psi >= L psi' / (2 + max(b, 1) |L|).
+    L psi' / psi = 2 at 0; psi' = e^(b L) - e^-L, and psi >= L psi' / (2 + max(b, 1) |L|)
+    (proofs/divergence-enclosures#1).
     """
     return 2 + max(b, 1.0) * np.abs(loss)
 

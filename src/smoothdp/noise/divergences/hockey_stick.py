@@ -2,7 +2,7 @@
 
 It is P(A) - e^epsilon Q(A) for A the set of losses above epsilon: a union of intervals. Their
 ends are located in balls, their probabilities come from the law's tail, at a precision that
-outlasts the cancellation.
+outlasts the cancellation (proofs/divergence-enclosures#7).
 """
 
 from __future__ import annotations

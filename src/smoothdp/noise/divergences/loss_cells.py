@@ -1,4 +1,7 @@
-"""The line in cells on which the privacy loss is bounded, and how a cell is cut further."""
+"""The line in cells on which the privacy loss is bounded, and how a cell is cut further.
+
+The bounds are gaps times elasticities (proofs/dilated-divergences#6).
+"""
 
 from __future__ import annotations
 

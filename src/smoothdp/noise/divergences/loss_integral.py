@@ -36,7 +36,8 @@ class LossIntegral:
 
     The line is cut into panels, whose nodes are computed once and serve every order, and a
     few cells and tails. Panels are halved and tails moved outwards as an order asks for it.
-    Must be used at the working precision of its balls.
+    Must be used at the working precision of its balls. Errors of the rule are proved
+    (proofs/divergence-enclosures#3, #4); what is added for rounding is checked, not proved (#8).
     """
 
     def __init__(self, offset: Offset) -> None:

@@ -59,7 +59,8 @@ class Offset:
 
         Two forms, of which the tighter counts at either end. With elasticities rising in v:
         the mean value theorem at the middle, and L = t + the integral of A from ln|x| to
-        ln|x - s| - t, which is the gap between the two times a value of A between them.
+        ln|x - s| - t, which is the gap between the two times a value of A between them
+        (proofs/dilated-divergences#6).
         """
         low, high = special.number(lower), special.number(upper)
         t = self.dilation
@@ -96,7 +97,8 @@ class Offset:
         L = t + gap * (a value of A), as in `loss_range`. The gap, ln(1 + s/|x|) - t on the left
         and -t - ln(1 + s/(|x| - s)) on the right, moves monotonically to -t, and A rises from its
         value at the start to its limit. Where t = 0 and A has no limit, A(v + w) <= A(v) + K w
-        and the gap is below s e^-u, which falls like e^-w: |L| <= s e^-u max(A, K).
+        and the gap is below s e^-u, which falls like e^-w: |L| <= s e^-u max(A, K)
+        (proofs/dilated-divergences#6).
         """
         at = special.number(u)
         logs = region.logs(at)

@@ -1,4 +1,7 @@
-"""The line outside the panels: cells near the ends of regions and at kinks, and infinite tails."""
+"""The line outside the panels: cells near the ends of regions and at kinks, and infinite tails.
+
+Masses and ranges of losses bound their share of an integral (proofs/divergence-enclosures#2).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def gap_cell(offset: Offset, region: Region, low: float, high: float) -> Cell:
     ranges = offset.between((first.near, first.far), (second.near, second.far))
     jacobian = special.interval(first.jacobian, second.jacobian)
     wide = special.number(high) - special.number(low)
-    # |dx/du| of the middle region is not monotone: twice its range covers a short cell.
+    # |dx/du| of the middle region is not monotone: its range, widened, covers a short cell.
     return _cell(ranges.log_p, ranges.loss, special.interval(wide / 4, 4 * wide) * jacobian.exp())
 
 
@@ -55,7 +58,7 @@ class Tail:
     e^E / m at the start. With A the elasticity of the law (rising in v), K a bound of its slope,
     c = |x| / |x - s| (at most its value at the start on the right, at most 1 on the left) and
     v + d the argument of the copy, A(v + d) <= A(v) + K max(0, d) gives
-    m = A (1 - b (c - 1)) - 1 - b c K max(0, d).
+    m = A (1 - b (c - 1)) - 1 - b c K max(0, d) (proofs/dilated-divergences#6).
     """
 
     def __init__(self, offset: Offset, region: Region, u: float) -> None:

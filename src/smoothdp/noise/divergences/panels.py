@@ -42,7 +42,8 @@ class Panel:
 
     On its Bernstein ellipse, ln of the weight p |dx/du| and the loss L are analytic, and
     differ from their values at the centre by (u - centre) times a number within the bounds of
-    their slopes, and by ``slack`` where a law's continuation is only known up to that.
+    their slopes, and by ``slack`` where a law's continuation is only known up to that
+    (proofs/divergence-enclosures#4, #5).
     """
 
     def __init__(self, offset: Offset, region: Region, center: Fraction, half: Fraction) -> None:

@@ -2,7 +2,7 @@
 
 For s > 0 the line falls into x < 0, 0 < x < s and x > s, with coordinates u in
 x = -e^u, x = s / (1 + e^-u) and x = s + e^u. There ln|x| and ln|x - s| are analytic and
-monotone in u, and every noise law is analytic in ln|x|.
+monotone in u, and every noise law is analytic in ln|x| (proofs/divergence-enclosures#4).
 """
 
 from __future__ import annotations

@@ -124,13 +124,14 @@ class ArsinhNormal(StretchedNormal):
 
     def _growth(self) -> Growth:
         # phi' = (y + sigma tanh(sigma y)) / cosh(sigma y), with max z / cosh z < 0.66275 and
-        # max tanh z / cosh z = 1/2.
+        # max tanh z / cosh z = 1/2 (proofs/dilated-divergences#8).
         sigma = self.exact_sigma
         score = Fraction("0.66275") / sigma + sigma / 2
         return Growth(score, sigma=sigma, folded=True)
 
     def _reverse_convexity(self, shift: Fraction) -> str | None:
         product = self.exact_sigma * shift
+        # (proofs/zcdp-certificates#4, #5).
         if product <= 1:
             return "Theorem B"
         return "Theorem B'" if symmetrised_is_convex(self.exact_sigma, product) else None
@@ -189,17 +190,13 @@ def _undecided(sigma: Fraction, product: Fraction) -> Explanation:
 def symmetrised_is_convex(sigma: Fraction, product: Fraction) -> bool:
     """Whether N >= 0 for the arsinh-normal law is verified; ``product`` is sigma s > 0.
 
-    Theorem B' (N and Theorem B are in `calibration.concentrated.certificate`). Arsinh-normal
-    beyond that: N >= 0 is decided in balls, in the coordinate X = sigma e^v with S = sigma s,
-    psi(X) = phi(X / sigma), w = arsinh X, C = cosh w, T = tanh w: psi' = (w / sigma^2 + T) / C
-    and psi'' = (1 / sigma^2 + 1 / C^2 - w T / sigma^2 - T^2) / C^2.
+    Theorem B' (proofs/zcdp-certificates#5). N >= 0 is decided in balls, in the coordinate
+    X = sigma e^v with S = sigma s, psi(X) = phi(X / sigma), w = arsinh X, C = cosh w, T = tanh w:
+    psi' = (w / sigma^2 + T) / C and psi'' = (1 / sigma^2 + 1 / C^2 - w T / sigma^2 - T^2) / C^2.
 
-    * X <= d: N / X^2 = 2 mean of psi'' over [S - X, S + X], plus psi''(S + X) + psi''(S - X).
+    * X <= d: psi'' > 0 on [S - d, S + d].
     * X <= X0: N / X over cells, by its value at the centre and its slope.
-    * beyond: with y = X + S in p_+ and y = X - S in p_-, E = y psi' + y^2 psi'' >= T^2 / sigma^2,
-      p_+'' >= (1 - S/y) min(E, ...) >= 0 as above, and p_-'' = (1 + S/y) (E + (S/y) y^2 psi'')
-      with y^2 psi'' >= -(w / sigma^2 + 1), which is nonnegative if T^2 y >= S (w + sigma^2):
-      true from where it is true once, (w + sigma^2) / y falling and T rising.
+    * beyond: T^2 y >= S (w + sigma^2) at y = X0 - S, which is true from where it is true once.
     """
     if product > 2:
         # psi'' is negative from 1.51 on, and so is N near 0.

@@ -85,7 +85,7 @@ class Gaussian(NoiseDistribution):
         return Growth(exponent=2)
 
     def _reverse_convexity(self, shift: Fraction) -> str:
-        del shift
+        del shift  # (proofs/zcdp-certificates#4).
         return "Theorem B"
 
     def _pure_claim(self, epsilon: Real, smoothing: Fraction) -> ShiftClaim:
@@ -128,7 +128,8 @@ class Gaussian(NoiseDistribution):
         """Return the claim of section 3.5 of paper 2 as the section should read.
 
         Noise scaled to S has a variance ratio of e^(2t), where the text has e^t. With Lemma 33
-        at 2t and g = 1 - omega (1 - e^(-2t)): rho = s^2 / (2 g) + t^2 / g^2.
+        at 2t and g = 1 - omega (1 - e^(-2t)): rho = s^2 / (2 g) + t^2 / g^2
+        (proofs/repaired-noise-lemmas#5).
         """
         t = smoothing
         if t == 0 or not isinstance(guarantee, TruncatedCDP):
@@ -162,7 +163,8 @@ class Gaussian(NoiseDistribution):
         return special.normal_tail(x)
 
     def _renyi_closed(self, order: Ball, shift: Ball, dilation: Ball) -> Ball:
-        # W = (1 - order) + order e^(2t) is the variance of the geometric mixture.
+        # W = (1 - order) + order e^(2t) is the variance of the geometric mixture
+        # (proofs/divergence-enclosures#6).
         excess = order * (2 * dilation).expm1()
         if not 1 + excess > 0:
             return special.number(math.inf)

@@ -197,7 +197,8 @@ class GeneralizedCauchy(InvertedQuantiles):
     def _closed_form_claim(self, guarantee: Guarantee, smoothing: Fraction) -> ShiftClaim:
         """max(1, c - 1) |t| + (c - 1)^((c - 1) / c) |s|, where Claim 16 has (c + 1) (|t| + |s|).
 
-        d/dt of t + ln f(e^t x) is 1 - c x^c / (1 + x^c), in [1 - c, 1].
+        d/dt of t + ln f(e^t x) is 1 - c x^c / (1 + x^c), in [1 - c, 1]
+        (proofs/repaired-noise-lemmas#6).
         """
         c = self.exact_power
         statement = Statement(
@@ -236,7 +237,7 @@ class GeneralizedCauchy(InvertedQuantiles):
 def generalized_cauchy_score(power: Fraction) -> Ball:
     """Return (c - 1)^((c - 1) / c): c x^(c-1) / (1 + x^c) is largest at x^c = c - 1.
 
-    Source: proofs/pure-noise#2.
+    Source: proofs/pure-noise#2, proofs/dilated-divergences#8.
     """
     return (ball((power - 1) / power) * ball(power - 1).log()).exp()
 

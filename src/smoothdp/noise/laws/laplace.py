@@ -143,7 +143,7 @@ class Laplace(NoiseDistribution):
 
     def _renyi_closed(self, order: Ball, shift: Ball, dilation: Ball) -> Ball:
         # With k = order - 1 and r = e^-t: the integral of p e^(k L) over (-inf, 0), (0, s)
-        # and (s, inf), where L = r |x - s| - |x| + t.
+        # and (s, inf), where L = r |x - s| - |x| + t (proofs/divergence-enclosures#6).
         rate = (-dilation).exp()
         if order == 1:
             # E_p of L, by E|Z - s| = s + e^-s and E|Z| = 1.

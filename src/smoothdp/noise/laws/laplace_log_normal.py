@@ -141,7 +141,8 @@ class LaplaceLogNormal(LogNormalFactor):
 def laplace_log_normal_score(sigma: Fraction) -> Ball:
     """Return e^(3 sigma^2 / 2), approached at 0 (paper 2, Lemma 20).
 
-    The law is a mixture of Laplace laws, so that -f'/f falls from there.
+    The law is a mixture of Laplace laws, so that -f'/f falls from there
+    (proofs/dilated-divergences#8).
     """
     return ball(3 * sigma**2 / 2).exp()
 

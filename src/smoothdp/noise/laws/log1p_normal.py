@@ -108,7 +108,8 @@ class Log1pNormal(StretchedNormal):
         return (1 + falling) / (sigma * sigma) + 1 / (1 + w)
 
     def _growth(self) -> Growth:
-        # phi' = (y + sigma) e^(-sigma y), largest at y = max(0, 1/sigma - sigma).
+        # phi' = (y + sigma) e^(-sigma y), largest at y = max(0, 1/sigma - sigma)
+        # (proofs/dilated-divergences#8).
         sigma = self.exact_sigma
         if sigma >= 1:
             return Growth(sigma, sigma=sigma, folded=True)

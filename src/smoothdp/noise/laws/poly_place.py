@@ -188,7 +188,8 @@ class PolyPlace(NoiseDistribution):
         return draw
 
     def _growth(self) -> Growth:
-        # phi' = (a - 1) / (1 - x) up to x = 1/a, (a + 1) / (1 + x) from there: both are a at 1/a.
+        # phi' = (a - 1) / (1 - x) up to x = 1/a, (a + 1) / (1 + x) from there: both are a at 1/a
+        # (proofs/dilated-divergences#8).
         return Growth(self.exact_alpha, power=self.exact_alpha)
 
     @classmethod

@@ -97,14 +97,15 @@ class LogNormalFactor(SigmaLaw, InvertedQuantiles):
 
     Then g(v) = f(e^v) is a convolution of a normal density of variance sigma^2 with a
     log-concave function, so the tilted law of what is integrated has a variance of at most
-    sigma^2. Hence A = -d ln g / dv has 0 <= dA/dv <= 1 / sigma^2, and for real x and y
+    sigma^2. Hence A = -d ln g / dv has 0 <= dA/dv <= 1 / sigma^2 (proofs/dilated-divergences#8),
+    and for real x and y
 
         g(x + iy) = g(x) exp(-i A(x) y + q) c,  q = y^2 / (2 sigma^2),  |c - 1| <= q:
 
     c is the characteristic function of the centred tilted law at y / sigma^2. So g has no
-    zero where y^2 < 2 sigma^2, and ln g differs from its first-order continuation by at most
-    q - ln(1 - q), which is below 2, and with the first-order term below 3.5, within 1.2 sigma of x.
-    By Cauchy's estimate, A differs from A(x) by at most 6 / sigma within 0.6 sigma of it.
+    zero where y^2 < 2 sigma^2, ln g differs from its first-order continuation by at most
+    q - ln(1 - q), and A from A(x) by at most 6 / sigma within 0.6 sigma of it
+    (proofs/divergence-enclosures#5).
     """
 
     @abstractmethod

@@ -167,6 +167,7 @@ class StudentT(InvertedQuantiles):
         return Growth(rational_above(student_t_score(d)), power=d)
 
     def _reverse_convexity(self, shift: Fraction) -> str | None:
+        # (proofs/zcdp-certificates#4).
         return "Theorem B" if shift**2 <= self.exact_degrees else None
 
     @classmethod
@@ -202,7 +203,7 @@ class StudentT(InvertedQuantiles):
         """A dilation costs max(1, d) |t|, where Theorem 31 has (d + 1) |t|.
 
         Its proof leaves out the Jacobian: d/dt of t + ln f(e^t x) is in [-d, 1]
-        (proofs/pure-noise#2).
+        (proofs/pure-noise#2, proofs/repaired-noise-lemmas#6).
         """
         d = self.exact_degrees
         statement = Statement(
@@ -249,7 +250,7 @@ class StudentT(InvertedQuantiles):
 def student_t_score(degrees: Fraction) -> Ball:
     """Return (d + 1) / (2 sqrt d): (d + 1) x / (d + x^2) at x = sqrt d.
 
-    Source: paper 2, Theorem 31; proofs/pure-noise#2.
+    Source: paper 2, Theorem 31; proofs/pure-noise#2, proofs/dilated-divergences#8.
     """
     return ball(degrees + 1) / (2 * special.sqrt(ball(degrees)))
 

@@ -184,7 +184,8 @@ class UniformLogNormal(LogNormalFactor):
         """The exact score replaces e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma of Theorem 22.
 
         So every sigma > 0 is allowed, and not only sigma >= sqrt 2. The proof of Lemma 24 fails
-        (its display needs 1 - e^-2 and e^(1 + 3 sigma^2 / 2)); the lemma is true.
+        (its display needs 1 - e^-2 and e^(1 + 3 sigma^2 / 2)); the lemma is true, from
+        sigma = sqrt(2 / pi) on (proofs/repaired-noise-lemmas#2, #3).
         """
         sigma = self.exact_sigma
         statement = log_normal_statement(
@@ -199,7 +200,10 @@ class UniformLogNormal(LogNormalFactor):
 
 
 def uniform_log_normal_score_as_printed(sigma: Fraction) -> Ball:
-    """Return e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma (paper 2, Lemma 24: sigma^2 >= 2)."""
+    """Return e^(3 sigma^2 / 2) sqrt(2 / pi) / sigma (paper 2, Lemma 24: sigma^2 >= 2).
+
+    It is a bound of the score from sigma^2 = 2 / pi on (proofs/repaired-noise-lemmas#2).
+    """
     root = special.sqrt(2 / special.pi())
     return ball(3 * sigma**2 / 2).exp() * root / ball(sigma)
 
@@ -208,10 +212,9 @@ def uniform_log_normal_score(sigma: Fraction) -> Ball:
     """Return the exact score of the uniform log-normal law, for every sigma > 0.
 
     With u = sigma + ln(z) / sigma and lambda = phi / Q, the score at z is
-    c(u) = e^(sigma^2 - sigma u) lambda(u) / sigma. (ln c)' = lambda - u - sigma, because
-    lambda' = lambda (lambda - u); and lambda(u) - u falls from infinity to 0, because
-    0 < lambda' < 1. So c has one maximum, where lambda(u) - u = sigma. On a bracket [a, b] of
-    that root ln c exceeds ln c(a) by at most (b - a) (lambda(a) - a - sigma).
+    c(u) = e^(sigma^2 - sigma u) lambda(u) / sigma, largest where lambda(u) - u = sigma. On a
+    bracket [a, b] of that root ln c exceeds ln c(a) by at most (b - a) (lambda(a) - a - sigma)
+    (proofs/repaired-noise-lemmas#1).
     """
     shape = ball(sigma)
     # 1 / (u + 1/u) < lambda(u) - u < 1 / u for u > 0, and lambda > 0.

@@ -1,7 +1,8 @@
 """delta(epsilon) of a release under smooth sensitivity: points from below, a cover from above.
 
-The pairs are those of `concentrated.certificate`: dilations in [0, t], both directions, shift s.
-The cover cuts [0, t] into intervals on each of which the bound of `envelope` is at most the target.
+The pairs are those of `concentrated.certificate`: dilations in [0, t], both directions, shift s
+(proofs/dilated-divergences#1). The cover cuts [0, t] into intervals on each of which the bound of
+`envelope` is at most the target (proofs/zcdp-certificates#10).
 """
 
 from __future__ import annotations

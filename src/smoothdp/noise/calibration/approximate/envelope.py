@@ -6,7 +6,7 @@ u in [a, b] L_u <= max(L_a, L_b) = ln p / min(q_a, q_b), and
     H_e(P || Q_u) <= integral of (p - e^e min(q_a, q_b))_+.
 
 q_b / q_a rises with |x - s|, because the elasticity does: min(q_a, q_b) is q_b up to a radius R
-and q_a beyond, for a < b.
+and q_a beyond, for a < b (proofs/dilated-divergences#5).
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ class EnvelopeCells(CellFactory):
 
     def masses(self, cell: LossCell) -> tuple[Ball, Ball]:
         """Return the masses of a cell under p and under min(q_a, q_b)."""
+        p, q = self._side(cell)
+        # Without a shift, one region stands for both sides of the line.
+        return (p, q) if self.offset.shift > 0 else (2 * p, 2 * q)
+
+    def _side(self, cell: LossCell) -> tuple[Ball, Ball]:
         spend(6 * self.offset.law._ball_work)
         ends = [self._logs(cell, cell.low, upper=False), self._logs(cell, cell.high, upper=True)]
         p = abs(self._beyond(ends[0][0]) - self._beyond(ends[1][0]))
@@ -140,8 +145,8 @@ def log_envelope(
 
     For u = v it is the hockey stick itself.
 
-    The reverse pair at u' is the forward one at dilation -u' and shift s e^-u' (Theorem A); the
-    hockey stick rises with the shift, which is at most s e^-u.
+    The reverse pair at u' is the forward one at dilation -u' and shift s e^-u'
+    (proofs/dilated-divergences#3); the hockey stick rises with the shift, at most s e^-u.
 
     Args:
         target: a logarithm; work stops once the bound is surely above or below it.

@@ -1,4 +1,4 @@
-"""The largest shift that keeps (epsilon, delta)-DP."""
+"""The largest shift that keeps (epsilon, delta)-DP (proofs/zcdp-certificates#10)."""
 
 from __future__ import annotations
 

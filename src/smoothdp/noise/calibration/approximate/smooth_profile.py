@@ -31,8 +31,8 @@ class SmoothProfile(PrivacyProfile):
     """delta(epsilon) of (S / s) Z for every S that is smooth with ``smoothing``.
 
     The lower side is the hockey stick at the ends of [0, t]; the upper one a cover of all
-    dilations (`envelope.py`), about 1% above. One epsilon takes some tenths of a second; they
-    are kept.
+    dilations (proofs/zcdp-certificates#10), about 1% above. One epsilon takes some tenths of a
+    second; they are kept.
 
     >>> from smoothdp.noise import StudentT
     >>> law, about = StudentT(3), Neighbours.REPLACE_ONE

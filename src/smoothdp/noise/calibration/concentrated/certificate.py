@@ -2,46 +2,25 @@
 
 For a law f, P is the law of Z and Q that of e^t' Z + s' with 0 <= t' <= t and |s'| <= s: this
 is every pair of neighbours, up to scale, when a query moves by at most s S(x) and S is
-t-smooth (one of the two neighbours has the smaller S). What must be checked is finite:
+t-smooth (one of the two neighbours has the smaller S; proofs/dilated-divergences#1). What must
+be checked is finite:
 
-* shifts: f is symmetric and unimodal, so every divergence rises with |s'|: only s' = s;
-* forward dilations: F(t', s) = (a - 1) D_a(P || Q) is convex in t' on the whole line, its
-  integrand being exp((a - 1)(phi(|x - s| e^-t') + t' - phi(x))) with phi(e^v) convex (Fact 1):
-  only t' = 0 and t' = t;
+* shifts: f is symmetric and unimodal, so every divergence rises with |s'|: only s' = s
+  (proofs/dilated-divergences#2);
+* forward dilations: (a - 1) D_a(P || Q) is convex in t' on the whole line, because phi(e^v) is
+  convex, phi = -ln f: only t' = 0 and t' = t (proofs/zcdp-certificates#1);
 * reverse dilations: convex under Theorem B, which a law says of itself (`_reverse_convexity`;
-  Theorem B' is the arsinh-normal law's), else the cover of Theorem A (below);
+  proofs/zcdp-certificates#3, #4; Theorem B' is the arsinh-normal law's: #5), else the cover of
+  Theorem A (proofs/zcdp-certificates#2);
 * orders: `orders.py` up to a cutoff, `promise.py` beyond.
 
-Theorem B: when the reverse divergence is convex in the dilation. Put
-R_a(t') = (a - 1) D_a(e^t' Z + s || Z). Averaging the integrand over +-Z, R is convex in t'
-for every a if, for every y > 0, H(v) = ln(e^(b phi(e^v + s)) + e^(b phi(e^v - s))) is convex
-in v = ln y + t', b = a - 1. With p_+- = phi(e^v +- s) and weights pi_+-,
-H'' = b (pi_+ p_+'' + pi_- p_-'') + b^2 pi_+ pi_- (p_+' - p_-')^2, pi_+ in [1/2, 1). The first
-bracket is linear in pi_+. At pi_+ = 1, with y = e^v + s, p_+'' = (y - s) (phi' + (y - s) phi'')
->= 0: both terms are if phi'' >= 0, else it is at least (y - s) (phi' + y phi'') >= 0, phi(e^v)
-being convex. So N(v) = p_+'' + p_-'' >= 0 for all v suffices.
+Theorem A: with R(t'; s) = (a - 1) D_a(e^t' Z + s || Z), for t' in [u, v]
 
-For phi = ln(1 + x^2 / lambda), e^(p_+ + p_-) is a polynomial in q = e^(2v) with
-coefficients 1, 2 (lambda - s^2), (lambda + s^2)^2 over lambda^2: log-convex in v if
-s^2 <= lambda. N is linear in phi, so mixtures with lambda >= s^2, and x^2, inherit it:
+    R(t'; s) <= max(R(u; s), R(v; s e^(v - u))).
 
-* Student's T: lambda = degrees;
-* arsinh-normal: asinh^2(x) = 1/2 int_0^1 (1-u)^(-1/2) u^-1 ln(1 + u x^2) du, so
-  lambda = 1 / (u sigma^2) >= 1 / sigma^2;
-* the normal law: any s.
-
-Theorem A: the reverse divergence on all dilations from finitely many. Divergence does not
-change under bijections and f is even, so the reverse curve R(t') = (a - 1) D_a(e^t' Z + s || Z)
-is F(-t', s e^-t'), F the forward one (Fact 0). F rises with the shift and is convex in its
-first argument (Fact 1), so for t' in [u, v]
-
-    F(-t', s e^-t') <= F(-t', s e^-u) <= max(F(-u, s e^-u), F(-v, s e^-u)), which is
-
-    R(t') <= max(R(u; shift s), R(v; shift s e^(v - u))).
-
-Intervals are laid from t downwards. R(u; shift s) of an interval is at most the bound that the
+Intervals are laid from t downwards. R(u; s) of an interval is at most the bound that the
 next one, which ends at u with a larger shift, is checked for; at u = 0 it is the forward curve at
-dilation 0.
+dilation 0. What all of it proves: (proofs/zcdp-certificates#9).
 """
 
 from __future__ import annotations

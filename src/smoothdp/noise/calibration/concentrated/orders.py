@@ -1,4 +1,4 @@
-"""All orders of one pair of laws, from finitely many.
+"""All orders of one pair of laws, from finitely many (proofs/zcdp-certificates#7).
 
 K(b) = ln E e^(bL) = b D_{1+b}, with L the privacy loss, P its law and D_{1+b} the Renyi
 divergence of order 1 + b of a fixed pair. To prove is K(b) <= rho b (1 + b) on [l, r].
@@ -169,7 +169,7 @@ def interpolated(curve: Curve, window: list[float], b: FloatArray) -> FloatArray
     With the tilt m b + u of the chord over the window, G - 1 = expm1(y), y = K - m b - u, and
     the weights of the polynomial sum to 1. Each of its terms is rounded up by 64 units of the
     numbers that went into it: y is the difference of three numbers, each within 4 units, and
-    weights are products of 2n differences and quotients.
+    weights are products of 2n differences and quotients (proofs/zcdp-certificates#7).
     """
     x = np.array(window)
     bounds = [curve.at(order) if order else (0.0, 0.0) for order in window]

@@ -1,27 +1,14 @@
 """The promise to be proved at all orders of one pair of laws, and its divergences as a curve.
 
-Orders beyond which a promise D_a <= a rho holds by analysis alone.
+Orders beyond which a promise D_a <= a rho holds by analysis alone (proofs/zcdp-certificates#6).
 
-Let t' in [0, t], |s'| <= s, c = sup phi' and b = a - 1.
+Let t' in [0, t], |s'| <= s, c = sup phi' and b = a - 1. Forward D_a <= t + c s, reverse
+D_a <= c s + D_a(e^t' Z || Z), and the dilation alone costs (proofs/dilated-divergences#7)
 
-Forward. ln p/q = t' + phi(|x - s'| e^-t') - phi(|x|) <= t + c s, so D_a <= t + c s.
-
-Reverse. At x = e^t' z + s' the loss is
-[phi(|e^t' z + s'|) - phi(e^t' |z|)] + [phi(e^t' |z|) - phi(|z|) - t'] <= c s + dilation, and
-D_a <= c s + D_a(e^t' Z || Z). For the dilation:
-
-* power laws: its loss is at most t (sup A - 1);
-* X e^(sigma Y): by joint convexity at most D_a(N(t, sigma^2) || N(0, sigma^2))
-  = a t^2 / (2 sigma^2);
-* Z = h(Y), h odd, with ln h' = O(sigma |y|): arsinh-normal and log1p-normal. Then
-  e^t' Z = h(g(Y)) with g(y) = y + d(y), 0 <= d <= m = t / sigma and g' >= 1 for y > 0, so
-  that its density ratio at g(y) is at most exp((g^2 - y^2) / 2) <= exp(m |y| + m^2 / 2), and
-  D_a <= ln(2 exp(b^2 m^2 / 2 + b m^2 / 2)) / b = a m^2 / 2 + ln(2) / b.
-
-  Arsinh-normal: sinh(sigma g) = e^t' sinh(sigma y) gives
-  g' = e^t' cosh(sigma y) / sqrt(1 + e^(2t') sinh^2(sigma y)) >= 1, and g <= y + t' / sigma as
-  sinh(sigma y + t') >= e^t' sinh(sigma y). Log1p-normal: e^(sigma g) = e^t' e^(sigma y)
-  - (e^t' - 1), so g <= y + t' / sigma and g' = e^(t' + sigma y) / e^(sigma g) >= 1.
+* t (sup A - 1) for power laws, A their elasticity;
+* a t^2 / (2 sigma^2) for X e^(sigma Y);
+* a t^2 / (2 sigma^2) + ln(2) / b for the arsinh-normal and the log1p-normal law: Z = h(Y), and
+  e^t' Z = h(Y + d) with 0 <= d <= t / sigma for Y > 0.
 """
 
 from __future__ import annotations

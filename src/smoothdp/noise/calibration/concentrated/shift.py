@@ -1,4 +1,8 @@
-"""The largest shift that keeps zero-concentrated or truncated concentrated DP."""
+"""The largest shift that keeps zero-concentrated or truncated concentrated DP.
+
+What is claimed is certified, whatever the estimate that it starts from
+(proofs/zcdp-certificates#9); every smaller shift is good too (proofs/zcdp-certificates#1).
+"""
 
 from __future__ import annotations
 
