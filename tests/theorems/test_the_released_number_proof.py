@@ -1,4 +1,4 @@
-"""Each statement of docs/proofs/the-released-number.md, by routes that share nothing with the code."""
+"""Each statement of docs/proofs/the-released-number.md, by routes of their own."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_grid_that_depends_on_the_data_is_not_private() -> None:
 
 @pytest.mark.parametrize("query", [Median((0, 10)), TrimmedMean(2, bounds=(0, 10)), Mean((0, 10))])
 def test_value_and_sensitivity_enter_exactly(query: Any) -> None:
-    """f to the last bit, and S = d e^-u with u a multiple of t and d a difference of data over w."""
+    """f to the last bit, and S = d e^-u as the maximum over all differences of data."""
     data = [0.1 * i for i in range(9)] + [10.0, 1e-17]
     mechanism = SmoothNoise.calibrate(query, guarantee=sd.PureDP(1), n_records=len(data))
     summary = mechanism.query.private_summary(data, smoothing=mechanism.smoothing)
