@@ -65,11 +65,11 @@ def test_the_pair_costs_no_more_than_the_sum() -> None:
     closest = F(0)
     for _ in range(300):
         p, q = random_law(rng, 4), random_law(rng, 4)
-        l, m = random_law(rng, 3), random_law(rng, 3)
-        whole = max(max(a / b, b / a) for a, b in zip(l, m, strict=True))
+        first, second = random_law(rng, 3), random_law(rng, 3)
+        whole = max(max(a / b, b / a) for a, b in zip(first, second, strict=True))
         growth = F(rng.randrange(10, 30), 10)
         delta = stick(p, q, growth)
-        pair = [a * b for a, b in product(p, l)], [a * b for a, b in product(q, m)]
+        pair = [a * b for a, b in product(p, first)], [a * b for a, b in product(q, second)]
         joint = stick(*pair, growth * whole)
         assert joint <= delta
         if delta:
@@ -118,7 +118,7 @@ def test_another_sensitivity_in_the_logarithm_breaks_it() -> None:
 def constant(value: Fraction, log_s: float, bounds: tuple[Any, Any] = (0, 10)) -> Custom:
     return Custom(
         value=lambda _: value,
-        log_smooth_sensitivity=lambda _, smoothing: log_s,
+        log_smooth_sensitivity=lambda *_: log_s,
         bounds=bounds,
         proof="the same at all data",
         name="a constant",
