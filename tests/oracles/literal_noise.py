@@ -131,7 +131,7 @@ def normal(u: Any, v: Any) -> Any:
 
 
 def poly_place(a: Any, q: Any) -> Any:
-    """The quantile of the notes, section 1, at scale 1; q is the tail."""
+    """The quantile at scale 1; q is the tail (proofs/the-released-number#4)."""
     k = (1 - 1 / a) ** a
     d = 2 * k + a - 1
     if q <= (a + 1) * k / (2 * d):

@@ -136,8 +136,8 @@ def test_profile_against_quadrature_at_many_dilations(law: NoiseDistribution) ->
     assert high <= 1e-3 * 1.02
 
 
-def test_profile_of_the_notes() -> None:
-    # Section 4 of the notes: ASN .356, t = .1 and ASN .8, t = .1; a cover of 100 pieces.
+def test_profile_found_by_other_code() -> None:
+    # Found by independent code: ASN .356, t = .1 and ASN .8, t = .1; a cover of 100 pieces.
     result = calibrate(ArsinhNormal("0.356"), ZCDP(HALF), smoothing="0.1")
     profile = result.profile()
     for epsilon, reverse, cover in (("0.5", 0.25468, 0.25715), ("2", 1.726e-2, 1.738e-2)):

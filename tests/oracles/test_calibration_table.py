@@ -138,14 +138,14 @@ def test_warm_results_are_instant() -> None:
 
 @pytest.mark.parametrize(
     ("law", "rho", "t", "shape", "std"),
-    [  # the table of the notes, section 3: best shape and its std * epsilon
+    [  # best shape and its std * epsilon, searched for by independent code
         (ArsinhNormal, "0.5", "0.1", 0.3551, 1.00107),
         (ArsinhNormal, "0.02", "0.1", 0.7873, 1.51366 / 0.2),
         (Log1pNormal, "0.02", "0.2", 1.0288, 3.88131 / 0.2),
         (ArsinhNormal, "2", "1", 0.6395, 0.96545 / 2),
     ],
 )
-def test_best_shape_is_near_the_optimum_of_the_notes(
+def test_best_shape_is_near_the_optimum_found_by_other_code(
     law: type[NoiseDistribution], rho: str, t: str, shape: float, std: float
 ) -> None:
     found = best_shape(law, ZCDP(rho), smoothing=t)
@@ -177,7 +177,7 @@ def test_shapes_of_pure_dp() -> None:
 
 
 def test_shape_of_approximate_dp() -> None:
-    # The notes: uniform log-normal, 1.725 at smoothing 0.05, delta = 1e-6.
+    # Found by independent code: uniform log-normal, 1.725 at smoothing 0.05, delta = 1e-6.
     law = UniformLogNormal("0.64")
     guarantee = ApproxDP(1, delta="1e-6")
     shift = approximate_estimate(law, guarantee, Fraction("0.05"))

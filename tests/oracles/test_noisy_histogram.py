@@ -323,7 +323,7 @@ def test_table_1_with_noise_is_false(n: int, m: int, exact: float) -> None:
 
 
 def test_nonnegative_noise_costs_more() -> None:
-    """Notes, erratum 10: n = 5, T = 4, noise_epsilon = 0.5."""
+    """More than Table 1 of paper 1 prints: n = 5, T = 4, noise_epsilon = 0.5."""
     mechanism = noisy(5, 4, "0.5", "without_replacement", "nonnegative")
     assert round(literal_pure_epsilon(5, 2, mechanism), 4) == 0.2281
     assert 0.2281 < mechanism.pure_epsilon() < 0.2420

@@ -99,7 +99,7 @@ def test_mean_squares_depend_on_the_batch_alone() -> None:
     ],
 )
 def test_deviations(epsilon: str, t: str, expected: dict[str, float]) -> None:
-    """Against the notes' table of deviations at S = 1."""
+    """Against deviations at S = 1 found by independent code."""
     for label, value in expected.items():
         found = ANALYSES[label].deviation(Fraction(epsilon), Fraction(t))
         if math.isinf(value):

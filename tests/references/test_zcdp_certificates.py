@@ -75,7 +75,7 @@ def test_certificate_accepts_the_certified_shift(case: dict[str, str]) -> None:
 
 
 def test_published_standard_deviations_of_approximate_dp() -> None:
-    # Exact hockey stick of the notes, section 3: epsilon = 1, delta = 1e-6 (Laplace, Gaussian)
+    # Exact hockey stick, by independent code: epsilon = 1, delta = 1e-6 (Laplace, Gaussian)
     # and Figure 1 of paper 4 with delta = 1e-5.
     from smoothdp.claims import ApproxDP
     from smoothdp.noise import Gaussian, Laplace
