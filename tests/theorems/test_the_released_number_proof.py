@@ -87,7 +87,7 @@ def test_value_and_sensitivity_enter_exactly(query: Any) -> None:
     ends = [F(0)] * 12 + exact + [F(10)] * 12
     t = mechanism.smoothing
     if low == high == 0:
-        assert (d, u) == (F(10, len(data)), 0)
+        assert (d, u) == (F(10, len(data)), F(0))
         return
     with mp.workdps(60):
         candidates = [
@@ -123,7 +123,7 @@ class Scripted:
         assert len(self._numbers) == 1
         assert n == self._known
         (u,) = self._numbers
-        digits = math.floor(u * 2 ** (2 * n)) - (math.floor(u * 2**n) << n)
+        digits: int = math.floor(u * (1 << 2 * n)) - (math.floor(u * (1 << n)) << n)
         self._known *= 2
         self.rounds += 1
         return digits
@@ -279,7 +279,8 @@ def test_blocks_propose_every_point_as_stated(law: Any) -> None:
     w = 2**width_bits
 
     def p(k: int) -> Ball:
-        return one.ball_log_pmf(k).exp()
+        chance: Ball = one.ball_log_pmf(k).exp()
+        return chance
 
     with precision(100):
         at_mode = p(one.mode)
