@@ -102,7 +102,7 @@ MODEL = "unit,a,b\nX,9446,554\nY,5334,4666\nZ,2288,7712\n"
 
 
 def test_measure_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Figure 2 (left) at n = 1000: .9446^2, as in the notes' table."""
+    """Figure 2 (left) at n = 1000: .9446^2, a value found by independent code."""
     path = tmp_path / "units.csv"
     path.write_text(MODEL)
     arguments = ["measure", "--model", str(path), "--n", "1000", "--sampling-rate", "0.998"]

@@ -157,7 +157,7 @@ def test_figures_of_paper_4(name: str, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_figures_of_paper_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Against the notes' values of Figures 1 and 2, found independently."""
+    """Against values of Figures 1 and 2 found by independent code."""
     checked = 0
     for name in ("gaussian-shuffling/1", "gaussian-shuffling/2"):
         out = tmp_path / "figure.png"

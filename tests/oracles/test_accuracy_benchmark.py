@@ -133,7 +133,7 @@ def test_opendp_spends_the_budget(guarantee: Any) -> None:
 
 
 def test_opendp_errs_as_the_exponential_mechanism() -> None:
-    """Notes, section 1: with a fine grid within 20% of the formula, and never twice as good."""
+    """As measured: with a fine grid within 20% of the formula, and never twice as good."""
     pytest.importorskip("opendp")
     column = np.random.default_rng(5).normal(100, 15, 1001)
     bounds = (50.0, 160.0)

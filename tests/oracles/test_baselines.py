@@ -71,7 +71,7 @@ def test_its_squared_error() -> None:
 
 
 def test_its_error_in_units_of_the_density() -> None:
-    """2 sqrt(2) / (n f epsilon) for many records (the notes on accuracy, section 1.1)."""
+    """2 sqrt(2) / (n f epsilon) for many records (proofs/release-rules#4)."""
     n = 20_001
     data = (np.arange(n) + 0.5) / n
     z = em.slope(PureDP("1/4"))

@@ -145,7 +145,7 @@ def test_warm_results_are_instant() -> None:
         (ArsinhNormal, "2", "1", 0.6395, 0.96545 / 2),
     ],
 )
-def test_best_shape_is_near_the_optimum_of_the_notes(
+def test_best_shape_is_near_the_optimum_found_by_other_code(
     law: type[NoiseDistribution], rho: str, t: str, shape: float, std: float
 ) -> None:
     found = best_shape(law, ZCDP(rho), smoothing=t)

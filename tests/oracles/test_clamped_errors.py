@@ -34,7 +34,7 @@ LAWS: list[NoiseDistribution] = [
 @pytest.mark.parametrize("law", LAWS, ids=label)
 @pytest.mark.parametrize("scale", [0.01, 1.0, 7.0, 60.0, 1e6])
 def test_what_clamped_noise_adds(law: NoiseDistribution, scale: float) -> None:
-    """(b - theta)^2 - 2 int_a^b (v - theta) P(y <= v) dv of the notes, by quadrature."""
+    """(b - theta)^2 - 2 int_a^b (v - theta) P(y <= v) dv by quadrature (proofs/release-rules#3)."""
     value, target, (low, high) = 30.0, 22.0, (0.0, 100.0)
     one = np.ones(1)
     samples = Samples(value * one, 2 * one, target * one, (low, high))
@@ -194,7 +194,8 @@ def test_the_exponential_mechanism_cell_by_cell(
 
 
 def test_runs_of_cells_are_as_good_as_cells() -> None:
-    """Far more records than ranks that are kept: the asymptotic figures of the notes."""
+    """Far more records than ranks that are kept: the limits for equal gaps
+    (proofs/release-rules#4)."""
     law, n = stats.uniform(0, 100), 10**7
     for guarantee, constant in ((PureDP(1), 2 * math.sqrt(2)), (ZCDP("0.5"), math.sqrt(2))):
         found = plan(Median(BOUNDS), guarantee=guarantee, n_records=n, assuming=law)

@@ -185,7 +185,7 @@ def test_the_grid_within_bounds() -> None:
     assert grid.number(7) == 0.7
 
 
-# ---- the rules of the notes on accuracy, section 3 --------------------------------------------
+# ---- the rules, written a second time (proofs/release-rules#2) -------------------------------
 
 
 def rule(n: int, q: Fraction, e: float, pure: bool) -> tuple[int, float]:

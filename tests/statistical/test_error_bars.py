@@ -197,7 +197,7 @@ POPULATION = [
 def test_the_population_is_covered_nominally(
     law: str, n: int, query: str, guarantee: str, target: float
 ) -> None:
-    """Notes, section 5: .939 to .966 for quantiles (and up to 1 for means) at nominal .95."""
+    """Measured: .939 to .966 for quantiles, up to 1 for means (proofs/error-bars#8)."""
     runs = 400
     found = population_coverage(
         law, n, QUERIES[query], GUARANTEES[guarantee], target, runs, covers="population"

@@ -1,7 +1,7 @@
 """Figures of papers 1, 4 and 5, recomputed, against values found independently.
 
-Where no reference is named, values are those of the project's notes, found by other code, with the
-digits that they are given to.
+Where no reference is named, values were found by other code, and have
+the digits that were kept.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_paper_1_figure_3() -> None:
 
 @pytest.mark.slow
 def test_paper_1_figure_4() -> None:
-    """At n = 1e5 against the notes; the slope at epsilon = 7 against the exact lower bound."""
+    """At n = 1e5 against other code; the slope at epsilon = 7 against the exact lower bound."""
     figure = ModelsFigure.compute()
     units, history, few_units, few_history = figure.panels
     shift = 200 * math.log(0.9446694695 / 0.9446)
@@ -63,7 +63,7 @@ def test_paper_1_figure_4() -> None:
         ("0.5", "1", "2", "7"), (1.67079e-2, 1.89509e-3, 5.96920e-5, 1.12096e-5), strict=True
     ):
         found = at(units, f"epsilon = {epsilon}", 100_000) * LN10
-        # The notes have the share of DC rounded to .9446: that moves by `shift` at most twice.
+        # The other code has the share of DC rounded to .9446: that moves by `shift` at most twice.
         assert math.log(value) - 1e-5 <= found <= math.log(value) + 2 * shift + 1e-5
     for panel, votes, lost in (
         (units, units_2020(), "0.002"),
@@ -100,7 +100,7 @@ def test_paper_1_figure_5() -> None:
 
 # Standard deviations at epsilon = 1, delta = 1e-5: Claim 16 and exact; Claim 17 and exact; Claim 18
 # and exact; Theorem 8 and exact.
-NOTES = {
+FOUND_BY_OTHER_CODE = {
     "0.001": (4.736, 2.237, 1.743, 1.727, 1.432, 1.418, 1.4165, 1.4162),
     "0.01": (4.996, 2.273, 1.839, 1.750, 1.611, 1.492, 1.4376, 1.4340),
     "0.05": (6.526, 2.446, 2.354, 1.867, 3.629, 2.175, 1.5391, 1.5199),
@@ -117,11 +117,11 @@ LAWS = ("GeneralizedCauchy", "StudentT", "Laplace", "PolyPlace")
 @pytest.mark.slow
 def test_paper_4_figure_1() -> None:
     rows = {row.smoothing: row.deviations for row in DeviationFigure.compute().smoothings}
-    for smoothing, values in NOTES.items():
+    for smoothing, values in FOUND_BY_OTHER_CODE.items():
         names = [f"{law}, {method}" for law in LAWS for method in ("paper", "exact")]
         for name, value in zip(names, values, strict=True):
             found = rows[smoothing][name]
-            # One unit of the last digit that the notes have.
+            # One unit of the last digit that was kept.
             unit = 10.0 ** -len(str(value).partition(".")[2])
             assert found == value or abs(found - value) <= unit, (smoothing, name)
 
@@ -145,7 +145,7 @@ ALPHAS = (1, 2, 6, 10, 14, 18)
 """In steps of .05."""
 
 
-def test_paper_5_figure_1_against_the_notes() -> None:
+def test_paper_5_figure_1_against_other_code() -> None:
     errors, real = panel_curves(("1a", 20)), panel_curves(("1c", 20))
     for curve, values in {
         "exact": (0.939123, 0.882048, 0.666543, 0.462978, 0.268049, 0.084102),

@@ -24,7 +24,7 @@ def test_paper_1_table_1() -> None:
     rows = [dict(zip(found.header, row, strict=True)) for row in found.cells]
     small = rows[-1]
     assert (small["n"], small["T"], small["epsilon"]) == (4, 1, "1.5")
-    # The notes' counterexample: 1.752913 by the noise on all integers.
+    # The counterexample, by other code: 1.752913 by the noise on all integers.
     assert small["exact"] == "(1.75292, 0)"
     assert [row["exact"] for row in rows if row["noise"] == "none" and row["notion"] == "DP"] == [
         "delta = 0.998"
@@ -159,7 +159,7 @@ def test_paper_3_samples_of_one_row(target: tuple[str, str], size: int) -> None:
 
 @pytest.mark.slow
 def test_paper_3_samples() -> None:
-    """Against the notes' table, found by other code."""
+    """Against a table found by other code."""
     found = SamplesTable.compute()
     rows = [dict(zip(found.header, row, strict=True)) for row in found.cells]
     checked = 0

@@ -3,7 +3,7 @@
 A half-width taken from such a number without noise once published the smallest income of a
 file. So it gets a type that cannot leave by mistake: no text, no number, no comparison, no
 JSON, no copy. The contents are read by `smoothdp.claims.open_sealed` alone, and a contract in
-``pyproject.toml`` names the samplers that may import it.
+``pyproject.toml`` names the samplers that may import it (proofs/the-released-number#2).
 """
 
 from __future__ import annotations

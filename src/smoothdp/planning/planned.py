@@ -30,7 +30,7 @@ class Plan(PlanFigures):
     larger than the bounds allow. **Where nothing was assumed they are None**: the width of the
     bounds alone says nothing about the data. `noise_deviation` is known all the same.
 
-    Source: paper 2, section 1.1; the notes on accuracy, section 3.
+    Source: paper 2, section 1.1; proofs/release-rules#1, #3.
 
     Attributes:
         query: the statistic with window or trimming resolved.

@@ -13,7 +13,7 @@
 
 Values are clamped to the bounds, as the value of a plan is. No method pays for error bars.
 
-Source: the notes on quantiles, section 3; the notes on accuracy, section 1.
+Source: proofs/release-rules#4, #5.
 """
 
 from __future__ import annotations

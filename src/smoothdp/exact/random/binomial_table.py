@@ -1,7 +1,9 @@
 """Many draws from one binomial law at once, exactly, by inversion of random words.
 
 A uniform word decides the draw unless it falls between the bounds of a cumulated probability,
-a chance of about 1e-9; then more bits and balls decide. See `samplers` for one draw at a time.
+a chance of about 1e-9; then more bits and balls decide. The error of the table is bounded in
+comments here: checked, not proved (proofs/the-released-number#8). See `samplers` for one draw at a
+time, which is.
 """
 
 from __future__ import annotations
@@ -112,7 +114,7 @@ def _invert(word: int, guess: int, n: int, p: Fraction, rng: Entropy) -> int:
         if decided:
             return high
         word, drawn, bits = (word << 64) | rng.bits(64), drawn + 64, bits + 128
-    raise ArithmeticError("a uniform number fell on a cumulated probability 256 times in a row")
+    raise ArithmeticError("8000 bits did not tell a uniform number from a cumulated probability")
 
 
 def _brackets(word: int, low: int, high: int, n: int, p: Fraction, drawn: int, bits: int) -> bool:

@@ -3,7 +3,7 @@
 No exponential is ever computed: a coin of probability e^-x comes from coins of rational
 probabilities, by the alternating series of e^-x (Forsythe, von Neumann).
 
-Source: Canonne, Kamath, Steinke (2020), Algorithms 1 and 2.
+Source: Canonne, Kamath, Steinke (2020), Algorithms 1 and 2; proofs/the-released-number#6.
 """
 
 from __future__ import annotations

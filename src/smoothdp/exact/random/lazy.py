@@ -46,7 +46,10 @@ class LazyLaw:
 
 
 def standard_normal(u: Ball, v: Ball) -> Ball:
-    """Return a standard normal number of two uniform ones (Box and Muller)."""
+    """Return a standard normal number of two uniform ones (Box and Muller).
+
+    The angle need not exceed pi (proofs/the-released-number#4).
+    """
     return (-2 * u.log()).sqrt() * v.cos_pi()
 
 
@@ -70,7 +73,9 @@ class RoundedDraws:
 
     The result has exactly the law of the rounded real number. It is computed from balls around
     the uniform numbers behind Z: where they do not decide the rounding, the same uniform numbers
-    are continued by further bits.
+    are continued by further bits. That ends with probability 1.
+
+    Source: proofs/the-released-number#3.
 
     Args:
         law: the law of Z, continuous.
@@ -138,7 +143,7 @@ class RoundedDraws:
                             return highest
                         whole = position.floor().unique_fmpz()
                         if whole is not None:
-                            return self._whole + int(whole)
+                            return min(max(self._whole + int(whole), lowest), highest)
                 uniforms = [u << bits | rng.bits(bits) for u in uniforms]
                 bits *= 2
 

@@ -17,7 +17,7 @@ class LogRoundedDraws(RoundedDraws):
     """Draws of the whole number nearest to slope (ln(ratio) - decay) + factor Z.
 
     As `RoundedDraws`, for a centre that is no rational number: it is enclosed anew at every
-    precision that a draw needs.
+    precision that a draw needs (proofs/the-released-number#5).
 
     Args:
         law: the law of Z, continuous.

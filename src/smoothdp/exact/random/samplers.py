@@ -7,7 +7,8 @@ few evaluations of one probability, whatever the number of trials.
 Method: both laws are log-concave with a known mode m, so
 P(m + x) <= P(m) min(1, e^(1 - P(m) |x|)) (Devroye 1987). Each side of the mode is cut into
 blocks of width w >= 1 / P(m); block j has at most P(m) 2^-(j-1), which is sampled by coin
-flips, and a uniform point of the block is accepted with the exact remaining probability.
+flips, and a uniform point of the block is accepted with the exact remaining probability
+(proofs/the-released-number#7).
 """
 
 from __future__ import annotations

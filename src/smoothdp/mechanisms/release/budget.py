@@ -3,7 +3,7 @@
 Pure and approximate DP: a share .9 sqrt(t / epsilon) of epsilon; beyond t = epsilon / 5 bars cost
 more than they give and are refused. zCDP: min(.3, .02 + 1.5 t / e) of rho, e = sqrt(2 rho).
 
-Source: the notes on accuracy, section 4.
+Source: what it pays for, proofs/error-bars#1; the shares, proofs/release-rules#1, #6.
 """
 
 from __future__ import annotations

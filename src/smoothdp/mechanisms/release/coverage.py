@@ -6,7 +6,7 @@ window, and not the plain quantile, which that mean may miss by any part of the 
 zeros and 14,999 hundreds the median is 0, and the mean of a window of 40 near 50. `words` says so.
 
 Beyond it the records must be a sample of independent draws, and the coverage is nominal, not
-conservative:
+conservative (for quantiles checked, not proved: proofs/error-bars#8):
 
 * population: S is at least the winsorised range over w, so that the deviation of the statistic
   over samples is about c sqrt(n) S at most, c^2 = max p (1 - p) over p in [lo / n, 1 - hi / n].
@@ -16,7 +16,7 @@ conservative:
   mean: sigma sqrt(d / (1 - d)) for a stated bound sigma of the deviation, else
   d max(b - lower, upper - a). The target is the mean of the values clamped to the bounds.
 
-Source: the notes on accuracy, section 5.
+Source: proofs/error-bars#6, #7, #9.
 """
 
 from __future__ import annotations

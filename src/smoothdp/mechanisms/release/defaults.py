@@ -1,9 +1,9 @@
 """Window, smoothing and law of a release without a plan: closed-form rules that see no data.
 
 The rules are fits of what minimises the error over laws, sizes and bounds of unknown quality; a bad
-fit costs accuracy, never privacy. With e the epsilon of the guarantee (sqrt(2 rho) for
-concentrated claims), s the number of values on the shorter side of the rank, R the width of the
-bounds in spreads of the data (taken as 1e5):
+fit costs accuracy, never privacy (proofs/release-rules#1). With e the epsilon of the guarantee
+(sqrt(2 rho) for concentrated claims), s the number of values on the shorter side of the rank, R the
+width of the bounds in spreads of the data (taken as 1e5):
 
     quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
                   zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
@@ -13,9 +13,10 @@ bounds in spreads of the data (taken as 1e5):
     trimming      m = max(.05 n, 3.6 ln(R n) / e), zCDP 2.5 ln(R n) / e; at most .45 n
 
 With error bars a small t pays more: w = odd(40 / e) and t from .025 e (zCDP: 20 / e and .05 e;
-the notes' 14 / e leaves bars 10 to 15% longer at the same error of the value).
+14 / e leaves bars 10 to 15% longer at the same error of the value).
 
-Source: the notes on accuracy, sections 3 and 4.
+Source: constants chosen by search, measured by `python -m benchmarks.accuracy`
+(proofs/release-rules#2, #6).
 """
 
 from __future__ import annotations

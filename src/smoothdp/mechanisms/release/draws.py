@@ -1,4 +1,7 @@
-"""The two samplers that open a sealed summary: the value with noise, and ln S with noise."""
+"""The two samplers that open a sealed summary: the value with noise, and ln S with noise.
+
+Both enter as exact numbers (proofs/the-released-number#2, #5).
+"""
 
 from __future__ import annotations
 

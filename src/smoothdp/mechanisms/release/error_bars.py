@@ -8,7 +8,7 @@ L is rounded to a grid of 2^-20 and y to its own grid; half a step of each is ad
 Where nothing is left out, the value is released with S = (b - a) / n whatever the records are:
 that is public, nothing is spent on it, and the half-width comes from public parameters alone.
 
-Source: the notes on accuracy, sections 4 and 5.
+Source: proofs/error-bars#1, #2, #3, #5.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ LOG_STEP = Fraction(1, 1 << 20)
 """The step of L: the interval is wider by at most 5e-7 of itself."""
 
 _FLOAT_ERROR = 1e-11
+_LEAST_HALF = 1e-300
+"""Below it floats lose digits: a half-width of less is rounded up to it."""
 _FAR = 1 << 80
 
 
@@ -159,7 +161,7 @@ class ErrorBars:
         log_half = math.log(self.factor) + log_sensitivity - math.log(calibration.shift)
         log_half += float(LOG_STEP) / 2 + _FLOAT_ERROR
         if log_half < 700:
-            half = Fraction(math.exp(log_half) * (1 + _FLOAT_ERROR)) + step / 2
+            half = Fraction(max(math.exp(log_half) * (1 + _FLOAT_ERROR), _LEAST_HALF)) + step / 2
             # An empty intersection leaves the end that is nearest.
             lower = min(max(query.bounds[0], value - half), query.bounds[1])
             upper = max(min(query.bounds[1], value + half), query.bounds[0])

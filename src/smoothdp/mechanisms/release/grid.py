@@ -1,4 +1,7 @@
-"""The numbers that a release can have as its value: a grid that is chosen without the values."""
+"""The numbers that a release can have as its value: a grid that is chosen without the values.
+
+So a rounded value keeps every guarantee of the ideal one (proofs/the-released-number#1).
+"""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 Z is the noise at unit scale, B the noise on ln S, G a standard normal number; independent. With
 L = ln S + B released beside y = f + (S / s) Z, s |y - f| e^-L = |Z| e^-B: its law depends on no
-data. G stands for sampling error (the notes on accuracy, sections 4 and 5).
+data (proofs/error-bars#2). G stands for sampling error (proofs/error-bars#7).
 
 Accuracy, not privacy, depends on these floats. The quantile of |Z| e^-B is within a relative
-1e-9, and rounded up by as much; with G, within 1e-4.
+1e-9, and rounded up by as much; with G, within 1e-4: checked, not proved (proofs/error-bars#4).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class SmoothNoise:
     bits behind Z are drawn until the nearest point of the grid is certain. So it has exactly the
     law of a function of the ideal output, and its guarantee.
 
-    Source: paper 2, sections 1.1 and 3.
+    Source: paper 2, sections 1.1 and 3; proofs/the-released-number#1, #3.
 
     Attributes:
         query: the statistic f, window and all.

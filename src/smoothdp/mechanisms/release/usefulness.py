@@ -19,7 +19,7 @@ def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | Fract
 
     Under zCDP epsilon is sqrt(2 rho). `release` warns with these words; a plan has them as a line.
 
-    Source: the notes on accuracy, section 3.
+    Source: where measured errors come to the order of the bounds (proofs/release-rules#6).
 
     >>> from smoothdp.claims import PureDP
     >>> useless_words(Median((0, 9)), PureDP(1), 100)

@@ -85,6 +85,7 @@ class ArsinhNormal(StretchedNormal):
         return LazyLaw(2, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         sigma, inverse = ball(self.exact_sigma), ball(1 / self.exact_sigma)
 
         def draw(_: bool, u: Ball, v: Ball) -> Ball:

@@ -76,6 +76,7 @@ class Gaussian(NoiseDistribution):
         return LazyLaw(2, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         def draw(_: bool, u: Ball, v: Ball) -> Ball:
             return standard_normal(u, v)
 

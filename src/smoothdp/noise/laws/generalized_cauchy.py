@@ -135,6 +135,7 @@ class GeneralizedCauchy(InvertedQuantiles):
         return LazyLaw(2, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         # By rejection from min(1, |x|^-c): uniform on [0, 1] with probability (c - 1) / c, else
         # u^(-1/(c-1)); kept with probability 1 / (1 + y^c) or 1 / (1 + y^-c), at least 1/2.
         c = self.exact_power

@@ -67,6 +67,7 @@ class Laplace(NoiseDistribution):
         return LazyLaw(1, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         def draw(positive: bool, u: Ball) -> Ball:
             return -u.log() if positive else u.log()
 

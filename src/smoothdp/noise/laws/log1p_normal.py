@@ -72,6 +72,7 @@ class Log1pNormal(StretchedNormal):
         return LazyLaw(2, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         sigma, inverse = ball(self.exact_sigma), ball(1 / self.exact_sigma)
 
         def draw(positive: bool, u: Ball, v: Ball) -> Ball:

@@ -166,6 +166,7 @@ class PolyPlace(NoiseDistribution):
         return LazyLaw(1, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         # The inverse of the tail P(|Z| > y). With k = (1 - 1/a)^a, D = 2 k + a - 1 and
         # c = (a + 1) k / D = P(|Z| > 1/a): y = (1 + 1/a) (c / u)^(1/a) - 1 for u <= c, else
         # 1 - (1 - (1 - u) D / (a - 1))^(1/a).

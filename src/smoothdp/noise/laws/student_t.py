@@ -153,6 +153,7 @@ class StudentT(InvertedQuantiles):
         return LazyLaw(2, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         # sqrt(d (U^(-2/d) - 1)) cos(pi V), exact for every d > 0: R. W. Bailey, Polar generation
         # of random variates with the t-distribution (1994).
         d, power = ball(self.exact_degrees), ball(-2 / self.exact_degrees)

@@ -131,6 +131,7 @@ class UniformLogNormal(LogNormalFactor):
         return LazyLaw(3, self._draw_function)
 
     def _draw_function(self) -> DrawFunction:
+        # (proofs/the-released-number#4)
         sigma = ball(self.exact_sigma)
 
         def draw(positive: bool, u: Ball, v: Ball, w: Ball) -> Ball:

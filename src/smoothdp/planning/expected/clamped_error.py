@@ -7,7 +7,7 @@ E(clamp(f + S Z) - theta)^2 is an integral over the probability p of a tail of t
 here over ln p on intervals that grow, so that far tails count as long as they are not clamped away.
 It never exceeds the square of the distance from theta to the further bound.
 
-Source: the notes on quantiles, section 3.
+Source: proofs/release-rules#3.
 """
 
 from __future__ import annotations

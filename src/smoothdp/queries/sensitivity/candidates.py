@@ -1,6 +1,7 @@
 """Candidates for the largest e^(-rate k) d, rate and d rational: compared and rounded exactly.
 
-Two candidates with different k are never equal: e^x is irrational for rational x other than 0.
+Two candidates with different k are never equal: e^x is irrational for rational x other than 0
+(proofs/the-released-number#2).
 So the precision is raised until the largest stands out for certain. Pairs of steps from a
 search in floats become one exact difference for each distance, the largest.
 """
