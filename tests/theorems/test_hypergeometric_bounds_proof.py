@@ -154,7 +154,10 @@ def test_lower_bounds_by_enumeration() -> None:
         for growth in (F(1), F(2), F(n), F(100)):
             mean = sum(
                 (
-                    math.comb(n, k) * row[0] ** k * row[1] ** (n - k) * delta((k, n - k), draws, growth)
+                    math.comb(n, k)
+                    * row[0] ** k
+                    * row[1] ** (n - k)
+                    * delta((k, n - k), draws, growth)
                     for k in range(n + 1)
                 ),
                 F(0),
