@@ -40,11 +40,11 @@ def compose_smoothed(first: SmoothedDP, second: SmoothedDP) -> SmoothedDP:
     """Return the claim for two independent releases about one database: sums.
 
     Paper 1, Proposition 5: (epsilon1 + epsilon2, delta1 + delta2, Pi). It is true; the printed
-    proof shows the reverse inequality, (5), which is false. At fixed x and x', with S_a the
-    outputs of the second that complete a, P(S) - E1 E2 Q(S) is at most the integral over a of
-    min(1, E2 Q2(S_a)) (dP1 - E1 dQ1) plus d2, hence at most d1 + d2. The second mechanism must
-    not depend on what the first one published; the product of the two pairs at fixed x is
-    never looser, and tighter in general.
+    proof shows the reverse inequality, (5), which is false. It holds at each x, and then on
+    average (proofs/composition-at-a-database#3, #4). The second mechanism must not depend on what
+    the first one published, and both claims must be over one model: without either it is false
+    (proofs/composition-at-a-database#6, #7). `smoothdp.compose` says more below the sum of the
+    epsilons.
 
     Raises:
         InvalidParameter: something else than claims of smoothed DP.

@@ -29,9 +29,10 @@ def liu_exact_lower(
 
     f is the least probability that any distribution of the model gives any value. It holds at
     every finite epsilon. For large ones, and one distribution, the sum of such terms over all
-    values is an upper bound: it is the curve of Figure 2 (left). Verdict: holds (in no paper; proofs/hypergeometric-bounds#8). If all records of value a
-    are in the sample, no neighbour with one fewer of them can give this output, so
-    delta(x) >= P(h_a = H_a) for H_a >= 1, and delta(x) = T/n for H_a = 0.
+    values is an upper bound: it is the curve of Figure 2 (left). Verdict: holds (in no paper;
+    proofs/hypergeometric-bounds#8). If all records of value a are in the sample, no neighbour with
+    one fewer of them can give this output, so delta(x) >= P(h_a = H_a) for H_a >= 1, and
+    delta(x) = T/n for H_a = 0.
 
     Args:
         n_records: n. n_draws: T; or sampling_rate: T = ceil(rate * n).

@@ -105,8 +105,8 @@ def liu_lemma_2(forward: float, backward: float) -> UtilityRange:
     """Return (d + d') / 2 <= u <= d + d', for two categories: Lemmas 2 and 10.
 
     The expected gains for the two missing records add up to d + d' exactly, and u is the larger
-    of them (proofs/adversary#2). The paper has a strict upper bound, which fails at 0, states it for any number of
-    categories, for which it is false, and has a third in place of the half.
+    of them (proofs/adversary#2). The paper has a strict upper bound, which fails at 0, states it
+    for any number of categories, for which it is false, and has a third in place of the half.
 
     Raises:
         InvalidParameter: divergences outside [0, 1].
