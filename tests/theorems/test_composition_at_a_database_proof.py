@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Any
 
 import smoothdp as sd
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
@@ -16,10 +17,11 @@ from smoothdp.claims.model.model import DataModel
 F = Fraction
 Records = tuple[int, ...]
 Law = dict[object, Fraction]
+Chances = Mapping[Any, Fraction]
 Mechanism = Callable[[Records], Law]
 
 
-def stick(p: Law, q: Law, growth: Fraction) -> Fraction:
+def stick(p: Chances, q: Chances, growth: Fraction) -> Fraction:
     return sum((max(F(0), v - growth * q.get(y, F(0))) for y, v in p.items()), F(0))
 
 
@@ -59,7 +61,7 @@ def flipped(share: Fraction) -> Mechanism:
 
 
 def smoothed(
-    mechanism: Mechanism, n: int, rows: list[Records | tuple[Fraction, ...]], growth: Fraction
+    mechanism: Mechanism, n: int, rows: Sequence[tuple[Fraction, ...]], growth: Fraction
 ) -> Fraction:
     """The largest E delta(x) over all ways to give each record one of the distributions."""
     deltas = {x: delta_at(mechanism, x, 2, growth) for x in product(range(2), repeat=n)}
@@ -75,7 +77,7 @@ def smoothed(
     )
 
 
-def in_a_product(p: Law, q: Law, growth: Fraction) -> Fraction:
+def in_a_product(p: Chances, q: Chances, growth: Fraction) -> Fraction:
     """The hockey stick of the product with one other pair."""
     first, second = {0: F(1, 5), 1: F(4, 5)}, {0: F(2, 3), 1: F(1, 3)}
     return stick(

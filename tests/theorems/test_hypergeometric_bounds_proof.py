@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from fractions import Fraction
 from itertools import product
 
@@ -11,6 +12,7 @@ import pytest
 import smoothdp as sd
 from smoothdp import paper_bounds as pb
 from smoothdp.claims.model.model import DataModel
+from smoothdp.testing.oracles import database, delta_by_enumeration, law_with_replacement
 
 F = Fraction
 
@@ -125,24 +127,12 @@ def test_moments_of_the_smallest_count() -> None:
         for x in product(range(3), repeat=n):
             weight = math.prod((row[c] for row, c in zip(rows, x, strict=True)), start=F(1))
             total += weight * share ** min(x.count(c) for c in range(3))
-        sums = sum(math.prod((1 - r[c] * (1 - share) for r in rows), start=F(1)) for c in range(3))
+        sums = sum(
+            (math.prod((1 - r[c] * (1 - share) for r in rows), start=F(1)) for c in range(3)), F(0)
+        )
         assert total <= sums <= max(bounds)
         largest = max(largest, sums)
     assert min(bounds) < largest == max(bounds)
-
-
-def test_zero_delta() -> None:
-    seen = 0
-    for n, draws in ((6, 1), (8, 2), (9, 3)):
-        for growth in (F(2), F(3), F(6)):
-            for first in range(1, n):
-                counts = (first, n - first)
-                truth = delta(counts, draws, growth)
-                if min(counts) >= draws / (1 - 1 / growth):
-                    assert truth == 0
-                    seen += 1
-    assert seen > 10
-    assert delta((1, 5), 1, F(2)) > 0  # one record less than 1/(1 - 1/2)
 
 
 def test_lower_bounds_by_enumeration() -> None:
@@ -190,3 +180,80 @@ def test_remark_8_by_the_hand_computation() -> None:
     mechanism = sd.SamplingHistogram(n, n_draws=2)
     for count in (50, 77, 100):
         assert mechanism.delta((count, n - count), epsilon="ln(10000/9801)") >= at_two(count)
+
+
+def test_ordinary_privacy_with_replacement() -> None:
+    for n, draws in product((2, 3, 10, 57), range(1, 40)):
+        exact = 1 - (1 - F(1, n)) ** draws
+        assert exact >= F(draws, n + draws)
+        assert (exact < F(draws, n + 1)) == (draws >= 3)
+    for draws in (1, 3):  # (i), one record alone: every database of 3 records
+        counts = [c for c in product(range(4), repeat=2) if sum(c) == 3]
+        for growth in (F(1), F(5)):
+            worst = max(with_replacement(c, draws, growth) for c in counts)
+            assert worst == 1 - (1 - F(1, 3)) ** draws
+
+
+def with_replacement(counts: tuple[int, ...], draws: int, growth: Fraction) -> Fraction:
+    m = len(counts)
+    return delta_by_enumeration(
+        database(counts), m, lambda x: law_with_replacement(x, m, draws), growth
+    )
+
+
+def test_with_replacement_at_every_small_database() -> None:
+    used = 0
+    for n, draws in ((6, 1), (9, 2), (12, 2), (5, 4)):
+        for growth in (F(2719, 1000), F(4)):  # epsilon a little above 1
+            for first in range(n + 1):
+                counts = (first, n - first)
+                truth = with_replacement(counts, draws, growth)
+                simple = (math.e * draws / n) ** max(1, min(counts))
+                if math.e * draws <= n:
+                    assert float(truth) <= simple
+                bound = pb.liu_theorem_5_upper(
+                    counts=counts, n_draws=draws, epsilon=f"ln({growth})"
+                )
+                assert truth <= F(bound)
+                used += bound < float(1 - (1 - F(1, n)) ** draws) * 0.99
+    assert used > 10
+    # (iii): at epsilon = 2 T / n the bound is false; e^(.2) < 1.2215.
+    n, draws, growth = 100, 10, F(12215, 10000)
+    total = F(0)
+    for h in range(draws + 1):
+        p = F(5, n) ** h * F(95, n) ** (draws - h)
+        q = F(4, n) ** h * F(96, n) ** (draws - h)
+        total += math.comb(draws, h) * max(F(0), p - growth * q)
+    assert total > F(145, 10**4) > 6 * F((math.e / 10) ** 5 / (1 - math.e / 10))
+
+
+def stick(p: list[Fraction], q: list[Fraction], growth: Fraction) -> Fraction:
+    return sum((max(F(0), a - growth * b) for a, b in zip(p, q, strict=True)), F(0))
+
+
+def random_laws(rng: random.Random, m: int) -> list[list[Fraction]]:
+    laws = []
+    for _ in range(m):
+        weights = [rng.choice([0, 0, 1, 2, 9, 400]) for _ in range(m + 1)] + [rng.choice([1, 60])]
+        laws.append([F(w, sum(weights)) for w in weights])
+    return laws
+
+
+def test_far_ratios() -> None:
+    rng, nearest = random.Random(43), F(0)
+    for _ in range(3000):
+        growth = rng.choice([F(1), F(11, 10), F(2)])
+        p, q = random_laws(rng, 2)
+        delta = max(stick(p, q, growth), stick(q, p, growth))
+        far = sum(
+            (a for a, b in zip(p, q, strict=True) if a > 2 * growth * b or 2 * growth * a < b), F(0)
+        )
+        assert far <= (2 + 1 / growth) * delta
+        nearest = max(nearest, far / delta if delta else F(0))
+    assert nearest > F(1, 2)
+    p, q = [F(2000), F(904), F(7096)], [F(904), F(2000), F(7096)]
+    growth = F(110518, 100000)  # a little above e^.1: both ratios are still beyond 2E
+    delta = stick(p, q, growth) / 10**4
+    assert delta == stick(q, p, growth) / 10**4
+    assert p[0] > 2 * growth * q[0]
+    assert (p[0] + p[1]) / 10**4 > 2 * delta

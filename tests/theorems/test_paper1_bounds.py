@@ -210,7 +210,7 @@ def test_smoothed_bounds_hold(model: DataModel) -> None:
 
 
 def test_smoothed_bounds_against_figure_2() -> None:
-    """n = 1e6, .2% lost: the exact ln delta, by other code, lies between our bounds, which lose
+    """n = 1e6, .2% lost: the exact ln delta of the notes lies between our bounds, which lose
     a factor 1.2 (epsilon = 7) to 6 (.5) of the exponent; the lower one is met at 7."""
     model = DataModel([("0.0554", "0.9446"), ("0.5334", "0.4666")])
     setting: dict[str, Any] = {"n_records": 10**6, "sampling_rate": "0.998", "model": model}
@@ -525,7 +525,7 @@ def test_table_1_corrected_is_exact_on_the_integers_and_holds_above_zero() -> No
                 if wide:
                     assert largest == 1 + F(draws, n) * (1 / q**2 - 1)
                     assert bound == pytest.approx(math.log(largest), rel=1e-13)
-                # and the looser e^epsilon for the step of one record is never needed
+                # and the looser form of the notes, e^epsilon, is never needed
                 assert bound <= math.log1p(draws / n * (float(q) ** -4 - 1)) * (1 + 1e-14)
 
 

@@ -106,7 +106,7 @@ def test_lemma_2_needs_at_most_not_less() -> None:
 
 
 def test_lemma_2_as_an_identity_for_two_values() -> None:
-    """u_x + u_x' = d + d' exactly (proofs/adversary#2), hence u <= d + d' for two values."""
+    """u_x + u_x' = d + d' exactly (notes A9), hence u <= d + d' for two values."""
     rng = random.Random(2)
     for _ in range(300):
         laws = random_laws(rng, 4, 2)

@@ -24,7 +24,7 @@ def test_paper_1_table_1() -> None:
     rows = [dict(zip(found.header, row, strict=True)) for row in found.cells]
     small = rows[-1]
     assert (small["n"], small["T"], small["epsilon"]) == (4, 1, "1.5")
-    # The counterexample (proofs/draws-and-noise#4): 1.752913 by the noise on all integers.
+    # The counterexample of the verdict: 1.752913 by the noise on all integers.
     assert small["exact"] == "(1.75292, 0)"
     assert [row["exact"] for row in rows if row["noise"] == "none" and row["notion"] == "DP"] == [
         "delta = 0.998"

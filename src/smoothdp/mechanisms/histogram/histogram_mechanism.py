@@ -103,10 +103,7 @@ class HistogramProfile(PrivacyProfile):
         return min(lower, cap[1]), min(upper, cap[1])
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        """Bound ln delta_epsilon(x), the worst of four values (proofs/two-smallest#4, #7).
-
-        It is 0 where all counts are large (proofs/hypergeometric-bounds#7).
-        """
+        """Bound ln delta_epsilon(x), the worst of four values (proofs/two-smallest#4, #7)."""
         smallest = sorted(self.counts)[:2]
         cap = self.mechanism.cap.logs
         if smallest[0] <= 1:

@@ -124,8 +124,11 @@ class NoisySamplingHistogram(DrawnRecords, FiniteLawMechanism[tuple[int, ...]]):
           e^x = q^-2 (1 + q - q^2) (1 + q - q^T) / (1 + q - q^(T+1)). The bound is attained
           for T = 1; for more draws it is an upper bound.
 
-        In both cases e^x <= e^noise_epsilon (proofs/draws-and-noise#3, #4). The paper's
-        eta noise_epsilon (Table 1) is too small.
+        In both cases e^x <= e^noise_epsilon. Proof: with A the law given that the record is
+        not drawn, B and B' the laws given that it is, B <= e^x min(A, B') pointwise (for A
+        exchange one drawn record for it), so ((1 - eta) A + eta B) / ((1 - eta) A + eta B')
+        is at most 1 - eta + eta e^x. With replacement change one draw at a time, each with
+        eta = 1/n. The paper's eta noise_epsilon (Table 1) is too small (notes, erratum 10).
         """
         bits = 128
         while True:
@@ -168,7 +171,7 @@ class NoisySamplingHistogram(DrawnRecords, FiniteLawMechanism[tuple[int, ...]]):
         """Return the law of the output, exactly lumped to {0..T} in each category.
 
         Outputs from T on share all likelihood ratios and are one cell, and so are those up
-        to 0 on all integers (proofs/draws-and-noise#5); cells are in the order of numpy's ravel.
+        to 0 on all integers (notes A6); cells are in the order of numpy's ravel.
 
         Raises:
             OutOfReach: more than 5e6 cells.

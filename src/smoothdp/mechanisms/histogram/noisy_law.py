@@ -4,8 +4,7 @@ With q = e^-rate, a sampled count h <= T and the output o of one category,
 P(o | h) = q^|o - h| / Z(h); on all integers Z = (1 + q) / (1 - q), on the nonnegative ones
 Z(h) = (1 + q - q^(h+1)) / (1 - q). Beyond T every weight falls by q a step, whatever h:
 outputs from T on share all likelihood ratios and are one cell of weight q^(T-h) / (1 - q);
-likewise those up to 0 on all integers. What is left is 0..T per category
-(proofs/draws-and-noise#5).
+likewise those up to 0 on all integers. What is left is 0..T per category.
 """
 
 from __future__ import annotations

@@ -28,11 +28,13 @@ def liu_exact_lower(
     """Return (1 - f)^(n - T) - (1 - T/n) (1 - f)^n, at most smoothed delta: rounded down.
 
     f is the least probability that any distribution of the model gives any value. It holds at
-    every finite epsilon. For large ones, and one distribution, the sum of such terms over all
-    values is an upper bound: it is the curve of Figure 2 (left). Verdict: holds (in no paper;
-    proofs/hypergeometric-bounds#8). If all records of value a are in the sample, no neighbour with
-    one fewer of them can give this output, so delta(x) >= P(h_a = H_a) for H_a >= 1, and
-    delta(x) = T/n for H_a = 0.
+    every finite epsilon, and is met up to o(1) for large ones: it is the curve of Figure 2
+    (left). Verdict: holds (in no paper; proved). Proof: if all records of value a are in the
+    sample, no neighbour with one more of them can give this output, so
+    delta(x) >= P(h_a = H_a) for H_a >= 1, and delta(x) = T/n for H_a = 0. With all records
+    from pi, E P(h_a = H_a) = P(no lost record has value a) = (1 - pi_a)^(n - T), and H_a = 0
+    has probability (1 - pi_a)^n. The result falls in pi_a: its derivative is
+    (n - T) ((1 - pi_a)^(n-1) - (1 - pi_a)^(n-T-1)) <= 0, so the least pi_a is best.
 
     Args:
         n_records: n. n_draws: T; or sampling_rate: T = ceil(rate * n).
@@ -72,7 +74,7 @@ def liu_theorem_3_lower(
     Theorem 3(ii) of paper 1 (proved there as (iii)), with its directions corrected: the
     database of n equal records has probability >= f^n where the proof says <=, and
     ln f < 0. Verdict: holds, loose: `liu_exact_lower` is larger, by e^(Theta(n))
-    (proofs/hypergeometric-bounds#8).
+    (proofs/hypergeometric-bounds#7).
 
     Args, raises: as `liu_exact_lower`.
 
@@ -99,7 +101,7 @@ def liu_theorem_3_dp(
     """Return T/n, rounded up: Theorem 3(iii), ordinary DP of the sampling histogram.
 
     Verdict: holds with equality. No delta below T/n works, and T/n does, at every finite
-    epsilon >= 0 (proofs/two-smallest#7).
+    epsilon >= 0 (a record that is not sampled changes nothing).
 
     Raises:
         InvalidParameter: arguments outside their domains.
@@ -119,8 +121,7 @@ def liu_theorem_4(
     Verdict: holds, and more is true: delta(x) = T/n for every x and every finite epsilon, so
     under every model. A new value that is no difference of two sums of the others shows
     whether it was sampled; T/n is never exceeded. On a finite grid, such as floats, it fails:
-    records (0, 0, 0, 1, 1, 1) with T = 3 and e^epsilon = 2 have 1/10, not 1/2
-    (proofs/draws-and-noise#6).
+    records (0, 0, 0, 1, 1, 1) with T = 3 and e^epsilon = 2 have 1/10, not 1/2.
 
     Raises:
         InvalidParameter: arguments outside their domains.

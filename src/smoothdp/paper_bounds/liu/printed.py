@@ -39,7 +39,7 @@ def liu_remark_8(
     appendix. Verdict: **false** as an upper bound of smoothed delta. n = 200, T = 2,
     Pi = {(1/2, 1/2)}, epsilon = 2 ln(1/(1 - eta)): smoothed delta is 2.83e-4, this is 7.6e-6.
     The Chernoff bound in the proof leaves out a factor eta and uses a form that holds for
-    deviations of at most the mean only (proofs/hypergeometric-bounds#9). Where T/n is near 1 it
+    deviations of at most the mean only (proofs/hypergeometric-bounds#8). Where T/n is near 1 it
     says nothing (.998 at n = 1e5). It may exceed 1.
     `liu_kl_smoothed_upper` is what holds.
 
@@ -76,7 +76,7 @@ def liu_inequality_7(
 
     g = ((1 - e^-epsilon) / eta - 1)^2. Verdict: **false** as an upper bound of delta(x).
     n = 100, T = 1, counts (1, 99), epsilon = 1: delta(x) = .01, this is e^-1290
-    (proofs/hypergeometric-bounds#9). `liu_kl_upper` is what holds.
+    (proofs/hypergeometric-bounds#8). `liu_kl_upper` is what holds.
 
     Args:
         counts: records per category over the whole universe, empty categories included.
@@ -100,7 +100,7 @@ def liu_theorem_5_as_printed(*, n_records: int, n_draws: int) -> float:
 
     Sampling with replacement. Verdict: **false** from T = 3 on, for every n: delta is
     1 - (1 - 1/n)^T, and at T = 3 that is (2 n - 1) / (n^3 (n + 1)) less
-    (proofs/draws-and-noise#1).
+    (proofs/hypergeometric-bounds#9).
     `liu_theorem_5_dp_lower` is what holds.
 
     Raises:
@@ -123,7 +123,7 @@ def liu_table_1_as_printed(
     """Return eta * epsilon, the pure epsilon that Table 1 gives for Algorithm 4: rounded up.
 
     Verdict: **false** for small eta and large epsilon: n = 4, T = 1, epsilon = 6 has 1.7529,
-    this is 1.5 (proofs/draws-and-noise#4). `liu_table_1` is what holds.
+    this is 1.5. `liu_table_1` is what holds.
 
     Raises:
         InvalidParameter: arguments outside their domains.

@@ -28,9 +28,15 @@ def liu_table_1(
     Noise as in equation (4): e^(-noise_epsilon/4) per unit and count. With E = e^(noise_epsilon/4),
     ln(1 + eta (E^2 - 1)) for noise on all "integers", which is exact, and
     ln(1 + eta (E^2 + E - 2)) for "nonnegative" outputs, as (4) has them. What eta * epsilon of
-    Table 1 should read. Verdict: holds (proofs/draws-and-noise#3, #4). Replacing a record of the
-    sample changes probabilities by a factor of at most E^2, or E^2 + E - 1 with the normalisers;
-    it is in the sample with probability eta.
+    Table 1 should read. Verdict: holds (proved). Proof: replacing a record of the sample moves
+    one count up and one down by 1, so probabilities by at most E^2 before normalising. On the
+    integers the normaliser is constant; on the others that of a count c,
+    z(c) = 1 + q + ... + q^c + q/(1 - q) with q = 1/E, rises by a factor of at most
+    z(1)/z(0) = 1 + q - q^2, so E^2 (1 + q - q^2) = E^2 + E - 1 in all. Call that R, let A be
+    the law if the record is not sampled and B, B' if it is, before and after. B <= R A and
+    B <= R B' give B - B' <= (R - 1) ((1 - eta) A + eta B'), so the ratio of (1 - eta) A + eta B
+    to (1 - eta) A + eta B' is at most 1 + eta (R - 1). On the integers a record that is alone
+    in its category meets it, at outputs above 0 there and low elsewhere.
 
     Args:
         n_records: n; noise_epsilon: >= 0, of the noise and not of the claim.

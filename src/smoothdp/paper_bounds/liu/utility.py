@@ -1,8 +1,7 @@
 """Delta and the Bayesian adversary: Lemmas 1, 2 and 10, Corollary 3, inequality (2).
 
 u is the adversary's utility of equation (3) at the threshold E / (E + 1), E = e^epsilon; d
-and d' are the hockey-stick divergences of the two databases in both directions. The proofs are
-those of (proofs/adversary#1, #2, #3, #4, #5).
+and d' are the hockey-stick divergences of the two databases in both directions.
 """
 
 from __future__ import annotations
@@ -34,7 +33,18 @@ def liu_lemma_1(delta: Parameter, *, epsilon: Parameter, n_categories: int) -> f
     for an (epsilon, delta)-DP mechanism; and at one database x with delta = delta(x), if the
     missing record is the one that x has. (Corollary 3 claims 2 delta(x) whatever the record
     is, which is false; `liu_corollary_3` is what holds there.) Verdict: holds, sharper than
-    printed (proofs/adversary#3).
+    printed (proved).
+
+    Proof. Let P_c be the output law if the record is c, X the true one; R_c the outputs where c
+    is guessed, that is P_c > E N_c with N_c the sum of the other P_j. Write p_c = P_X(R_c),
+    q_jc = P_j(R_c), A_c = sum over R_c of P_c - E N_c, and
+    U_c = sum over R_c of P_X (P_c - E N_c)/(P_c + N_c), so that u = sum of the U_c.
+    (1) U_c <= p_c, and for c other than X, U_c <= A_c/(E + 1), as P_X <= N_c.
+    (2) d(c, X) <= delta gives A_c + E sum_j q_jc <= delta, over j other than c and X.
+    (3) d(X, j) <= delta gives U_X + sum_c (p_c - E q_jc) <= delta, over c other than X and j.
+    Add (3) over the m - 1 values of j and use (2):
+    (m-1) U_X + (m-2) sum_c p_c + sum_c A_c <= 2 (m-1) delta. By (1) and U_X <= delta,
+    U_X + sum_c U_c <= delta + (m-1) delta/(m-1+E).
 
     Args:
         delta: in [0, 1]. epsilon: >= 0. n_categories: m >= 2.
@@ -57,7 +67,7 @@ def liu_inequality_2(delta: Parameter, *, epsilon: Parameter) -> float:
     Bounds the probability, over an output a of M(x), that P(a | x)/P(a | x') is not within
     [1/(2E), 2E], E = e^epsilon. The paper has 2 delta, which is false: P = (.2, .0904, .7096),
     Q with the first two swapped, epsilon = .1 have .2904 > 2 delta = .2002. Verdict: holds
-    (proofs/adversary#5).
+    (proofs/hypergeometric-bounds#11).
 
     Args:
         delta: in [0, 1]. epsilon: >= 0.
@@ -78,8 +88,9 @@ def liu_corollary_3(delta: Parameter, *, epsilon: Parameter, n_categories: int) 
 
     What is true of Corollary 3 of paper 1. For two categories the constant is (E + 2) / (E + 1)
     <= 3/2, where the paper has 2, which is false for 15 categories and E = 2 if the missing
-    record need not be that of x. This holds for any record (proofs/adversary#4). For the record of
-    x itself see `liu_lemma_1`, which is smaller.
+    record need not be that of x. This holds for any record: where the named category is not the
+    true one, its share of the posterior is at most P_c / (P_c + P_X). For the record of x itself
+    see `liu_lemma_1`, which is smaller.
 
     Args:
         delta: delta_epsilon(x), the largest over neighbours and directions.
@@ -104,9 +115,9 @@ def liu_corollary_3(delta: Parameter, *, epsilon: Parameter, n_categories: int) 
 def liu_lemma_2(forward: float, backward: float) -> UtilityRange:
     """Return (d + d') / 2 <= u <= d + d', for two categories: Lemmas 2 and 10.
 
-    The expected gains for the two missing records add up to d + d' exactly, and u is the larger
-    of them (proofs/adversary#2). The paper has a strict upper bound, which fails at 0, states it
-    for any number of categories, for which it is false, and has a third in place of the half.
+    u and the utility u' for the other missing record add up to d + d' exactly, and u is the
+    larger. The paper has a strict upper bound, which fails at 0, states it for any number of
+    categories, for which it is false, and has a third in place of the half.
 
     Raises:
         InvalidParameter: divergences outside [0, 1].

@@ -8,7 +8,7 @@ sampled histogram and names the likeliest category. With threshold t,
 the expectation under the database with the missing record X. For two categories and
 E = t / (1 - t) it is a sum over two tails: (r - E) / (r + 1) where the likelihood ratio r
 of the true category exceeds E, and the same in 1/r where the other one is named
-(proofs/adversary#1).
+(notes A9).
 """
 
 from __future__ import annotations
