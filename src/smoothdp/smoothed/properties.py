@@ -23,7 +23,8 @@ from smoothdp.text import ratio_up
 def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
     """Return the claim for any function of the output, randomised or not: the same.
 
-    Paper 1, Proposition 4. The claim holds at each database, so also on average.
+    Paper 1, Proposition 4. The claim holds at each database, so also on average
+    (proofs/smoothed-properties#1).
 
     Raises:
         InvalidParameter: something else than a claim of smoothed DP.
@@ -79,7 +80,7 @@ def smoothed_pre_processing(
     """Return the claim for the mechanism after f over a model, from its claim over f(model).
 
     Paper 1, Proposition 6, for functions f of one record (see `DataModel.push`):
-    if x and x' differ in one record, so do f(x) and f(x').
+    if x and x' differ in one record, so do f(x) and f(x') (proofs/smoothed-properties#2).
 
     Raises:
         InvalidParameter: a function that is not record-wise.
@@ -156,8 +157,7 @@ def smoothed_to_distributional(claim: SmoothedDP) -> DistributionalDP:
 
     Paper 1, Proposition 9. Its proof lets the simulator depend on the distribution pi_i of the
     record it lacks, which Definition 4 does not allow. Repaired: the simulator draws it from a
-    fixed pi_0 of Pi. Then (pi_-i, pi_0) is in Pi^n, and both sides of the definition differ by
-    at most the expectation of d(x', x) or d(x, x') under it, hence by at most delta.
+    fixed pi_0 of Pi (proofs/smoothed-properties#3).
 
     Raises:
         InvalidParameter: something else than a claim of smoothed DP.
