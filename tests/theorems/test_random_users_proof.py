@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -120,3 +121,76 @@ def test_their_choice() -> None:
     # Without the condition of the second case: n = 1000, epsilon = 1/1000.
     users = pb.cheu_choice(n_users=1000, epsilon="0.001", delta="1e-6")
     assert pb.cheu_epsilon(n_users=1000, expected_random_users=F(users), delta="1e-6") > 0.1
+
+
+def clone_bound(n: int, flip: Fraction, clone: Fraction, growth: Fraction) -> Fraction:
+    """The right side of statement 5, by its sums of positive parts."""
+    g, k = 1 - flip - growth * flip, growth * (1 - flip) - flip
+    total = F(0)
+    for c in range(n):
+        p, q = [*binomial(c), F(0)], [F(0), *binomial(c)]
+        gains = sum((max(F(0), g * a - k * b) for a, b in zip(p, q, strict=True)), F(0))
+        total += math.comb(n - 1, c) * clone**c * (1 - clone) ** (n - 1 - c) * gains
+    return total
+
+
+def total_of(bits: tuple[int, ...], flip: Fraction) -> list[Fraction]:
+    """The law of the sum of bits that are flipped independently."""
+    law = [F(1)]
+    for bit in bits:
+        one = 1 - flip if bit else flip
+        law = [
+            (law[j] * (1 - one) if j < len(law) else F(0)) + (law[j - 1] * one if j else F(0))
+            for j in range(len(law) + 1)
+        ]
+    return law
+
+
+def test_clones() -> None:
+    """All data of six users; for more clones than random users it is false."""
+    n, broken = 6, 0
+    for share in (F(1, 5), F(4, 5)):
+        flip = share / 2
+        for growth in (F(1), F(6, 5), F(2), F(8)):
+            new, old = (clone_bound(n, flip, c, growth) for c in (share, flip / (1 - flip)))
+            for ones in range(n):
+                rest = (1,) * ones + (0,) * (n - 1 - ones)
+                here, there = total_of((0, *rest), flip), total_of((1, *rest), flip)
+                truth = max(stick(here, there, growth), stick(there, here, growth))
+                assert truth <= new <= old
+                broken += truth > clone_bound(n, flip, F(1), growth)
+            given: dict[str, Any] = {
+                "n_users": n,
+                "expected_random_users": share * n,
+                "epsilon": f"ln({growth})",
+            }
+            for bound, exact in (
+                (pb.clones_delta(**given), new),
+                (pb.clones_2021_delta(**given), old),
+            ):
+                assert exact <= F(bound) <= exact * (1 + F(1, 10**9)) + F(1, 10**20)
+            g = 1 - flip - growth * flip
+            for c in range(n):
+                first, second = [*binomial(c), F(0)], [F(0), *binomial(c)]
+                gains = [g * a - (g + growth - 1) * b for a, b in zip(first, second, strict=True)]
+                whole = sum((max(F(0), v) for v in gains), F(0))
+                if g <= 0:
+                    assert whole == 0
+                    continue
+                tau = g / ((1 - 2 * flip) * (1 + growth))
+                t = math.floor(tau * (c + 1))
+                assert whole == g * first[t] - (growth - 1) * sum(first[:t], F(0))
+    assert broken > 0
+
+
+def test_the_blanket_is_the_same_number() -> None:
+    for n, share, growth in ((4, F(1, 3), F(3, 2)), (7, F(3, 5), F(1)), (7, F(3, 5), F(6, 5))):
+        flip = share / 2
+        up, down = 2 * (1 - flip - growth * flip), 2 * (growth * (1 - flip) - flip)
+        total = F(0)
+        for m in range(1, n + 1):
+            mean = sum(
+                (p * max(F(0), (m - b) * up - b * down) for b, p in enumerate(binomial(m))), F(0)
+            )
+            total += math.comb(n, m) * share**m * (1 - share) ** (n - m) * mean
+        assert total / (share * n) == clone_bound(n, flip, share, growth)
