@@ -371,7 +371,7 @@ def test_claim_b_6_is_false_and_so_is_the_step_of_its_proof() -> None:
 @pytest.mark.parametrize("size", [40, 50, 80])
 @pytest.mark.parametrize("delta", ["0.1", "0.05"])
 def test_claim_c_1_holds_with_half_delta(size: int, delta: str) -> None:
-    """(epsilon, delta/2)-DP with the recalled epsilon holds, with room."""
+    """(epsilon, delta/2)-DP holds, with room (proofs/random-users#1)."""
     epsilon = cheu_fixed_set_epsilon(n_random_users=size, delta=delta)
     assert size > 8 * math.log(4 / float(delta))
     law = [*binomial_law(size, HALF), Fraction(0)]

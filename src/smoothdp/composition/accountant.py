@@ -101,7 +101,8 @@ class Accountant:
         if self.single is not None:
             return self.single.log_delta_bounds(epsilon)
         if self.total_epsilon is not None and at_most(self.total_epsilon, epsilon):
-            # Beyond the sum of all epsilons only the infinite losses are left.
+            # Beyond the sum of all epsilons only the infinite losses are left
+            # (proofs/optimal-composition#4).
             return self._with_smoothed(self.sides(0)[0].upper.product.log_infinite)
         bounds = LogBounds(-math.inf, 0.0)
         for level in range(len(_DEPTHS) if self.has_grid else 1):
@@ -141,7 +142,11 @@ class Accountant:
         return LogBounds(lower, upper)
 
     def _with_smoothed(self, bounds: LogBounds) -> LogBounds:
-        """Add s (1 - delta), s the sum of the deltas of the smoothed claims, at most 1."""
+        """Add s (1 - delta), s the sum of the deltas of the smoothed claims, at most 1.
+
+        The lower end is that of this figure: that the claims imply no smaller one is proved for
+        1 - prod (1 - delta_j) in the place of s only (proofs/composition-at-a-database#5).
+        """
         share = self.log_smoothed
         if share is None:
             return bounds
@@ -269,7 +274,8 @@ def _log_smoothed_delta(
     """Return ln of s and of 1 - s, s = min(1, sum of the deltas of smoothed claims).
 
     At a fixed database each claim has some delta_j(x); together they lose
-    1 - prod (1 - delta_j(x)) <= sum delta_j(x), whose expectation is at most s.
+    1 - prod (1 - delta_j(x)) <= sum delta_j(x), whose expectation is at most s
+    (proofs/composition-at-a-database#5).
     """
     deltas = [count * item.average.delta for item, count in items if item.average is not None]
     if not deltas:

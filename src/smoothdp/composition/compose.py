@@ -34,7 +34,8 @@ def compose(
     The list of guarantees is fixed beforehand. Which mechanism meets the next one may then
     depend on all earlier outputs (the profile dominates adaptive composition; Zhu, Dong,
     Wang 2022, Theorem 10). This is no filter: guarantees that are themselves chosen by
-    looking at outputs need a `Ledger`. Smoothed claims (`SmoothedDP`) must not adapt at all.
+    looking at outputs need a `Ledger`. Smoothed claims (`SmoothedDP`) must not adapt at all
+    (proofs/composition-at-a-database#5, #7).
 
     A composition among the items counts as its own items do, in the way it was made of them:
     the result lies nowhere below it.

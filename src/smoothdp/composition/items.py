@@ -156,7 +156,11 @@ def _profile_of(original: object, number: int) -> PrivacyProfile:
 
 
 def common_model(items: list[tuple[Item, int]]) -> DataModel | None:
-    """Return the model of the smoothed claims, None without any; refuse two models."""
+    """Return the model of the smoothed claims, None without any; refuse two models.
+
+    Claims about different random databases say nothing together
+    (proofs/composition-at-a-database#6).
+    """
     models = [item.average.model for item, _ in items if item.average is not None]
     for model in models[1:]:
         if not model.same_hull(models[0]):

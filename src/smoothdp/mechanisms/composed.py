@@ -44,7 +44,8 @@ class Composed(Measured[Iterable[object]]):
     All releases see the same database x, or all see the same neighbour x'. So for each
     neighbour the joint law is the product of the laws, and its hockey stick is exact, where
     composing profiles has to allow for a different worst neighbour and direction in each
-    release. Each mechanism is fixed before any output is seen.
+    release (proofs/composition-at-a-database#1, #3). Each mechanism is fixed before any output is
+    seen.
 
     Source: Liu, Wang, Xia, Smoothed Differential Privacy, Proposition 5, which says that
     delta at epsilon_1 + ... + epsilon_k is at most delta_1 + ... + delta_k.
@@ -121,7 +122,10 @@ class Composed(Measured[Iterable[object]]):
 
 @dataclass(frozen=True)
 class ComposedProfile(PrivacyProfile):
-    """delta_epsilon(x) of joint independent releases: every neighbour, both directions."""
+    """delta_epsilon(x) of joint independent releases: every neighbour, both directions.
+
+    Outputs of one likelihood ratio are joined (proofs/composition-at-a-database#2).
+    """
 
     composed: Composed
     counts: tuple[int, ...]

@@ -47,7 +47,7 @@ def balcer_cheu_omission(
     The probability with which a noise bit is omitted. It makes the count (epsilon, delta)-DP
     and the histogram (2 epsilon, 2 delta)-DP. With ``whole_histogram`` epsilon and delta are
     those of the whole histogram, and are halved first. Verdict: holds, loose: 42 to 115 times
-    the exact value at delta = 1e-6.
+    the exact value at delta = 1e-6 (proofs/binomial-noise#2, #3).
 
     Raises:
         InvalidParameter: epsilon (halved, for the whole histogram) outside (0, 1], delta
@@ -78,7 +78,7 @@ def balcer_cheu_omission_all_epsilon(
 
     Not in the paper: Lemma A.3 with alpha = tanh(epsilon/2), where the paper has
     epsilon / sqrt 5. The lemma asks for alpha gamma n >= 2, and 10 ln(2/delta) > 2 grants it.
-    Verdict: holds (proved); at most the paper's.
+    Verdict: holds (proofs/binomial-noise#3); at most the paper's.
 
     Raises:
         InvalidParameter: epsilon <= 0, delta outside (0, 1), or gamma above 1/2.
@@ -162,7 +162,8 @@ def balcer_cheu_smooth(n_trials: int, *, probability: Parameter, alpha: Paramete
     epsilon = ln((1 + alpha)/(1 - alpha)), delta = e^(-alpha^2 gamma n / 8) +
     e^(-alpha^2 gamma n / (8 + 2 alpha)), for shifts k up to alpha gamma n / 2. Adding such
     noise to a sum makes it (epsilon, delta)-DP (Lemma A.2), if a shift by 1 is allowed.
-    Verdict: holds; the exact delta is below a fifth of it at the points tried.
+    Verdict: holds (proofs/binomial-noise#1); the exact delta is below a fifth of it at the points
+    tried.
 
     Args:
         n_trials: n >= 1. probability: gamma in (0, 1/2]. alpha: in (0, 1).

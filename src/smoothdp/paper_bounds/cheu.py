@@ -1,7 +1,8 @@
-"""Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, which paper 5 compares with: recalled formulas.
+"""Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, which paper 5 compares with.
 
-The formulas are recalled, not re-derived (notes: shuffle.md section 5); both branches of the
-choice of lambda meet at lambda = n / 3, as they should. The exact profile is far below them.
+The formulas are theirs as we recall them; that they hold is proved anew
+(proofs/random-users#1, #2, #3, #4). Both branches of the choice of lambda meet at lambda = n / 3,
+as they should. The exact profile is far below them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _BITS = 128
 def cheu_epsilon(*, n_users: int, expected_random_users: Parameter, delta: Parameter) -> float:
     """Return sqrt(32 ln(4/delta) / L) (1 - L/n), L = lambda - sqrt(2 lambda ln(2/delta)), up.
 
-    The Boolean sum is (epsilon, delta)-DP for lambda >= 14 ln(4/delta). Verdict: recalled;
-    never below the exact epsilon where compared, and several times as large.
+    The Boolean sum is (epsilon, delta)-DP for lambda >= 14 ln(4/delta). Verdict: holds
+    (proofs/random-users#2), and is several times the exact epsilon.
 
     Args:
         n_users: n; expected_random_users: lambda in (0, n); delta: in (0, 1).
@@ -102,8 +103,8 @@ def cheu_random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> 
 def cheu_fixed_set_epsilon(*, n_random_users: int, delta: Parameter) -> float:
     """Return ln(1 + sqrt(32 ln(4/delta) / h)), rounded up: Claim C.1 of paper 5 for |H| = h.
 
-    The sum in which the users of H are random is (epsilon, delta/2)-DP for h > 8 ln(4/delta);
-    paper 5 prints (epsilon, delta/2) as a trade-off function and no more.
+    The sum in which the users of H are random is (epsilon, delta/2)-DP for h > 8 ln(4/delta)
+    (proofs/random-users#1); paper 5 prints (epsilon, delta/2) as a trade-off function and no more.
 
     Args:
         n_random_users: h >= 1; delta: in (0, 1).
@@ -130,7 +131,8 @@ def cheu_choice(*, n_users: int, epsilon: Parameter, delta: Parameter) -> float:
     """Return the lambda that they choose: 64 ln(4/delta) / epsilon^2, or its large-n branch.
 
     64 l / epsilon^2 if epsilon >= sqrt(192 l / n), else n - epsilon n^(3/2) / sqrt(432 l), with
-    l = ln(4/delta). Larger than `cheu_random_users`.
+    l = ln(4/delta). `cheu_epsilon` is below epsilon there if it applies and, in the second case,
+    epsilon >= sqrt(3456) l / n (proofs/random-users#4).
 
     Args:
         n_users: n; epsilon: > 0; delta: in (0, 1).

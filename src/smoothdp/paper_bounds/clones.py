@@ -3,7 +3,8 @@
 Every user sends a bit that is random with some probability, whatever the datum. If those who
 did are revealed, C ~ Bin(n - 1, p) fair coins hide the protected user's bit, flipped with
 probability q; the analyser sees both counts. This is data processing the wrong way round, so it
-bounds delta for all data of the others at once: valid, and loose by about sqrt(2 (1 - q)) in mu.
+bounds delta for all data of the others at once: valid, and loose by about sqrt(2 (1 - q)) in mu
+(proofs/random-users#5).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _NATS = 50.0
 def clones_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Parameter) -> Bound:
     """Return delta by clones as of 2023, clone probability lambda / n, rounded up.
 
-    Verdict: holds (proved above); equal to `blanket_delta` for one bit a user.
+    Verdict: holds (proofs/random-users#5); equal to `blanket_delta` for one bit a user.
 
     Args:
         n_users: n; expected_random_users: lambda in (0, n); epsilon: >= 0.
@@ -57,7 +58,8 @@ def clones_2021_delta(
 ) -> Bound:
     """Return delta by clones as of 2021, clone probability e^-e0 = q / (1 - q), rounded up.
 
-    Verdict: holds, by the same argument: fewer clones are revealed than there are.
+    Verdict: holds, by the same argument: fewer clones are revealed than there are
+    (proofs/random-users#5).
 
     Args:
         n_users: n; expected_random_users: lambda in (0, n); epsilon: >= 0.
@@ -80,7 +82,8 @@ def blanket_delta(*, n_users: int, expected_random_users: Parameter, epsilon: Pa
     E[(L_1 + ... + L_M)_+] / (p n) with M ~ Bin(n, p), p = lambda / n, and L the difference
     P(w) - e^epsilon P'(w) of the reports of 0 and 1 at a uniform bit w, over the uniform law.
     With b of m bits equal to 1 the sum is 2 ((m - b) g - b h), and (m - b) Bin(m, 1/2)(b) =
-    (m / 2) Bin(m - 1, 1/2)(b) turns it into `clones_delta`: they are the same number.
+    (m / 2) Bin(m - 1, 1/2)(b) turns it into `clones_delta`: they are the same number
+    (proofs/random-users#6).
 
     Args, raises: as `clones_delta`.
 

@@ -150,7 +150,7 @@ def _gaussian_share(n_users: int, n_bits: int, mu: Fraction, certified: bool) ->
 
 
 def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
-    """Return lambda of Cheu et al. 2019 (recalled), or raise with the smallest n."""
+    """Return lambda of Cheu et al. 2019, or raise with the smallest n."""
     if not isinstance(guarantee, ApproxDP) or guarantee.exact_delta == 0 or n_bits > 1:
         raise InvalidParameter(
             expected='ApproxDP with delta > 0 and one bit a user for method="paper"',

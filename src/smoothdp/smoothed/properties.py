@@ -23,7 +23,8 @@ from smoothdp.text import ratio_up
 def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
     """Return the claim for any function of the output, randomised or not: the same.
 
-    Paper 1, Proposition 4. The claim holds at each database, so also on average.
+    Paper 1, Proposition 4. The claim holds at each database, so also on average
+    (proofs/smoothed-properties#1).
 
     Raises:
         InvalidParameter: something else than a claim of smoothed DP.
@@ -40,11 +41,11 @@ def compose_smoothed(first: SmoothedDP, second: SmoothedDP) -> SmoothedDP:
     """Return the claim for two independent releases about one database: sums.
 
     Paper 1, Proposition 5: (epsilon1 + epsilon2, delta1 + delta2, Pi). It is true; the printed
-    proof shows the reverse inequality, (5), which is false. At fixed x and x', with S_a the
-    outputs of the second that complete a, P(S) - E1 E2 Q(S) is at most the integral over a of
-    min(1, E2 Q2(S_a)) (dP1 - E1 dQ1) plus d2, hence at most d1 + d2. The second mechanism must
-    not depend on what the first one published; the product of the two pairs at fixed x is
-    never looser, and tighter in general.
+    proof shows the reverse inequality, (5), which is false. It holds at each x, and then on
+    average (proofs/composition-at-a-database#3, #4). The second mechanism must not depend on what
+    the first one published, and both claims must be over one model: without either it is false
+    (proofs/composition-at-a-database#6, #7). `smoothdp.compose` says more below the sum of the
+    epsilons.
 
     Raises:
         InvalidParameter: something else than claims of smoothed DP.
@@ -79,7 +80,7 @@ def smoothed_pre_processing(
     """Return the claim for the mechanism after f over a model, from its claim over f(model).
 
     Paper 1, Proposition 6, for functions f of one record (see `DataModel.push`):
-    if x and x' differ in one record, so do f(x) and f(x').
+    if x and x' differ in one record, so do f(x) and f(x') (proofs/smoothed-properties#2).
 
     Raises:
         InvalidParameter: a function that is not record-wise.
@@ -156,8 +157,7 @@ def smoothed_to_distributional(claim: SmoothedDP) -> DistributionalDP:
 
     Paper 1, Proposition 9. Its proof lets the simulator depend on the distribution pi_i of the
     record it lacks, which Definition 4 does not allow. Repaired: the simulator draws it from a
-    fixed pi_0 of Pi. Then (pi_-i, pi_0) is in Pi^n, and both sides of the definition differ by
-    at most the expectation of d(x', x) or d(x, x') under it, hence by at most delta.
+    fixed pi_0 of Pi (proofs/smoothed-properties#3).
 
     Raises:
         InvalidParameter: something else than a claim of smoothed DP.

@@ -71,7 +71,8 @@ class Atoms(NamedTuple):
         """Join atoms whose losses agree to rounding; the error grows by what this moves.
 
         A group whose losses differ by at most w has one common loss after its p-masses are
-        moved by factors within e^(+-w); joining it is then exact.
+        moved by factors within e^(+-w); joining it is then exact
+        (proofs/composition-at-a-database#2).
         """
         p, q, error = self.sorted_by_loss()
         if p.size < 2:

@@ -25,7 +25,8 @@ class SmoothedDP(EpsilonDelta):
     The expectation is over databases whose records are independent, each from any
     distribution of the model Pi. Since delta_e(x) below e0 is at most
     d + (1 - d) (e^e0 - e^e) / (1 + e^e0) with d = delta_e0(x), linear in d, the profile of
-    approximate DP passes through the expectation.
+    approximate DP passes through the expectation (proofs/optimal-composition#1,
+    proofs/composition-at-a-database#5).
 
     Source: Liu, Wang, Xia, Definition 3.
 

@@ -19,6 +19,8 @@ def pushed_vertices(
 ) -> list[list[Fraction]]:
     """Return the distributions of f(X) for X from each vertex (see `DataModel.push`).
 
+    Mixtures of the vertices go to mixtures of these (proofs/smoothed-properties#2).
+
     Args:
         vertices: distributions over one universe, exactly.
         record_function: for each atom 0, 1, ... the atom it becomes.

@@ -21,7 +21,8 @@ def two_point_law(epsilon: Real, delta: Fraction) -> AtomsLaw:
     """Return the law of the pair that dominates every (epsilon, delta)-DP mechanism.
 
     With probability delta the loss is infinite, else it is epsilon with probability
-    e^epsilon / (1 + e^epsilon) and -epsilon else (Kairouz, Oh, Viswanath 2015). Rounding:
+    e^epsilon / (1 + e^epsilon) and -epsilon else (Kairouz, Oh, Viswanath 2015;
+    proofs/optimal-composition#1, #2, #3). Rounding:
     epsilon is off by u epsilon; log1p and exp by 4 ulp each.
     """
     if delta == 1:
@@ -42,7 +43,8 @@ def two_point_law(epsilon: Real, delta: Fraction) -> AtomsLaw:
 def guarantee_laws(claim: Guarantee) -> LossLaws | None:
     """Return the laws of a pure, approximate or Gaussian claim; None where no one pair is worst.
 
-    Of a claim on average those of its epsilon alone: its delta is added up by itself.
+    Of a claim on average those of its epsilon alone: its delta is added up by itself
+    (proofs/composition-at-a-database#5).
     """
     match claim.terms():
         case MuTerms(mu):

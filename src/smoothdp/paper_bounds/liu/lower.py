@@ -70,7 +70,8 @@ def liu_theorem_3_lower(
 
     Theorem 3(ii) of paper 1 (proved there as (iii)), with its directions corrected: the
     database of n equal records has probability >= f^n where the proof says <=, and
-    ln f < 0. Verdict: holds, loose: `liu_exact_lower` is larger, by e^(Theta(n)).
+    ln f < 0. Verdict: holds, loose: `liu_exact_lower` is larger, by e^(Theta(n))
+    (proofs/hypergeometric-bounds#7).
 
     Args, raises: as `liu_exact_lower`.
 

@@ -39,8 +39,8 @@ def liu_remark_8(
     appendix. Verdict: **false** as an upper bound of smoothed delta. n = 200, T = 2,
     Pi = {(1/2, 1/2)}, epsilon = 2 ln(1/(1 - eta)): smoothed delta is 2.83e-4, this is 7.6e-6.
     The Chernoff bound in the proof leaves out a factor eta and uses a form that holds for
-    deviations below the mean only. Where T/n is near 1 it says nothing (.998 at n = 1e5).
-    It may exceed 1.
+    deviations of at most the mean only (proofs/hypergeometric-bounds#8). Where T/n is near 1 it
+    says nothing (.998 at n = 1e5). It may exceed 1.
     `liu_kl_smoothed_upper` is what holds.
 
     Args:
@@ -75,8 +75,8 @@ def liu_inequality_7(
     """Return inequality (7) as printed: exp(-g min_i H_i / 3), rounded up.
 
     g = ((1 - e^-epsilon) / eta - 1)^2. Verdict: **false** as an upper bound of delta(x).
-    n = 100, T = 1, counts (1, 99), epsilon = 1: delta(x) = .01, this is e^-1300.
-    `liu_kl_upper` is what holds.
+    n = 100, T = 1, counts (1, 99), epsilon = 1: delta(x) = .01, this is e^-1290
+    (proofs/hypergeometric-bounds#8). `liu_kl_upper` is what holds.
 
     Args:
         counts: records per category over the whole universe, empty categories included.
@@ -99,7 +99,8 @@ def liu_theorem_5_as_printed(*, n_records: int, n_draws: int) -> float:
     """Return T/(n + 1), which Theorem 5 says delta of ordinary DP exceeds: rounded down.
 
     Sampling with replacement. Verdict: **false** from T = 3 on, for every n: delta is
-    1 - (1 - 1/n)^T, and at T = 3 that is (2 n - 1) / (n^3 (n + 1)) less.
+    1 - (1 - 1/n)^T, and at T = 3 that is (2 n - 1) / (n^3 (n + 1)) less
+    (proofs/hypergeometric-bounds#9).
     `liu_theorem_5_dp_lower` is what holds.
 
     Raises:

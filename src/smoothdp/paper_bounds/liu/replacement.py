@@ -26,7 +26,7 @@ def liu_theorem_5_dp(*, n_records: int, n_draws: int) -> Bound:
     """Return 1 - (1 - 1/n)^T, the delta of ordinary DP, rounded up.
 
     Verdict: exact at every finite epsilon >= 0: the probability that a given record is drawn
-    at all, met by a database where nobody else has its value.
+    at all, met by a database where nobody else has its value (proofs/hypergeometric-bounds#9).
 
     Raises:
         InvalidParameter: n_records below 2 or n_draws below 1.
@@ -41,8 +41,8 @@ def liu_theorem_5_dp(*, n_records: int, n_draws: int) -> Bound:
 def liu_theorem_5_dp_lower(*, n_records: int, n_draws: int) -> float:
     """Return T/(n + T), rounded down: no smaller delta works for ordinary DP.
 
-    What Theorem 5 should read in place of T/(n + 1). Verdict: holds. Proof:
-    (1 - 1/n)^T <= (1 + 1/n)^-T <= 1/(1 + T/n).
+    What Theorem 5 should read in place of T/(n + 1). Verdict: holds
+    (proofs/hypergeometric-bounds#9).
 
     Raises:
         InvalidParameter: n_records below 2 or n_draws below 1.
@@ -60,10 +60,9 @@ def liu_theorem_5_upper(*, counts: Sequence[int], n_draws: int, epsilon: Paramet
     Bounds delta_epsilon(x) for epsilon >= 1 and any number of categories. Theorem 5 asks for
     epsilon = 1 + 2T/n, two categories and a factor 1/(1 - eT/n); its proof sets 2T/n, where
     the bound is false (n = 100, T = 10, counts (5, 95): .0151 > .0015). Verdict: holds
-    (proved). Proof: the log-likelihood ratio of H against H - e_a + e_b is at most
-    h_a ln(H_a/(H_a - 1)) <= h_a/(H_a - 1), so it exceeds epsilon >= 1 only if h_a >= H_a,
-    and P(Bin(T, H_a/n) >= H_a) <= C(T, H_a) (H_a/n)^H_a <= (e T/n)^H_a. The reverse direction
-    has H_b + 1 for H_a. For counts of 0 and 1 the second bound is the smaller one.
+    (proofs/hypergeometric-bounds#10): the likelihood ratio of a neighbour exceeds e only where at
+    least H_a of the draws are in the moved record's category. For counts of 0 and 1 the second
+    bound is the smaller one.
 
     Args:
         counts: records per category over the whole universe, empty categories included.
@@ -96,7 +95,8 @@ def liu_theorem_5_smoothed_upper(
 
     The smaller of the two. Bounds smoothed delta for epsilon >= 1 if e T < n; elsewhere it is
     the second term. The non-asymptotic form of Theorem 5's exp(-Theta(n)), for T/n up to any
-    constant below 1/e. Verdict: holds (proved: the expectation of `liu_theorem_5_upper`).
+    constant below 1/e. Verdict: holds: the expectation of `liu_theorem_5_upper`
+    (proofs/hypergeometric-bounds#10).
 
     Args:
         n_records: n; n_draws: T; epsilon: >= 1.

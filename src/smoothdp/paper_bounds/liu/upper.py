@@ -2,18 +2,15 @@
 
 eta = T/n, KL(a || b) = a ln(a/b) + (1 - a) ln((1 - a)/(1 - b)), H the counts of a database
 over the whole universe, f the least probability of a category. Every bound here is proved and
-capped by T/n, which holds for every database (a record that is not sampled changes nothing).
+capped by T/n, which holds for every database (proofs/two-smallest#6).
 
-The proof (proofs/smoothed-delta#11), with l the lost records and H' = H - e_a + e_b: the ratio
-P(h | H) / P(h | H') = H_a (l_b + 1) / (l_a (H_b + 1)) exceeds e^epsilon only if
-l_a / H_a < (1 - eta) e^-s or (l_b + 1) / (H_b + 1) > (1 - eta) e^(epsilon - s), for any s in
-[0, epsilon]. Moments of l are at most binomial ones (Hoeffding's comparison), so Chernoff's bound
-applies. delta(x) is the largest over pairs (a, b) and both directions; the reverse one is the same
-statement about counts H_b + 1 and H_a - 1, and four pairs suffice (proofs/two-smallest#4).
+The proofs (proofs/hypergeometric-bounds#1, #2, #3, #4, #5, #6; with the bounds of closed form
+in proofs/smoothed-delta#11) bound the outputs at which the
+likelihood ratio of a neighbour exceeds e^epsilon: many of the moved record's category are drawn,
+or many of the other one are lost. Hypergeometric moments are at most binomial ones.
 
-The two-term bound needs no condition on epsilon. It splits the exponent of (1) in the middle:
-s = epsilon / 2, c = (1 - eta) e^(-epsilon/2), g = (1 - eta) e^(epsilon/2). It explains why the
-paper's curves at epsilon = .5, 1, 2 fall too, where its condition asks for 6.2.
+The two-term bound needs no condition on epsilon: the two ratios share it in halves. It explains
+why the paper's curves at epsilon = .5, 1, 2 fall too, where its condition asks for 6.2.
 """
 
 from __future__ import annotations
@@ -44,8 +41,7 @@ def liu_kl_upper(
     """Return exp(-max(1, min_i H_i) KL(1 - e^-epsilon || eta)) or T/n, the smaller: rounded up.
 
     Bounds delta_epsilon(x) where 1 - e^-epsilon > eta; elsewhere it is T/n. What inequality
-    (7) of paper 1 should read. Verdict: holds (proofs/smoothed-delta#11: s with
-    (1 - eta) e^(epsilon - s) = 1 leaves only h_a > (1 - e^-epsilon) H_a).
+    (7) of paper 1 should read. Verdict: holds (proofs/hypergeometric-bounds#3).
 
     Args:
         counts: records per category over the whole universe, empty categories included.
@@ -80,10 +76,9 @@ def liu_kl_smoothed_upper(
 
     kappa = KL(1 - e^-epsilon || eta). Bounds smoothed delta where 1 - e^-epsilon > eta;
     elsewhere it is T/n. What Theorem 3(i) and Remark 8 of paper 1 should read; with one f for
-    all m categories it is m (1 - f (1 - e^-kappa))^n. Verdict: holds (proofs/smoothed-delta#11:
-    the expectation of `liu_kl_upper` is at most sum_i E e^(-kappa H_i); with k_v records of
-    vertex v that is sum_i prod_v (1 - pi_vi (1 - e^-kappa))^k_v, convex in k, so largest with
-    one vertex only).
+    all m categories it is m (1 - f (1 - e^-kappa))^n. Verdict: holds
+    (proofs/hypergeometric-bounds#4): the expectation of `liu_kl_upper` is at most
+    sum_i E e^(-kappa H_i), which is convex in the numbers of records of the vertices.
 
     Args:
         n_records: n; epsilon: >= 0. n_draws: T; or sampling_rate: T = ceil(rate * n).
@@ -123,8 +118,8 @@ def liu_all_epsilon_upper(
     c = (1 - eta) e^(-epsilon/2), theta = ((1 - eta) e^(epsilon/2) (B + 1) - 1) / B. The second
     term is 0 from theta = 1 on and 1 up to theta = 1 - eta. The pairs are the two smallest
     counts, in both orders, as (A, B) and as (A + 1, B - 1). Verdict: holds
-    (proofs/smoothed-delta#11: the first term bounds P(l_a < c H_a), the second
-    P(l_b > theta H_b)).
+    (proofs/hypergeometric-bounds#5): the first term bounds P(l_a < c A), l counting what is lost,
+    and the second P(l_b > theta B).
 
     Args:
         counts: records per category over the whole universe, empty categories included.
@@ -142,7 +137,7 @@ def liu_all_epsilon_upper(
     small, large = sorted(setting.counts)[:2]
     if small == 0 or sample.is_everything:
         return _capped(0.0, sample)
-    # No other pair has a larger divergence (proofs/two-smallest#4).
+    # The four pairs of counts that may be the worst (proofs/two-smallest#4).
     pairs = {(small, large), (large, small), (large + 1, small - 1), (small + 1, large - 1)}
     with precision(_BITS):
         half = _half(setting.epsilon)
@@ -187,8 +182,9 @@ def liu_all_epsilon_smoothed_upper(
     The largest over pi of
     sum_i (1 - pi_i (1 - e^-k1))^n + e^(epsilon/2) sum_i (1 - pi_i (1 - e^-k2))^n with
     k1 = KL(c || 1 - eta), k2 = KL(g || 1 - eta), g = (1 - eta) e^(epsilon/2); the second sum
-    is 0 where g >= 1. Verdict: holds (proofs/smoothed-delta#11), loose: at n = 1e6, 0.2% lost
-    and the vertices of Figure 2 its logarithm is 1.2 (epsilon = 7) to 6 (.5) times too small.
+    is 0 where g >= 1. Verdict: holds (proofs/hypergeometric-bounds#6), loose: at n = 1e6, 0.2%
+    lost and the vertices of Figure 2 its logarithm is 1.2 (epsilon = 7) to 6 (.5) times too
+    small. It is the expectation of e^(-k1 M) + e^(epsilon/2) e^(-k2 M), M = min_i H_i.
 
     Args:
         n_records: n; epsilon: >= 0. n_draws: T; or sampling_rate: T = ceil(rate * n).
@@ -247,7 +243,10 @@ def _divergence(first: Any, second: Any) -> Any:
 
 
 def log_moment_upper(rate: Any, row: tuple[Fraction, ...], n_records: int) -> float:
-    """Return ln of sum_i (1 - pi_i (1 - e^-rate))^n, rounded up: E sum_i e^(-rate H_i)."""
+    """Return ln of sum_i (1 - pi_i (1 - e^-rate))^n, rounded up: E sum_i e^(-rate H_i).
+
+    (proofs/hypergeometric-bounds#4)
+    """
     shrink = -(-rate).expm1()
     total = -math.inf
     for probability in row:

@@ -56,8 +56,7 @@ def liu_inequality_2(delta: Parameter, *, epsilon: Parameter) -> float:
     Bounds the probability, over an output a of M(x), that P(a | x)/P(a | x') is not within
     [1/(2E), 2E], E = e^epsilon. The paper has 2 delta, which is false: P = (.2, .0904, .7096),
     Q with the first two swapped, epsilon = .1 have .2904 > 2 delta = .2002. Verdict: holds
-    (proved). Proof: where P > 2E Q, P - E Q > P/2, which gives 2 d(x, x'); where
-    P < Q/(2E), Q - E P > Q/2 > E P, which gives e^-epsilon d(x', x).
+    (proofs/hypergeometric-bounds#11).
 
     Args:
         delta: in [0, 1]. epsilon: >= 0.

@@ -24,7 +24,7 @@ class RandomUsers:
         chen_long: by the claimed curve of Theorem 2, which is false in general.
         clones: amplification by clones 2023, equal to the privacy blanket.
         clones_2021: the same as of 2021.
-        cheu: Cheu et al. 2019, recalled; inf where it does not apply.
+        cheu: Cheu et al. 2019; inf where it does not apply.
     """
 
     n_users: int
@@ -75,6 +75,6 @@ def random_users_table(targets: Sequence[tuple[int, Parameter, Parameter]]) -> s
         )
     header = (
         "n", "epsilon", "delta", "exact", "Chen-Long (claim, false)", "clones 2023 = blanket",
-        "clones 2021", "Cheu 2019 (recalled)", "MSE exact", "MSE Cheu",
+        "clones 2021", "Cheu 2019", "MSE exact", "MSE Cheu",
     )  # fmt: skip
     return table(rows, header=header)

@@ -154,7 +154,7 @@ def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> 
                 (label, _try(bound, **target), verdict)
                 for label, bound, verdict in (
                     ("clones (2023)", paper_bounds.clones_random_users, "holds, loose"),
-                    ("Cheu et al. (2019)", paper_bounds.cheu_random_users, "as recalled, loose"),
+                    ("Cheu et al. (2019)", paper_bounds.cheu_random_users, "holds, loose"),
                     ("paper 5", paper_bounds.chen_long_random_users, "false in general"),
                 )
             ]
