@@ -100,7 +100,12 @@ def check_session(text: str) -> None:
 def test_a_session_that_prints_something_else_is_refused() -> None:
     command = "$ smoothdp measure --counts 5,5 \\\n  --n-draws 3 --epsilon 1\n"
     check_session(command + "mechanism ... 3 of 10 records ...\n")
-    for wrong in (command + "mechanism ... 4 of 10 records ...\n", command, "$ smoothdp measure\n", "$ ls\n"):
+    for wrong in (
+        command + "mechanism ... 4 of 10 records ...\n",
+        command,
+        "$ smoothdp measure\n",
+        "$ ls\n",
+    ):
         with pytest.raises(AssertionError):
             check_session(wrong)
 

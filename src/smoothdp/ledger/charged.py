@@ -20,6 +20,7 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import LogRatio, exact_text
 
 _LONGEST_TEXT = 2000
+_LONGEST_SHOWN = 200
 _LOOKED_AT = tuple(map(Fraction, ("0", "1/10", "1/2", "1", "2", "4", "8", "16")))
 
 
@@ -56,7 +57,7 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
     if stated is None:
         raise InvalidParameter(
             expected="a mechanism with a guarantee, or claim= with what it meets",
-            got=_words(mechanism),
+            got=text if len(text := repr(mechanism)) <= _LONGEST_SHOWN else _words(mechanism),
             remedy="Pass claim=ApproxDP(epsilon, delta=), which is checked against the profile",
         )
     if claim is not None and not _proved(mechanism, promised, claim):
