@@ -670,11 +670,9 @@ def test_a_budget_about_adding_and_removing(path: Path) -> None:
         assert Ledger(other).budget == budget
     column = path.with_name("column.csv")
     column.write_text("a\n" + "1\n" * 100)
+    asked = ["--column", "a", "--statistic", "median", "--epsilon", "1", "--bounds", "0", "9"]
     with pytest.raises(SystemExit) as ended:
-        main(
-            ["release", str(column), "--column", "a", "--statistic", "median", "--epsilon", "1"]
-            + ["--bounds", "0", "9", "--ledger", str(path.with_name("0.db"))]
-        )
+        main(["release", str(column), *asked, "--ledger", str(path.with_name("0.db"))])
     assert ended.value.code == 2
     assert Ledger(path.with_name("0.db")).entries() == []
 

@@ -115,7 +115,7 @@ def address(site: Path) -> Iterator[str]:
 
 
 class _Silent(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
 
