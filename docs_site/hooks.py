@@ -1,18 +1,21 @@
-"""MkDocs hooks: pictures are drawn, formulas typeset, and every command shows its help."""
+"""MkDocs hooks: pictures drawn, formulas typeset, commands with their help, no other host."""
 
 from __future__ import annotations
 
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
 from docs_site.formulas import Formula, put_back, taken_out
+from docs_site.other_hosts import cut_addresses, requests_elsewhere
 from docs_site.pictures import PICTURES, svg
 from smoothdp.cli.main import commands
 
 File: Any = import_module("mkdocs.structure.files").File
+PluginError: Any = import_module("mkdocs.exceptions").PluginError
 _drawn: dict[str, str] = {}
 _formulas: dict[str, list[Formula]] = {}
 
@@ -42,6 +45,17 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def on_page_content(html: str, page: Any, **_: Any) -> str:
     """Put the formulas back, as MathML."""
     return put_back(html, _formulas.pop(page.file.src_uri, []))
+
+
+def on_post_build(config: Any) -> None:
+    """Cut addresses of other hosts out of the theme's scripts; stop if anything is still loaded."""
+    site = Path(config["site_dir"])
+    for script in site.rglob("*.js"):
+        text = script.read_text(encoding="utf-8")
+        if (cut := cut_addresses(text)) != text:
+            script.write_text(cut, encoding="utf-8")
+    if found := requests_elsewhere(site):
+        raise PluginError("the site would load from another host:\n" + "\n".join(found))
 
 
 def _help(path: str) -> str:

@@ -375,6 +375,23 @@ def test_what_is_no_mechanism(path: Path) -> None:
     assert ledger.verify() == 0
 
 
+def test_a_composition_says_what_it_is_made_of(path: Path) -> None:
+    """An entry names the steps and their parameters; a refusal is no dump of the accountant."""
+    ledger = Ledger(path, budget=sd.ApproxDP(2, delta="1e-5", neighbours="add_remove"))
+    step = sd.SubsampledGaussian("0.01", noise_multiplier=2)
+    run = sd.compose([(step, 100), sd.PureDP("0.1", neighbours="add_remove")])
+    words = (
+        "composition of 100 x SubsampledGaussian(rate=1/100, noise=2, sampling=poisson), "
+        "1 x PureDP(epsilon=1/10, neighbours='add_remove')"
+    )
+    with pytest.raises(InvalidParameter) as refused:
+        ledger.spend(run)
+    assert f"got {words}. " in str(refused.value)
+    ledger.spend(run, claim=sd.ApproxDP(1, delta="1e-6", neighbours="add_remove"))
+    (entry,) = ledger.entries()
+    assert entry.mechanism == words
+
+
 def test_mixed_neighbours(path: Path) -> None:
     ledger = Ledger(path, budget=sd.PureDP(1))
     with pytest.raises(IncompatibleClaims, match="same neighbours"):
@@ -632,6 +649,32 @@ def test_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         failed = capsys.readouterr()
         assert failed.out == ""
         assert len(failed.err.strip().splitlines()) == 1
+
+
+def test_a_budget_about_adding_and_removing(path: Path) -> None:
+    """On the command line; a release about replacing is refused there, before it is made."""
+    main(["account", "create", str(path), "--rho", "1", "--neighbours", "add_remove"])
+    assert Ledger(path).budget == sd.ZCDP(1, neighbours="add_remove")
+    for i, (options, budget) in enumerate(
+        [
+            (("--epsilon", "1"), sd.PureDP(1, neighbours="add_remove")),
+            (("--mu", "1"), sd.GaussianDP(1, neighbours="add_remove")),
+            (
+                ("--epsilon", "1", "--delta", "1e-6"),
+                sd.ApproxDP(1, delta="1e-6", neighbours="add_remove"),
+            ),
+        ]
+    ):
+        other = path.with_name(f"{i}.db")
+        main(["account", "create", str(other), *options, "--neighbours", "add_remove"])
+        assert Ledger(other).budget == budget
+    column = path.with_name("column.csv")
+    column.write_text("a\n" + "1\n" * 100)
+    asked = ["--column", "a", "--statistic", "median", "--epsilon", "1", "--bounds", "0", "9"]
+    with pytest.raises(SystemExit) as ended:
+        main(["release", str(column), *asked, "--ledger", str(path.with_name("0.db"))])
+    assert ended.value.code == 2
+    assert Ledger(path.with_name("0.db")).entries() == []
 
 
 def test_plot(path: Path) -> None:

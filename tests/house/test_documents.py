@@ -6,6 +6,7 @@ import contextlib
 import doctest
 import io
 import re
+import shlex
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import smoothdp as sd
 from smoothdp.cli.main import commands
@@ -45,7 +47,10 @@ def blocks(page: Path) -> list[tuple[str, str, int]]:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Python block runs, in order: as a doctest, or as a program whose output follows."""
+    """Every Python block runs, in order: as a doctest, or as a program whose output follows.
+
+    So does every command of a ``console`` block, and prints what follows it there.
+    """
     live = LIVE.get(str(page.relative_to(ROOT)))
     if live is not None:
         assert page.name in (ROOT / live).read_text()
@@ -61,6 +66,8 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     names: dict[str, Any] = {"__name__": "__main__"}
     every = blocks(page)
     for place, (language, text, line) in enumerate(every):
+        if language == "console":
+            check_session(text)
         if language != "python":
             continue
         if ">>>" in text:
@@ -76,6 +83,33 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             assert printed.getvalue() == every[place + 1][1]
 
 
+def check_session(text: str) -> None:
+    """Run the commands of a session, lines after ``$``, and compare what they print; ... is any."""
+    for told in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        written = re.match(r"(?:.*\\\n)*.*\n", told)
+        assert written
+        name, *words = shlex.split(written[0].replace("\\\n", " "))
+        assert name == "smoothdp", f"only smoothdp runs on the pages, not {name}"
+        ran = CliRunner().invoke(commands, words, prog_name="smoothdp")
+        assert isinstance(ran.exception, SystemExit | None), ran.exception
+        want, got = told[written.end() :].strip("\n"), ran.output.strip("\n")
+        same = doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
+        assert same, f"{written[0]}printed\n{got}\nand not\n{want}"
+
+
+def test_a_session_that_prints_something_else_is_refused() -> None:
+    command = "$ smoothdp measure --counts 5,5 \\\n  --n-draws 3 --epsilon 1\n"
+    check_session(command + "mechanism ... 3 of 10 records ...\n")
+    for wrong in (
+        command + "mechanism ... 4 of 10 records ...\n",
+        command,
+        "$ smoothdp measure\n",
+        "$ ls\n",
+    ):
+        with pytest.raises(AssertionError):
+            check_session(wrong)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_fences_are_closed(page: Path) -> None:
     marks = re.findall(r"^ *```", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -87,7 +121,7 @@ def test_commands_on_the_pages_exist() -> None:
     seen = 0
     for page in PAGES:
         for language, text, _ in blocks(page):
-            if language:
+            if language not in ("", "console"):
                 continue
             for line in re.findall(r"^(?:\$ )?smoothdp ((?:.|\\\n)*?)$(?<!\\)", text, re.MULTILINE):
                 if "..." in line or "--help" in line or "--version" in line:

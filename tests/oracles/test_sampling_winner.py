@@ -310,6 +310,25 @@ def test_ranking_law_equals_counting(rule: Rule, replacing: bool) -> None:
 
 
 @pytest.mark.parametrize("rule", RANKED)
+@pytest.mark.parametrize("lost", [0, 1, 3])
+def test_rankings_of_which_few_are_lost(rule: Rule, lost: int) -> None:
+    """Thousands of votes but a few, which took minutes: against every choice of lost votes."""
+    counts = (700, 701, 699, 700, 700, 700)
+    law, beside = ranking_laws(
+        rule, 3, [counts, (699, 702, 699, 700, 700, 700)], 4200 - lost, replacing=False
+    )
+    truth = [Fraction(0)] * 3
+    for taken in (t for t in product(range(lost + 1), repeat=6) if sum(t) == lost):
+        left = tuple(n - k for n, k in zip(counts, taken, strict=True))
+        ways = math.prod(math.comb(n, k) for n, k in zip(counts, taken, strict=True))
+        truth[winner_of(rule, left, 3)] += Fraction(ways, math.comb(4200, lost))
+    assert lost == 0 or 0 < truth[0] < 1
+    for exact, value in zip(truth, law.log_values.tolist(), strict=True):
+        assert holds(LogBounds(value - law.error, value + law.error), exact)
+    assert math.fsum(np.exp(beside.log_values)) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("rule", RANKED)
 @pytest.mark.parametrize("replacing", [False, True])
 def test_rankings_beyond_floats(rule: Rule, replacing: bool) -> None:
     """Weights whose products underflow are summed as whole numbers."""

@@ -53,6 +53,12 @@ def test_claim_3_4_the_paper_s_calibration_needs_forty_times_as_many() -> None:
     assert samples_needed(support_size=2, guarantee=GOAL, method="paper") == 6373
 
 
+def test_claim_3_4_too_many_users_for_the_search() -> None:
+    """The refusal names the support, not a number of users that nobody asked for."""
+    with pytest.raises(OutOfReach, match=r"support_size=8 for ApproxDP.* Lower support_size"):
+        samples_needed(support_size=8, guarantee=GOAL, method="paper")
+
+
 def test_claim_3_4_one_value_is_limited_by_privacy_alone() -> None:
     assert samples_needed(support_size=1, guarantee=GOAL) == Histogram.smallest_n_users(
         guarantee=GOAL

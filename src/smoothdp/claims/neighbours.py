@@ -38,6 +38,6 @@ def require_same(first: Neighbours, second: Neighbours) -> None:
         raise IncompatibleClaims(
             expected="claims about the same neighbours",
             got=f"{first.value} and {second.value}",
-            remedy="Convert one with "
-            "smoothdp.claims.guarantees.conversions.add_remove_to_replace_one",
+            remedy="Turn the claim about add_remove into one about replace_one with "
+            "smoothdp.claims.add_remove_to_replace_one; there is no way back",
         )

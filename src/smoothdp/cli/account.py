@@ -21,6 +21,7 @@ class BudgetOptions:
     delta: str | None
     rho: str | None
     mu: str | None
+    neighbours: str
     method: str | None
 
 
@@ -39,9 +40,16 @@ def read_budget(asked: BudgetOptions) -> sd.Guarantee:
             "Expected --epsilon and --delta with --method concentrated; got no --delta. Add "
             "--delta 1e-6, or leave --method out."
         )
-    if epsilon is not None:
-        return sd.PureDP(epsilon) if delta is None else sd.ApproxDP(epsilon, delta=delta)
-    return sd.ZCDP(rho or "") if mu is None else sd.GaussianDP(mu)
+    about = asked.neighbours
+    if epsilon is None:
+        return (
+            sd.ZCDP(rho or "", neighbours=about)
+            if mu is None
+            else sd.GaussianDP(mu, neighbours=about)
+        )
+    if delta is None:
+        return sd.PureDP(epsilon, neighbours=about)
+    return sd.ApproxDP(epsilon, delta=delta, neighbours=about)
 
 
 class _ShowByDefault(click.Group):
@@ -103,6 +111,13 @@ def export(file: Path, jsonl: bool) -> None:
 @click.option("--delta", help="Delta of a budget (epsilon, delta).")
 @click.option("--rho", help="Or: a budget of zero-concentrated DP.")
 @click.option("--mu", help="Or: a budget of Gaussian DP.")
+@click.option(
+    "--neighbours",
+    type=click.Choice(("replace_one", "add_remove")),
+    default="replace_one",
+    show_default=True,
+    help="What all claims are about; add_remove for training on Poisson samples.",
+)
 @click.option("--method", type=click.Choice(("basic", "concentrated")), help="What adds up.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @gathered(BudgetOptions, "budget")

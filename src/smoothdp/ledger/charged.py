@@ -20,6 +20,7 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import LogRatio, exact_text
 
 _LONGEST_TEXT = 2000
+_LONGEST_SHOWN = 200
 _LOOKED_AT = tuple(map(Fraction, ("0", "1/10", "1/2", "1", "2", "4", "8", "16")))
 
 
@@ -56,7 +57,7 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
     if stated is None:
         raise InvalidParameter(
             expected="a mechanism with a guarantee, or claim= with what it meets",
-            got=f"{_short(repr(mechanism))}",
+            got=text if len(text := repr(mechanism)) <= _LONGEST_SHOWN else _words(mechanism),
             remedy="Pass claim=ApproxDP(epsilon, delta=), which is checked against the profile",
         )
     if claim is not None and not _proved(mechanism, promised, claim):
@@ -148,9 +149,23 @@ def _smoothed_parts(item: Item) -> list[AverageTerms]:
 def _words(mechanism: object) -> str:
     if isinstance(mechanism, Guarantee):
         return "external"
+    if isinstance(mechanism, ComposedProfile):
+        parts = (f"{n} x {_part(item.original)}" for item, n in mechanism.accountant.items)
+        return _short(f"composition of {', '.join(parts)}")
     kind = type(mechanism).__name__
     describe = getattr(mechanism, "describe", None)
     return _short(f"{kind}: {describe()}" if callable(describe) else kind)
+
+
+def _part(mechanism: object) -> str:
+    """Return an item of a composition in words: a claim, a description, or public parameters."""
+    if isinstance(mechanism, Guarantee):
+        return repr(mechanism)
+    words = _words(mechanism)
+    parameters = public_parameters(mechanism)
+    if words != type(mechanism).__name__ or not parameters:
+        return words
+    return f"{words}({', '.join(f'{name}={text}' for name, text in parameters.items())})"
 
 
 def _short(text: str) -> str:

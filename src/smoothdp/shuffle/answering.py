@@ -78,7 +78,7 @@ class Answering:
         most = self.messages_allowed
         limit = "1 message" if most == 1 else f"{most} messages"
         n_left = self.n_users - count
-        sufficiency = "are enough" if n_left >= self.honest_needed else "are not"
+        sufficiency = "are enough" if n_left >= self.honest_needed else "are too few"
         return (
             f"{who} can move an estimate by {reach}, if the shuffler lets each user send no more "
             f"than {limit}, as the protocol has it: what is beyond moves it further. "

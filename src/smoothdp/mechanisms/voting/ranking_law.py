@@ -203,7 +203,12 @@ def _masses(
     """Return each winner's share of a tally: a float sum times an exact constant."""
     n_records = sum(sizes)
     tilt = Fraction(n_draws, n_records if replacing else n_records - n_draws + 1)
-    exact = [_weights(size, cap, tilt, replacing) for size, cap in zip(sizes, caps, strict=True)]
+    # Without replacement the other classes can supply no more than all of their votes.
+    least = [0 if replacing else max(0, n_draws - n_records + size) for size in sizes]
+    exact = [
+        _weights(size, low, cap, tilt, replacing)
+        for size, low, cap in zip(sizes, least, caps, strict=True)
+    ]
     peaks = [max(column) for column in exact]
     n_samples = (
         Fraction(n_records**n_draws, math.factorial(n_draws))
@@ -238,10 +243,13 @@ def _masses(
 
 
 @lru_cache(maxsize=512)
-def _weights(size: int, cap: int, tilt: Fraction, replacing: bool) -> tuple[Fraction, ...]:
-    """Return w(k) tilt^k for k = 0..cap, exactly."""
-    weights, weight = [], Fraction(1)
-    for k in range(cap + 1):
+def _weights(
+    size: int, least: int, cap: int, tilt: Fraction, replacing: bool
+) -> tuple[Fraction, ...]:
+    """Return w(k) tilt^k for k = 0..cap, exactly; 0 below ``least``, where no sample is."""
+    weights = [Fraction(0)] * least
+    weight = math.comb(size, least) * tilt**least
+    for k in range(least, cap + 1):
         weights.append(weight)
         weight *= tilt * (size if replacing else size - k) / (k + 1)
     return tuple(weights)

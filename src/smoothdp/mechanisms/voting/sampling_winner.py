@@ -63,8 +63,8 @@ class SamplingWinner(DrawnRecords, FiniteLawMechanism[int]):
 
     delta(x) is exact up to stated bounds: in milliseconds for two candidates and any number
     of votes; for plurality among six candidates in 5 seconds at 1e4 votes and 15 at 1e5; for
-    rankings of three candidates in a second at samples of 50. Beyond it raises OutOfReach.
-    A release can be drawn at any size.
+    rankings of three candidates in seconds at samples of 50, or where 20 of some thousand votes
+    are lost. Beyond it raises OutOfReach. A release can be drawn at any size.
 
     >>> m = SamplingWinner(20, n_draws=15, n_candidates=3)
     >>> round(m.delta([8, 7, 5], epsilon="0.1"), 12)

@@ -150,6 +150,12 @@ def samples_needed(
     least = Histogram.smallest_n_users(guarantee=guarantee, method=method)
 
     def succeeds(n: int) -> bool:
+        if n > _MOST_SAMPLES:
+            raise OutOfReach(
+                expected=f"a support that {_MOST_SAMPLES} users can identify",
+                got=f"support_size={size} for {guarantee!r}, which may need more",
+                remedy="Lower support_size or success, or raise epsilon or delta",
+            )
         protocol = Histogram.calibrate(n, n_bins=2, guarantee=guarantee, method=method)
         gamma = protocol.omission_probability
         return support_success(n, support_size=size, omission_probability=gamma).lower >= target
