@@ -481,6 +481,37 @@ def test_proposition_35_step_count_and_printed_constant(s: str, t: str, x: str) 
     assert tail / 4 * (1 - 1e-12) <= value <= tail / 2
 
 
+def test_proposition_35_exchanges_two_arguments() -> None:
+    """D(Z || e^t Z - s) must be D(e^t Z - s || Z), which the step "replace Z with -Z" uses.
+
+    With e^t Z + s there instead, the constant Z = -s / (e^t - 1) would meet both hypotheses at
+    every epsilon, as e^t Z + s = Z, and have no tail. As it must be meant it holds for laws that
+    lie on the negative side too: D(e^t Z + s || Z) alone does not see them.
+    """
+    s, t = 1.0, 0.2
+    constant = -s / math.expm1(t)
+    assert math.exp(t) * constant + s == pytest.approx(constant, rel=1e-14)
+    assert paper.bun_steinke_proposition_35("1e-3", shift=s, smoothing=t, beyond=-2 * constant) > 0
+    x = np.linspace(-400, 400, 800_001)
+    for place in (0.0, constant, 3 * constant):
+        scale = 2.0
+        log_p = stats.t.logpdf((x - place) / scale, 4) - math.log(scale)
+        rho = 0.0
+        for shift in (s, -s):
+            moved = stats.t.logpdf(((x - shift) * math.exp(-t) - place) / scale, 4)
+            moved -= math.log(scale) + t
+            for order in (1.001, 1.1, 2.0, 8.0):
+                # Of laws that lie within the places summed over but for 1e-7.
+                mass = float(np.exp(order * moved - (order - 1) * log_p).sum()) * (x[1] - x[0])
+                rho = max(rho, math.log(mass) / (order - 1) / order)
+        for beyond in (0.3, 2.0, 9.0, 40.0):
+            tail = stats.t.sf((beyond - place) / scale, 4) + stats.t.cdf(
+                (-beyond - place) / scale, 4
+            )
+            least = paper.bun_steinke_proposition_35(rho, shift=s, smoothing=t, beyond=beyond)
+            assert 0 < least <= tail
+
+
 def test_proposition_35_equality_takes_one_step() -> None:
     """x = s needs k = 1, which no rounding may turn into 2."""
     value = log_tail_lower_bound(sd.PureDP(1), shift="0.7", smoothing="0.3", beyond="0.7")

@@ -251,7 +251,8 @@ def bun_steinke_proposition_35(
     """Return (1 - sqrt(1 - E)) / 2, E = e^(-2 rho k^2): P(|Z| >= x) is not below it, rounded down.
 
     k is the least whole number with s (e^(kt) - 1) / (e^t - 1) >= x; any Z. Verdict: holds, with
-    "e^t Z - s" for "e^t Z + s" in one of its hypotheses; printed is E / 4, which is below this.
+    D(e^t Z - s || Z) as its second hypothesis, where D(Z || e^t Z - s) is printed; printed is
+    E / 4, which is below this.
 
     Raises:
         InvalidParameter: a parameter that is not positive.
