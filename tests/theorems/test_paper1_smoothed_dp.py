@@ -99,7 +99,7 @@ def test_lemma_2_is_false_for_the_record_of_x_too() -> None:
     """Two equal laws have d = d' = 0, and a third value is still told from the first: were the
     maximum in (3) over the records of x and x' only, Lemma 2 would not hold either."""
     same: oracles.Law = {(0,): F(1, 10), (1,): F(9, 10)}
-    laws = [same, same, {(0,): F(99, 100), (1,): F(1, 100)}]
+    laws: list[oracles.Law] = [same, same, {(0,): F(99, 100), (1,): F(1, 100)}]
     assert utility(laws, F(2, 3), truth=0) == utility(laws, F(2, 3), truth=1) > F(1, 21)
     assert oracles.hockey_stick(same, same, F(2)) == 0
 

@@ -32,9 +32,9 @@ def test_section_1_1_laplace_of_variance_2_over_epsilon_squared(epsilon: str) ->
 
 def test_section_1_1_pure_privacy_needs_a_polynomial_tail() -> None:
     """P(|Z| >= x) >= e^(-k epsilon), k about ln x / t: a power of x, whatever the noise."""
-    settings = {"shift": 1, "smoothing": "0.1"}
     logs = [
-        log_tail_lower_bound(sd.PureDP(1), beyond=10**power, **settings) for power in (20, 40, 60)
+        log_tail_lower_bound(sd.PureDP(1), shift=1, smoothing="0.1", beyond=10**power)
+        for power in (20, 40, 60)
     ]
     for nearer, farther in itertools.pairwise(logs):
         assert (farther - nearer) / (20 * math.log(10)) == pytest.approx(-1 / 0.1, rel=5e-3)
