@@ -206,6 +206,18 @@ def test_justification_1_errors_sum() -> None:
     assert min(sums) == 1 - oracles.hockey_stick(x, y, growth) >= 1 - delta
 
 
+def test_footnote_2_any_decision_rule() -> None:
+    """Rules that reject at random lie between the regions: the same bound, by linearity."""
+    law, growth, rng = partial(without, m=2, draws=3), F(3, 2), random.Random(12)
+    x, y = law(oracles.database((3, 4))), law(oracles.database((4, 3)))
+    least = 1 - oracles.hockey_stick(x, y, growth)
+    for _ in range(300):
+        rule = {o: F(rng.randrange(11), 10) for o in {*x, *y}}
+        type_1 = sum((mass * rule[o] for o, mass in y.items()), F(0))
+        type_2 = 1 - sum((mass * rule[o] for o, mass in x.items()), F(0))
+        assert growth * type_1 + type_2 >= least
+
+
 def test_theorem_4_discrete_part_cap() -> None:
     """delta(x) <= T/n for every x, with equality at epsilon > 0 iff a count is 0 or 1."""
     n = 12

@@ -533,6 +533,20 @@ def test_proposition_36_holds_with_l_zero_and_is_below_the_kl_bound() -> None:
     assert many == pytest.approx(by_hand, rel=1e-12)
 
 
+@pytest.mark.parametrize(("s", "t"), [(0.5, 0.05), (0.8, 0.3)])
+def test_proposition_36_as_stated_for_every_k_and_l(s: float, t: float) -> None:
+    """Under both of its hypotheses, for T noise of 4.4 degrees."""
+    log_f, variance = laws.student_t(4.4), 4.4 / 2.4
+    epsilon = max(laws.worst_zcdp_epsilon(log_f, s, u) for u in (t, -t))
+    largest = -math.inf
+    for k, ell in product(range(9), range(9)):
+        if k + ell:
+            first = math.exp((k + ell - 1) * t) - math.exp((ell - 1) * t) + math.expm1(ell * t)
+            printed = first**2 / math.expm1(epsilon**2 * (k + ell) ** 2) - math.expm1(ell * t) ** 2
+            largest = max(largest, printed * (s / -math.expm1(-t)) ** 2)
+    assert 0.1 * variance < largest <= variance
+
+
 def test_proposition_36_hypothesis_with_l_is_more_than_privacy() -> None:
     """D(Z || e^-t Z - s) moves by s while the scale shrinks: privacy promises e^-t s only."""
     t = 0.4
