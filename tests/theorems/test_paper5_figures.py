@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 
-from smoothdp.paper_bounds.chen_long import chen_long_delta
+from smoothdp.paper_bounds.chen_long import chen_long_delta, chen_long_tradeoff
 from smoothdp.paper_bounds.cheu import cheu_delta, cheu_fixed_set_epsilon
 from smoothdp.shuffle.boolean_sum import BooleanSum
 from smoothdp.shuffle.real_sum import RealSum
@@ -78,6 +78,23 @@ def test_theorem_2_holds_at_the_numbers_of_figure_1() -> None:
 def test_theorem_2_fails_at_others(n: int, flip: int, whole: int) -> None:
     """lambda = 4/5, 6/5, 8 and 20: the check above is able to refuse."""
     assert not theorem_2_holds(n, flip, whole)
+
+
+def test_theorem_2_is_false_in_both_readings_at_one_place() -> None:
+    """n = 4, lambda = 6/5, all other bits 0: .0921 < .1095 < .1406."""
+    q, noise = Fraction(3, 20), [*binomial_law(4, Fraction(3, 20)), Fraction(0)]
+    alpha, beta = 1 - (1 - q) ** 4, q * (1 - q) ** 3
+    assert beta == Fraction(9211875, 10**8)
+    place = next(m for m in range(5) if sum(noise[: m + 1]) >= alpha)
+    step = 1 - sum(noise[: place + 2], Fraction(0))
+    line = beta_at(curve(noise, [noise[-1], *noise[:-1]]), alpha)
+    assert beta < step < line
+    for found, value in (
+        (chen_long_tradeoff(alpha, n_users=4, expected_random_users="6/5", reading="step"), step),
+        (chen_long_tradeoff(alpha, n_users=4, expected_random_users="6/5"), line),
+    ):
+        assert found == pytest.approx(float(value), rel=1e-12)
+    assert (float(step), float(line)) == pytest.approx((0.10952, 0.14059), abs=1e-5)
 
 
 GRID = [".05", ".1", ".2", ".3", ".5", ".7", ".9", "1.1"]
