@@ -831,10 +831,10 @@ def test_proposition_39_last_step_is_false() -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(10_000, 200), (1001, 1), (1001, 100), (51, 25), (10, 0)])
-def test_proposition_39_repaired(n: int, m: int) -> None:
+def test_proposition_39_as_meant(n: int, m: int) -> None:
     bound = paper.bun_steinke_proposition_39(n, trim=m)
     for p in (m / (2 * n) or 0.1, 0.3, 0.01):
         error, variance = trimmed_error(n, m, p)
         assert error <= bound * variance
-    before = n * (n - 1) * math.sqrt((8 * m * m + 4 * m) / (n * (n - 1)))
-    assert (n + before) / (n - 2 * m) ** 2 <= bound
+    assert bound == pytest.approx(n * (1 + math.sqrt(8) * m) / (n - 2 * m) ** 2, rel=1e-14)
+    assert (n + m * (n - m)) / (n - 2 * m) ** 2 <= bound

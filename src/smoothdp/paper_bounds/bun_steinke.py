@@ -315,11 +315,14 @@ def bun_steinke_section_3_1_1(epsilon: Parameter, *, smoothing: Parameter) -> fl
 
 
 def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
-    """Return n (1 + sqrt(8 m^2 + 4 m)) / (n - 2m)^2: E (trim_m - mean)^2 / variance, at most.
+    """Return n (1 + sqrt(8) m) / (n - 2m)^2: E (trim_m - mean)^2 / variance is at most this.
 
-    Verdict: the statement's sqrt(8 m) is a misprint for sqrt(8) m, which the proof prints twice
-    (n = 1e4, m = 200, Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). The proof's last step, to sqrt(8) m,
-    fails beyond n = 2m + 1; the step before it gives this.
+    Verdict: holds, though the last step of its proof fails beyond n = 2m + 1; the statement's
+    sqrt(8 m) is a misprint for sqrt(8) m, which the proof prints twice (n = 1e4, m = 200,
+    Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). Proof, for mean 0 and variance 1: the sum Y of what is
+    kept and the sum R of what is cut both grow with every record, so they are not negatively
+    correlated and Var Y <= n. E Y = -E R is at most the sum of the m highest, or of the m lowest,
+    in the mean: at most sqrt(m (n - m)) by Cauchy and Schwarz. So E Y^2 <= n + m (n - m).
 
     Raises:
         InvalidParameter: trim below 0, or n_records not above 2 trim.
@@ -329,9 +332,7 @@ def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
     """
     m = exact_int(trim, name="trim", minimum=0)
     n = exact_int(n_records, name="n_records", minimum=2 * m + 1)
-    return upper_float(
-        lambda: ball(n) * (1 + special.sqrt(ball(8 * m * m + 4 * m))) / ball(n - 2 * m) ** 2
-    )
+    return upper_float(lambda: ball(n) * (1 + special.sqrt(ball(8)) * m) / ball(n - 2 * m) ** 2)
 
 
 def _below_mixture(gamma: Fraction, order: Fraction, t: Fraction) -> bool:

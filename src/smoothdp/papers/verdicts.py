@@ -43,8 +43,9 @@ verdict. `smoothdp papers verdicts` prints the same rows. The statuses:
 {statuses}
 
 A statement is *false* only if no reading of its words, no convention of its paper and no plain
-correction of a slip makes it true. A slip that the paper itself mends elsewhere, in the line before,
-in its data or in its use, is a *misprint*; a condition that its own use grants is a *hypothesis*.
+correction of a slip makes it true. A slip that the paper itself mends elsewhere, in the line
+before, in its data or in its use, is a *misprint*; a condition that its own use grants is a
+*hypothesis*.
 
 How many of each, by paper:
 
