@@ -1,7 +1,7 @@
 """The tests that docs/papers.md names, as pages of the site, and links to them from its tables.
 
-One page per test file, with every test that a row names, as it stands in the file. The page of
-the papers itself has names only, so that it can be read without the site.
+One page per test file: what it says of itself and every test that a row names, as they stand in
+the file. The page of the papers itself has names only, so that it can be read without the site.
 """
 
 from __future__ import annotations
@@ -98,4 +98,6 @@ def _page(path: str, names: set[str]) -> str:
     head = f"---\nsearch:\n  exclude: true\n---\n\n# `{path}`\n\n"
     words = "The tests of this file that [the papers, claim by claim](papers.md) name.\n\n"
     back = "../" * path.count("/")
-    return head + words.replace("papers.md", back + "papers.md") + "\n".join(blocks)
+    words = words.replace("papers.md", back + "papers.md")
+    about = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or ""
+    return f"{head}{words}````text\n{about}\n````\n\n" + "\n".join(blocks)

@@ -1,17 +1,7 @@
 """Paper 2, Propositions 38 and 39: both hold, 39 with sqrt(8) m and with m in its place.
 
-Let X_1, ..., X_n be independent with one law of mean 0 and variance 1, Y the sum of the n - 2m
-values that trimming keeps and R the sum of the 2m others, so S = Y + R is the sum of all.
-
-1. Y and R are sums of order statistics, so both grow with every X_i. Increasing functions of
-   independent variables are not negatively correlated (Harris), so Cov(Y, R) >= 0 and
-   Var Y + Var R <= Var S = n.
-2. Proposition 38: under a symmetric law E Y = 0, so E Y^2 <= n.
-3. E Y = -E R = -(E H + E L), H the sum of the m highest and L of the m lowest. The mean of the m
-   highest is at least that of all, so E H >= 0 >= E L, and |E Y| is at most the larger of E H and
-   -E L. With B_i = 1 if X_i is among the m highest, ties broken at random, P(B_i = 1) = m/n and
-   E H = n E X_i (B_i - m/n) <= n sqrt(m/n (1 - m/n)) by Cauchy and Schwarz; L likewise.
-4. Proposition 39: E Y^2 = Var Y + (E Y)^2 <= n + m (n - m) <= n (1 + m) < n (1 + sqrt(8) m).
+Attacks every step of proofs/trimmed-mean#1, #2, #3, #4. Y is the sum of what trimming keeps, R of
+what it cuts; records have mean 0.
 """
 
 from __future__ import annotations

@@ -319,10 +319,7 @@ def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
 
     Verdict: holds, though the last step of its proof fails beyond n = 2m + 1; the statement's
     sqrt(8 m) is a misprint for sqrt(8) m, which the proof prints twice (n = 1e4, m = 200,
-    Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). Proof, for mean 0 and variance 1: the sum Y of what is
-    kept and the sum R of what is cut both grow with every record, so they are not negatively
-    correlated and Var Y <= n. E Y = -E R is at most the sum of the m highest, or of the m lowest,
-    in the mean: at most sqrt(m (n - m)) by Cauchy and Schwarz. So E Y^2 <= n + m (n - m).
+    Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). Proved with m in its place (proofs/trimmed-mean#4).
 
     Raises:
         InvalidParameter: trim below 0, or n_records not above 2 trim.
