@@ -1,4 +1,5 @@
-"""MkDocs hooks: pictures drawn, formulas typeset, commands with their help, no other host."""
+"""MkDocs hooks: pictures drawn, formulas typeset, commands with their help, tests that the papers
+lead to, no other host."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import click
 from docs_site.formulas import Formula, put_back, taken_out
 from docs_site.other_hosts import cut_addresses, requests_elsewhere
 from docs_site.pictures import PICTURES, svg
+from docs_site.tested import linked, pages
 from smoothdp.cli.main import commands
 
 File: Any = import_module("mkdocs.structure.files").File
@@ -21,16 +23,20 @@ _formulas: dict[str, list[Formula]] = {}
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pictures to the site; those of an earlier build of this process are kept."""
+    """Add the pictures, kept from an earlier build of this process, and the tests of papers."""
     for name, draw in PICTURES.items():
         if name not in _drawn:
             _drawn[name] = svg(draw())
         files.append(File.generated(config, f"pictures/{name}.svg", content=_drawn[name]))
+    for address, content in pages().items():
+        files.append(File.generated(config, address, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Take formulas out; put the full help below the heading of each command of the reference."""
+    """Take formulas out; link tests; put the full help below the heading of each command."""
+    if page.file.src_uri == "papers.md":
+        markdown = linked(markdown)
     markdown, _formulas[page.file.src_uri] = taken_out(markdown)
     if page.file.src_uri != "reference/cli.md":
         return markdown

@@ -191,7 +191,11 @@ def test_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert lemma["status"] == "false"
     assert lemma["name"] == "paper-1/lemma-2"
     place = "tests/theorems/test_paper1_smoothed_dp.py::test_lemma_2_"
-    assert lemma["tests"] == [f"{place}is_false_for_three_values", f"{place}needs_at_most_not_less"]
+    assert lemma["tests"] == [
+        f"{place}is_false_for_three_values",
+        f"{place}is_false_for_the_record_of_x_too",
+        f"{place}needs_at_most_not_less",
+    ]
     assert lemma["counterexample"].startswith("from collections import Counter")
     text = said(capsys, "papers", "verdicts", "--paper", "4")
     assert text.startswith("Paper 4: Hladík, Tětek, Smooth Sensitivity Revisited\n=====")

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from smoothdp.claims import DataModel
 from smoothdp.mechanisms import SamplingAverage, SamplingHistogram
 from smoothdp.paper_bounds import liu_all_epsilon_smoothed_upper, liu_kl_smoothed_upper
-from smoothdp.papers import GradientFigure, SmoothedElectionFigure
+from smoothdp.papers import ElectionFigure, GradientFigure, SmoothedElectionFigure
 from smoothdp.papers.smoothed_dp.elections import units_2020
 from smoothdp.smoothed import smoothed_delta
 
@@ -111,11 +112,34 @@ def test_figure_2_left_is_a_straight_line() -> None:
         assert slope == pytest.approx(math.log(0.9446695), rel=1e-2)
 
 
+def test_introduction_orders_of_magnitude_and_trend_of_figure_1() -> None:
+    """Utility from 1e-32 to 1e-8, and an election has on the whole less than those before it."""
+    rows = ElectionFigure.compute().elections
+    logs = [row.log_utility / math.log(10) for row in rows if row.year <= 2020]
+    assert -32.5 < min(logs) < -31.5
+    assert -8.5 < max(logs) < -7.5
+    # By thirds; single elections go up as well as down.
+    third = len(logs) // 3
+    assert min(logs[:third]) > max(logs[-third:])
+    ranks = stats.kendalltau(range(len(logs)), logs).statistic
+    assert -0.95 < ranks < -0.85
+
+
+def test_appendix_g_1_shares_of_dc() -> None:
+    """94.46% and 5.54% are printed: .944670 is cut, not rounded."""
+    (votes,) = (unit.votes for unit in units_2020() if unit.name == "DC")
+    assert math.floor(10**4 * votes[0] / sum(votes)) == 9446
+    assert round(10**4 * votes[0] / sum(votes)) == 9447
+
+
 def test_footnote_6_vertices_are_the_largest_and_the_smallest_share() -> None:
+    """DC and NE-3 are the vertices, and NE-3 must be meant by NE-2, which is in the middle."""
     units = units_2020()
     shares = {unit.name: unit.votes[0] / sum(unit.votes) for unit in units}
     assert len(shares) == 56
     assert max(shares, key=shares.__getitem__) == "DC"
     assert min(shares, key=shares.__getitem__) == "NE-3"
+    assert shares["NE-3"] == pytest.approx(0.2286, abs=1e-4)
     assert shares["NE-2"] == pytest.approx(0.5334, abs=1e-4)
+    assert sum(share < shares["NE-2"] for share in shares.values()) > 28
     assert shares["WY"] == pytest.approx(0.2752, abs=1e-4)

@@ -177,6 +177,39 @@ def test_example_of_section_2_coin_flipping() -> None:
             assert max(utility(laws, growth, truth) for truth in (0, 1)) == expected
 
 
+def test_utility_is_1_for_certainty_and_0_for_a_random_guess() -> None:
+    """Section 2: for thresholds t >= 1/m, here E / (E + 1) >= 1/2, and any number m of values."""
+    for m, growth in product((2, 3, 5), (F(1), F(2), F(30))):
+        certain = [[F(int(i == j)) for j in range(m)] for i in range(m)]
+        blind = [[F(1, 4), F(3, 4)] for _ in range(m)]
+        for truth in range(m):
+            assert utility(certain, growth, truth) == 1
+            assert utility(blind, growth, truth) == 0
+
+
+def test_proposition_5_sets_that_are_no_products() -> None:
+    """Its proof bounds products of sets; the worst set of two releases may be none, and the
+    sum of the two deltas bounds it all the same."""
+    rng, larger = random.Random(5), 0
+    for _ in range(40):
+        pair = [[F(rng.choice([0, 1, 2, 5, 9]) + 1) for _ in range(3)] for _ in range(2)]
+        p, q = ([w / sum(law) for w in law] for law in pair)
+        growth = rng.choice([F(11, 10), F(3, 2)])
+        once = max(sum(max(F(0), a - growth * b) for a, b in zip(x, y, strict=True))
+                   for x, y in ((p, q), (q, p)))  # fmt: skip
+        both = {(i, j): p[i] * p[j] - growth**2 * q[i] * q[j] for i in range(3) for j in range(3)}
+        every = sum((max(F(0), v) for v in both.values()), F(0))
+        subsets = [[i for i in range(3) if mask >> i & 1] for mask in range(8)]
+        products = max(
+            sum((both[i, j] for i in one for j in other), F(0))
+            for one in subsets
+            for other in subsets
+        )
+        assert products <= every <= 2 * once
+        larger += products < every
+    assert larger > 5
+
+
 def test_justification_1_both_errors_need_not_be_one_half() -> None:
     """One of four counts moved, E = 1.1: over all regions the sum of the errors is near 1, the
     errors themselves go from 0 to 1; where they are alike both are near one half."""

@@ -95,6 +95,15 @@ def test_lemma_2_is_false_for_three_values() -> None:
     assert u > both
 
 
+def test_lemma_2_is_false_for_the_record_of_x_too() -> None:
+    """Two equal laws have d = d' = 0, and a third value is still told from the first: were the
+    maximum in (3) over the records of x and x' only, Lemma 2 would not hold either."""
+    same: oracles.Law = {(0,): F(1, 10), (1,): F(9, 10)}
+    laws: list[oracles.Law] = [same, same, {(0,): F(99, 100), (1,): F(1, 100)}]
+    assert utility(laws, F(2, 3), truth=0) == utility(laws, F(2, 3), truth=1) > F(1, 21)
+    assert oracles.hockey_stick(same, same, F(2)) == 0
+
+
 def test_lemma_2_needs_at_most_not_less() -> None:
     """u = d + d' = 0 where the output says nothing at this epsilon."""
     growth = F(50)
@@ -195,6 +204,18 @@ def test_justification_1_errors_sum() -> None:
         type_2 = 1 - sum((x.get(o, F(0)) for o in region), F(0))
         sums.append(growth * type_1 + type_2)
     assert min(sums) == 1 - oracles.hockey_stick(x, y, growth) >= 1 - delta
+
+
+def test_footnote_2_any_decision_rule() -> None:
+    """Rules that reject at random lie between the regions: the same bound, by linearity."""
+    law, growth, rng = partial(without, m=2, draws=3), F(3, 2), random.Random(12)
+    x, y = law(oracles.database((3, 4))), law(oracles.database((4, 3)))
+    least = 1 - oracles.hockey_stick(x, y, growth)
+    for _ in range(300):
+        rule = {o: F(rng.randrange(11), 10) for o in {*x, *y}}
+        type_1 = sum((mass * rule[o] for o, mass in y.items()), F(0))
+        type_2 = 1 - sum((mass * rule[o] for o, mass in x.items()), F(0))
+        assert growth * type_1 + type_2 >= least
 
 
 def test_theorem_4_discrete_part_cap() -> None:

@@ -481,6 +481,37 @@ def test_proposition_35_step_count_and_printed_constant(s: str, t: str, x: str) 
     assert tail / 4 * (1 - 1e-12) <= value <= tail / 2
 
 
+def test_proposition_35_exchanges_two_arguments() -> None:
+    """D(Z || e^t Z - s) must be D(e^t Z - s || Z), which the step "replace Z with -Z" uses.
+
+    With e^t Z + s there instead, the constant Z = -s / (e^t - 1) would meet both hypotheses at
+    every epsilon, as e^t Z + s = Z, and have no tail. As it must be meant it holds for laws that
+    lie on the negative side too: D(e^t Z + s || Z) alone does not see them.
+    """
+    s, t = 1.0, 0.2
+    constant = -s / math.expm1(t)
+    assert math.exp(t) * constant + s == pytest.approx(constant, rel=1e-14)
+    assert paper.bun_steinke_proposition_35("1e-3", shift=s, smoothing=t, beyond=-2 * constant) > 0
+    x = np.linspace(-400, 400, 800_001)
+    for place in (0.0, constant, 3 * constant):
+        scale = 2.0
+        log_p = stats.t.logpdf((x - place) / scale, 4) - math.log(scale)
+        rho = 0.0
+        for shift in (s, -s):
+            moved = stats.t.logpdf(((x - shift) * math.exp(-t) - place) / scale, 4)
+            moved -= math.log(scale) + t
+            for order in (1.001, 1.1, 2.0, 8.0):
+                # Of laws that lie within the places summed over but for 1e-7.
+                mass = float(np.exp(order * moved - (order - 1) * log_p).sum()) * (x[1] - x[0])
+                rho = max(rho, math.log(mass) / (order - 1) / order)
+        for beyond in (0.3, 2.0, 9.0, 40.0):
+            tail = stats.t.sf((beyond - place) / scale, 4) + stats.t.cdf(
+                (-beyond - place) / scale, 4
+            )
+            least = paper.bun_steinke_proposition_35(rho, shift=s, smoothing=t, beyond=beyond)
+            assert 0 < least <= tail
+
+
 def test_proposition_35_equality_takes_one_step() -> None:
     """x = s needs k = 1, which no rounding may turn into 2."""
     value = log_tail_lower_bound(sd.PureDP(1), shift="0.7", smoothing="0.3", beyond="0.7")
@@ -500,6 +531,20 @@ def test_proposition_36_holds_with_l_zero_and_is_below_the_kl_bound() -> None:
         for k in range(1, 60)
     )
     assert many == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize(("s", "t"), [(0.5, 0.05), (0.8, 0.3)])
+def test_proposition_36_as_stated_for_every_k_and_l(s: float, t: float) -> None:
+    """Under both of its hypotheses, for T noise of 4.4 degrees."""
+    log_f, variance = laws.student_t(4.4), 4.4 / 2.4
+    epsilon = max(laws.worst_zcdp_epsilon(log_f, s, u) for u in (t, -t))
+    largest = -math.inf
+    for k, ell in product(range(9), range(9)):
+        if k + ell:
+            first = math.exp((k + ell - 1) * t) - math.exp((ell - 1) * t) + math.expm1(ell * t)
+            printed = first**2 / math.expm1(epsilon**2 * (k + ell) ** 2) - math.expm1(ell * t) ** 2
+            largest = max(largest, printed * (s / -math.expm1(-t)) ** 2)
+    assert 0.1 * variance < largest <= variance
 
 
 def test_proposition_36_hypothesis_with_l_is_more_than_privacy() -> None:
@@ -786,10 +831,10 @@ def test_proposition_39_last_step_is_false() -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(10_000, 200), (1001, 1), (1001, 100), (51, 25), (10, 0)])
-def test_proposition_39_repaired(n: int, m: int) -> None:
+def test_proposition_39_as_meant(n: int, m: int) -> None:
     bound = paper.bun_steinke_proposition_39(n, trim=m)
     for p in (m / (2 * n) or 0.1, 0.3, 0.01):
         error, variance = trimmed_error(n, m, p)
         assert error <= bound * variance
-    before = n * (n - 1) * math.sqrt((8 * m * m + 4 * m) / (n * (n - 1)))
-    assert (n + before) / (n - 2 * m) ** 2 <= bound
+    assert bound == pytest.approx(n * (1 + math.sqrt(8) * m) / (n - 2 * m) ** 2, rel=1e-14)
+    assert (n + m * (n - m)) / (n - 2 * m) ** 2 <= bound

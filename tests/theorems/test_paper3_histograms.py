@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from smoothdp.claims import ApproxDP
@@ -26,6 +27,7 @@ from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 
+ENDS = ("lower", "upper")
 LEVELS: list[Parameter] = ["0.1", "0.5", 1]
 GRID = [
     (n, epsilon, delta)
@@ -103,6 +105,37 @@ def test_theorem_3_1_ii_error(n: int, epsilon: Parameter, delta: str, beta: str)
             delta=delta,
             failure_probability=Fraction(delta) ** 25 * Fraction(999, 1000),
         )
+
+
+@pytest.mark.parametrize(("n", "epsilon", "delta"), GRID)
+@pytest.mark.parametrize("beta", ["0.5", "0.05", "1e-9", "delta^25"])
+def test_equation_1_the_total_noise(n: int, epsilon: Parameter, delta: str, beta: str) -> None:
+    """|sum z - p n| <= 2 sqrt(p (1 - p) n L), L = ln(2/beta), with probability >= 1 - beta.
+
+    The formula is missing in the text read; this is what the error of Theorem 3.1 (ii) is made
+    of: its second term is 2 sqrt((1 - p) n L). With V = p (1 - p) n, Bernstein's bound is
+    2 e^-(a^2 / (2 V + 2 a / 3)) at a = 2 sqrt(V L), which is at most beta if 9 V >= 4 L. And
+    beta >= delta^25 with p >= 1/2 and epsilon <= 1 gives V >= 25 ln(2/delta) >= L.
+    """
+    least = Fraction(delta) ** 25
+    failure = least if beta == "delta^25" else max(Fraction(beta), least)
+    gamma = Fraction(count_of_the_paper(n, epsilon, delta).omission_probability)
+    log = math.log(2) - math.log(failure.numerator) + math.log(failure.denominator)
+    variance = float(gamma * (1 - gamma)) * n
+    assert variance >= 25 * math.log(2 / float(delta)) * (1 - 1e-12) >= log * (1 - 1e-9)
+    printed = balcer_cheu_error(n, epsilon=epsilon, delta=delta, failure_probability=failure) * n
+    assert printed == pytest.approx(float(gamma) * n + 2 * math.sqrt(float(gamma) * n * log))
+    mean, reach = float(gamma) * n, 2 * math.sqrt(variance * log)
+
+    def outside(distance: float) -> tuple[float, float]:
+        """ln of both tails together, below and above."""
+        more, fewer = math.floor(mean + distance) + 1, n - math.ceil(mean - distance) + 1
+        tails = [log_binomial_tail(more, n, gamma)]
+        tails += [log_binomial_tail(fewer, n, 1 - gamma)] if fewer <= n else []
+        low, high = (np.logaddexp.reduce([getattr(x, end) for x in tails]) for end in ENDS)
+        return float(low), float(high)
+
+    assert outside(reach)[1] <= math.log(2) - log < outside(reach / 5)[0]
 
 
 def test_theorem_3_1_iii_zero_is_exact() -> None:

@@ -41,3 +41,39 @@ def test_fact_4_needs_differentiability_off_the_diagonal(step: float) -> None:
     assert (f(1 + step, 1 + step) - f(1, 1)) / step == 0
     quotients = {round((f(1 + h, 1) - f(1, 1)) / h, 6) for h in (step, -step)}
     assert quotients == {1.0, -1.0}
+
+
+def test_fact_3_needs_continuity_of_the_derivatives() -> None:
+    """At (0, 0) yz / sqrt(y^2 + z^2) has both partial derivatives, 0, and is not differentiable:
+    along the diagonal it grows by .71 per unit of y. They are not continuous there."""
+
+    def f(y: float, z: float) -> float:
+        return y * z / math.hypot(y, z) if y or z else 0.0
+
+    for step in (1e-2, 1e-6):
+        assert f(step, 0) == f(0, step) == 0
+        assert f(step, step) / step == pytest.approx(math.sqrt(0.5))
+        slope = (f(step * 1e-3, step) - f(0, step)) / (step * 1e-3)
+        assert slope == pytest.approx(1, rel=1e-5)  # of y, near (0, 0); at (0, 0) it is 0
+    # PolyPlace's log-density: both are continuous away from x = 0, and the remainder is small.
+    law = PolyPlace(3)
+
+    def log_density(s: float, x: float) -> float:
+        return float(law.log_density(np.array([x / s]))[0]) - math.log(s)
+
+    for s, x in ((1.0, 0.4), (2.0, -1.7), (1.0, 1 / 3)):
+        h = 1e-5
+        in_s = (log_density(s + h, x) - log_density(s - h, x)) / (2 * h)
+        in_x = (log_density(s, x + h) - log_density(s, x - h)) / (2 * h)
+        for angle in np.linspace(0, 2 * math.pi, 9):
+            ds, dx = 1e-3 * math.cos(angle), 1e-3 * math.sin(angle)
+            rest = log_density(s + ds, x + dx) - log_density(s, x) - in_s * ds - in_x * dx
+            assert abs(rest) < 5e-5
+
+
+@pytest.mark.parametrize("c", [-2.0, 0.3, 5.0])
+def test_fact_5_derivative_of_a_scaled_argument(c: float) -> None:
+    for f in (math.sin, math.exp, lambda x: x**3 - 4 * x):
+        h = 1e-5
+        scaled, plain = ((f(a * h) - f(-a * h)) / (2 * h) for a in (c, 1.0))
+        assert scaled == pytest.approx(c * plain, rel=1e-7)

@@ -253,7 +253,8 @@ def bun_steinke_proposition_35(
     """Return (1 - sqrt(1 - E)) / 2, E = e^(-2 rho k^2): P(|Z| >= x) is not below it, rounded down.
 
     k is the least whole number with s (e^(kt) - 1) / (e^t - 1) >= x; any Z. Verdict: holds, with
-    "e^t Z - s" for "e^t Z + s" in one of its hypotheses; printed is E / 4, which is below this.
+    D(e^t Z - s || Z) as its second hypothesis, where D(Z || e^t Z - s) is printed; printed is
+    E / 4, which is below this.
 
     Raises:
         InvalidParameter: a parameter that is not positive.
@@ -316,12 +317,12 @@ def bun_steinke_section_3_1_1(epsilon: Parameter, *, smoothing: Parameter) -> fl
 
 
 def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
-    """Return n (1 + sqrt(8 m^2 + 4 m)) / (n - 2m)^2: E (trim_m - mean)^2 / variance, at most.
+    """Return n (1 + sqrt(8) m) / (n - 2m)^2: E (trim_m - mean)^2 / variance is at most this.
 
-    Verdict: the statement's sqrt(8 m) is a misprint for sqrt(8) m, which the proof prints twice
-    (n = 1e4, m = 200, Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). The proof's last step, to sqrt(8) m,
-    fails beyond n = 2m + 1; the step before it gives this. With sqrt(8) m it holds, and with m:
-    `bun_steinke_proposition_39_improved`.
+    Verdict: holds, though the last step of its proof fails beyond n = 2m + 1; the statement's
+    sqrt(8 m) is a misprint for sqrt(8) m, which the proof prints twice (n = 1e4, m = 200,
+    Bernoulli(m / 2n): 1.00e-4 > 4.4e-5). It holds with m too, which is less
+    (proofs/trimmed-mean-errors#2): `bun_steinke_proposition_39_improved`.
 
     Raises:
         InvalidParameter: trim below 0, or n_records not above 2 trim.
@@ -330,9 +331,7 @@ def bun_steinke_proposition_39(n_records: int, *, trim: int) -> float:
     True
     """
     n, m = _read_trimming(n_records, trim)
-    return upper_float(
-        lambda: ball(n) * (1 + special.sqrt(ball(8 * m * m + 4 * m))) / ball(n - 2 * m) ** 2
-    )
+    return upper_float(lambda: ball(n) * (1 + special.sqrt(ball(8)) * m) / ball(n - 2 * m) ** 2)
 
 
 def bun_steinke_proposition_39_improved(n_records: int, *, trim: int) -> float:

@@ -42,6 +42,11 @@ verdict. `smoothdp papers verdicts` prints the same rows. The statuses:
 
 {statuses}
 
+A statement is *false* only if no reading of its words, no convention of its paper and no plain
+correction of a slip makes it true. A slip that the paper itself mends elsewhere, in the line
+before, in its data or in its use, is a *misprint*; a condition that its own use grants is a
+*hypothesis*.
+
 How many of each, by paper:
 
 {counts}
@@ -49,7 +54,8 @@ How many of each, by paper:
 Where a claim is a link, a script of at most ten lines refutes what is printed:
 `smoothdp papers verify paper-1/lemma-2` prints and runs it. This page is written by
 `smoothdp papers verdicts --markdown > docs/papers.md` from `src/smoothdp/papers/claims/`: change
-a row in those files. A test name that ends in `*` stands for all tests that begin so.
+a row in those files. On the site the name of a test leads to its source; one that ends in `*`
+stands for all tests that begin so.
 """
 
 

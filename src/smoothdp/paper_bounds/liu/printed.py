@@ -122,8 +122,9 @@ def liu_table_1_as_printed(
 ) -> float:
     """Return eta * epsilon, the pure epsilon that Table 1 gives for Algorithm 4: rounded up.
 
-    Verdict: **false** for small eta and large epsilon: n = 4, T = 1, epsilon = 6 has 1.7529,
-    this is 1.5. `liu_table_1` is what holds.
+    Verdict: holds for epsilon up to 2.5 with noise on the integers and 1.3 above zero, **false**
+    for large epsilon: n = 4, T = 1, epsilon = 6 has 1.7529, this is 1.5. `liu_table_1` is what
+    holds for all.
 
     Raises:
         InvalidParameter: arguments outside their domains.
