@@ -14,7 +14,7 @@ from benchmarks.accuracy.ratios import Ratio, Targets
 from smoothdp.claims import ApproxDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 from smoothdp.types import FloatArray

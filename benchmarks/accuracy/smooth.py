@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from smoothdp.mechanisms.release.pivot import panels
+from smoothdp.mechanisms.release.bars.pivot import panels
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.types import FloatArray
 

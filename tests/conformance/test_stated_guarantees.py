@@ -18,7 +18,7 @@ from typing import Any, cast
 import pytest
 
 import smoothdp as sd
-from smoothdp.mechanisms.release.error_bars import ErrorBars
+from smoothdp.mechanisms.release.bars.error_bars import ErrorBars
 from smoothdp.services import PrivateKey, Task, create_task
 from smoothdp.shuffle import (
     BooleanSum,
@@ -106,7 +106,7 @@ def edited_task(name: str) -> Task:
 
 def with_bars(**changes: Any) -> sd.mechanisms.SmoothNoise:
     """Bars that say they cost other than they do, beside noise for the whole budget."""
-    from smoothdp.mechanisms.release.coverage import Coverage
+    from smoothdp.mechanisms.release.bars.coverage import Coverage
 
     made = sd.mechanisms.SmoothNoise.calibrate(
         MEDIAN, guarantee=sd.PureDP(1), n_records=100_001, coverage=Coverage.read("0.95")

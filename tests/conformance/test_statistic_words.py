@@ -11,7 +11,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.statistic_words import statistic_words, value_words
 from smoothdp.report import html
 from tests.checkers.labels import label

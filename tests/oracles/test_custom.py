@@ -17,7 +17,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.claims.open_sealed import opened
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 
 GUIDE = Path(__file__).parents[2] / "docs/how-to/any-statistic.md"

@@ -16,11 +16,11 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.exact.random.log_rounded import LogRoundedDraws
-from smoothdp.mechanisms.release.budget import bars_budget
-from smoothdp.mechanisms.release.coverage import Coverage
-from smoothdp.mechanisms.release.error_bars import LOG_STEP, rest_of
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
-from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
+from smoothdp.mechanisms.release.bars.budget import bars_budget
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP, rest_of
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT

@@ -13,7 +13,7 @@ import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.open_sealed import opened
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.query import Query
 

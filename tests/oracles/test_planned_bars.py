@@ -15,9 +15,9 @@ from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_family, default_smoothing, default_trim
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Log1pNormal
 from smoothdp.planning import errors_by_size, plan, plan_from_json

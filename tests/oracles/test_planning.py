@@ -16,7 +16,7 @@ from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.noise import ArsinhNormal, Gaussian, PolyPlace
 from smoothdp.planning import errors_by_epsilon, errors_by_size, plan, plan_from_json
 from smoothdp.planning.expected.assumption import read_assumption

@@ -13,11 +13,11 @@ from flint import arb
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import LogRatio
-from smoothdp.mechanisms.release.budget import bars_budget
-from smoothdp.mechanisms.release.coverage import Coverage
-from smoothdp.mechanisms.release.error_bars import LOG_STEP, ErrorBars, rest_of
+from smoothdp.mechanisms.release.bars.budget import bars_budget
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP, ErrorBars, rest_of
+from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
-from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import Laplace
 from smoothdp.queries import Mean, Median
 from tests.rounding.certain import between, bits, exact

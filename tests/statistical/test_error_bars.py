@@ -19,8 +19,8 @@ from smoothdp.claims import ZCDP, ApproxDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.open_sealed import opened
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.mechanisms.release.coverage import Coverage
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean, WindowMean
 from smoothdp.types import BoolArray, FloatArray

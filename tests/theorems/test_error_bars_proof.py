@@ -14,10 +14,10 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.exact.random.entropy import SeededRandom
-from smoothdp.mechanisms.release.coverage import Coverage
-from smoothdp.mechanisms.release.error_bars import LOG_STEP
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
-from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.queries import Custom, Mean, Median, WindowMean

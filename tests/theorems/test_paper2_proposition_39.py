@@ -1,6 +1,6 @@
 """Paper 2, Propositions 38 and 39: both hold, 39 with sqrt(8) m and with m in its place.
 
-Attacks every step of proofs/trimmed-mean#1, #2, #3, #4. Y is the sum of what trimming keeps, R of
+Attacks every step of proofs/trimmed-mean-errors#1, #2. Y is the sum of what trimming keeps, R of
 what it cuts; records have mean 0.
 """
 

@@ -9,8 +9,8 @@ from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram
 from smoothdp.mechanisms.histogram.post_processed import PostProcessed
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_trim
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.voting.sampling_winner import SamplingWinner

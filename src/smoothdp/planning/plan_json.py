@@ -11,7 +11,7 @@ from typing import Any
 from smoothdp.claims.guarantees.codec import guarantee_from_json, once
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_int
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.noise import LAWS
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced

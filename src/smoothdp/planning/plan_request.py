@@ -9,7 +9,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_int
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.planning.expected.assumption import Assumption, read_assumption
 from smoothdp.queries import Median, Quantile, Query
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.candidates import plain

@@ -10,7 +10,7 @@ from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
-from smoothdp.mechanisms.release.coverage import read_coverage
+from smoothdp.mechanisms.release.bars.coverage import read_coverage
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.mechanisms.release.budget import bars_budget
+from smoothdp.mechanisms.release.bars.budget import bars_budget
+from smoothdp.mechanisms.release.bars.error_bars import rest_of, scale_noise
+from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.defaults import compared_families, default_family
-from smoothdp.mechanisms.release.error_bars import rest_of, scale_noise
-from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import NoiseDistribution
 from smoothdp.planning.noise_levels import estimated, log_least_deviation, over_rates
 

@@ -12,7 +12,7 @@ from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive
-from smoothdp.mechanisms.release.coverage import Coverage, read_coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import Key, read_public_keys

@@ -16,8 +16,8 @@ from smoothdp.mechanisms.additive.integer_noise import (
     integer_noise,
     noise_deviation,
 )
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.sources import Source
 from smoothdp.tables.grouping import Key, group_rows

@@ -10,7 +10,7 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_positive
 from smoothdp.mechanisms.release.arguments import check_kinds
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.grid import read_step
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Query

@@ -19,13 +19,13 @@ from smoothdp.mechanisms.release.arguments import (
     check_statistic,
     resolve_smoothing,
 )
-from smoothdp.mechanisms.release.budget import bars_budget
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.budget import bars_budget
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.error_bars import ErrorBars, rest_of
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_family, resolve_window
 from smoothdp.mechanisms.release.draws import value_draws
-from smoothdp.mechanisms.release.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
-from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.private_size import with_private_size
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.noise.calibration import Calibration, best_shape
@@ -132,7 +132,7 @@ class SmoothNoise:
                 the least noise, and no finer than floats within the bounds.
             clamp: whether values outside the bounds are replaced by the nearest inside.
             coverage: for a confidence interval beside the value, paid for by a share of the
-                guarantee (`smoothdp.mechanisms.release.budget`).
+                guarantee (`smoothdp.mechanisms.release.bars.budget`).
 
         Raises:
             InvalidParameter: an argument outside its domain, no scale of the noise keeps the

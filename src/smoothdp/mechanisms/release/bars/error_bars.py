@@ -24,10 +24,10 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import exact_text, float_bounds
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.mechanisms.release.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.defaults import global_law
 from smoothdp.mechanisms.release.draws import log_sensitivity_draws
-from smoothdp.mechanisms.release.pivot import ScaleNoise, pivot_quantile
 from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
