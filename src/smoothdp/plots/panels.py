@@ -65,14 +65,19 @@ class Panel(NamedTuple):
 def plot_panels(panels: Sequence[Panel], *, columns: int = 2, width: float = 5.2) -> Axes:
     """Draw panels on a grid, each so many inches wide, and return the axes of the last.
 
+    A label has one colour and line in all panels; panels with the same labels share a legend.
+
     Raises:
         MissingExtra: matplotlib is not installed.
     """
     rows = -(-len(panels) // columns)
     figure = new_figure(width * columns, 0.75 * width * rows)
+    shared = len(panels) > 1 and len({tuple(panel.curves) for panel in panels}) == 1
+    styles: dict[str, int] = {}
     for number, panel in enumerate(panels, 1):
         axes = with_grid(figure.add_subplot(rows, columns, number))
-        _draw(axes, panel)
+        _choose_styles(styles, _lines(panel))
+        _draw(axes, panel, styles)
         if panel.log_scale:
             axes.set_yscale("log")
         if panel.log_x:
@@ -83,42 +88,63 @@ def plot_panels(panels: Sequence[Panel], *, columns: int = 2, width: float = 5.2
             _label_powers(axes)
         y_label = panel.y_label.removeprefix("log10 of " if panel.look.powers else "")
         label_axes(axes, x=panel.x_label, y=y_label, title=panel.title, size=8)
+        if shared:
+            axes.get_legend().remove()
+    if shared:
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
+            fontsize=8,
+        )  # fmt: skip
     return axes
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _lines(panel: Panel) -> list[str]:
+    """Return the labels of the curves that are lines of their own style."""
+    look = panel.look
+    other = {edge for region in look.regions.values() for edge in region}
+    other |= {look.reference, *look.fits}
+    return [label for label in panel.curves if label not in other]
+
+
+def _choose_styles(styles: dict[str, int], labels: Sequence[str]) -> None:
+    """Give each label that has none the first style that the others of its panel leave."""
+    taken = {styles[label] for label in labels if label in styles}
+    free = iter([style for style in range(len(STYLES)) if style not in taken])
+    for label in labels:
+        if label not in styles:
+            styles[label] = next(free)
+
+
+def _draw(axes: Axes, panel: Panel, styles: Mapping[str, int]) -> None:
     """Draw the curves of a panel, its regions first."""
-    look, colours = panel.look, {}
-    edges = {edge for region in look.regions.values() for edge in region}
+    look = panel.look
     shades = _SHADES[-len(look.regions) :] if look.regions else ()
     for (label, (below, above)), (colour, alpha) in zip(look.regions.items(), shades, strict=True):
         ends = (_drawable(panel, below), _drawable(panel, above))
         axes.fill_between(panel.xs, *ends, color=colour, alpha=alpha, linewidth=0, label=label)
-    lines = [
-        label
-        for label in panel.curves
-        if label not in edges and label not in look.fits and label != look.reference
-    ]
     fitted = set(look.fits.values())
-    for label, (colour, line), mark in zip(lines, STYLES, _MARKS, strict=False):
-        colours[label] = colour
+    for label in _lines(panel):
+        colour, line = STYLES[styles[label]]
         if label in look.steps:
             # Each value holds from the x before: the inverse of a distribution function does.
             xs, ys = zip(*look.steps[label], strict=True)
             axes.plot(xs, ys, color=colour, linestyle=line, drawstyle="steps-pre", label=label)
         elif label in fitted:
             axes.plot(
-                panel.xs, _drawable(panel, label), color=colour, linewidth=0.8, marker=mark,
-                markersize=4, label=label,
+                panel.xs, _drawable(panel, label), color=colour, linewidth=0.8, label=label,
+                marker=_MARKS[styles[label]], markersize=4,
             )  # fmt: skip
         else:
-            ys = _drawable(panel, label)
-            axes.plot(panel.xs, ys, color=colour, linestyle=line, label=label)
+            axes.plot(
+                panel.xs, _drawable(panel, label), color=colour, linestyle=line, label=label
+            )
     for label, curve in look.fits.items():
-        ys = _drawable(panel, label)
+        colour, _ = STYLES[styles[curve]]
         axes.plot(
-            panel.xs, ys, color=colours[curve], linestyle=":", linewidth=1.6, label=label
-        )
+            panel.xs, _drawable(panel, label), color=colour, linestyle=":", linewidth=1.6,
+            label=label,
+        )  # fmt: skip
     if look.reference:
         ys = _drawable(panel, look.reference)
         axes.plot(panel.xs, ys, color=PINK, linestyle="--", label=look.reference)

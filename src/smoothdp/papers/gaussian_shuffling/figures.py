@@ -46,9 +46,9 @@ class ShufflingFigure(PanelFigure):
     note: ClassVar[str] = (
         "Theorem 2, the claimed curve, is false in general; at these parameters it holds and is "
         "loose. As printed,\n1 - F(F^-1(alpha) + 1), it is a step function, as F is that of a "
-        "discrete law: (a) draws its steps where they\nare. The linear reading joins their corners, "
-        "which tests that may toss a coin attain. Exactly, delta is 0 in\n(b) from epsilon = "
-        "ln(71/29) = .895 on, the epsilon of one report, and the curve ends there."
+        "discrete law: (a) draws its steps where they\nare. The linear reading joins their right "
+        "ends, as tests that may toss a coin do. In (b) delta is exactly\n0 from epsilon = "
+        "ln(71/29) = .895 on, the epsilon of one report: the exact curve ends there."
     )
     missing: ClassVar[str] = _NO_BOUND
 
@@ -67,8 +67,8 @@ class FixedSetFigure(PanelFigure):
     title: ClassVar[str] = "Figure 2 of paper 5: 50 users known to answer at random"
     note: ClassVar[str] = (
         "The claimed curve, as printed, is a step function, as F is that of a discrete law: (a) "
-        "draws its steps where\nthey are. Tests that may toss a coin attain the exact curve, which "
-        "joins their lower corners."
+        "draws its steps where\nthey are. The exact curve joins their right ends, as tests that may "
+        "toss a coin do."
     )
     missing: ClassVar[str] = _NO_BOUND
 
