@@ -136,9 +136,7 @@ def _draw(axes: Axes, panel: Panel, styles: Mapping[str, int]) -> None:
                 marker=_MARKS[styles[label]], markersize=4,
             )  # fmt: skip
         else:
-            axes.plot(
-                panel.xs, _drawable(panel, label), color=colour, linestyle=line, label=label
-            )
+            axes.plot(panel.xs, _drawable(panel, label), color=colour, linestyle=line, label=label)
     for label, curve in look.fits.items():
         colour, _ = STYLES[styles[curve]]
         axes.plot(

@@ -67,8 +67,8 @@ class FixedSetFigure(PanelFigure):
     title: ClassVar[str] = "Figure 2 of paper 5: 50 users known to answer at random"
     note: ClassVar[str] = (
         "The claimed curve, as printed, is a step function, as F is that of a discrete law: (a) "
-        "draws its steps where\nthey are. The exact curve joins their right ends, as tests that may "
-        "toss a coin do."
+        "draws its steps where\nthey are. The exact curve joins their right ends, as tests that "
+        "may toss a coin do."
     )
     missing: ClassVar[str] = _NO_BOUND
 
@@ -149,9 +149,7 @@ def _boolean_errors(alphas: tuple[float, ...]) -> Curves:
         "claimed, linear reading": [
             chen_long_tradeoff(alpha, **sizes, reading="linear") for alpha in alphas
         ],
-        _STEPPED: [
-            chen_long_tradeoff(alpha, **sizes, reading="step") for alpha in alphas
-        ],
+        _STEPPED: [chen_long_tradeoff(alpha, **sizes, reading="step") for alpha in alphas],
         "perfect privacy": [1 - alpha for alpha in alphas],
         "Cheu et al. 2019": _envelope(lambda e: cheu_delta(**sizes, epsilon=e), alphas),
     }

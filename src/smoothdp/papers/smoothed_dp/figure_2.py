@@ -132,7 +132,12 @@ class SmoothedElectionFigure:
             for upper, lower in zip(row.log_deltas, row.log_lowers, strict=True)
         )
         fits = [
-            (e, f"{fit.slope:.4g}", f"{fit.slope / float(self.lost):.4f}", f"{fit.worst_factor:.4g}")
+            (
+                e,
+                f"{fit.slope:.4g}",
+                f"{fit.slope / float(self.lost):.4f}",
+                f"{fit.worst_factor:.4g}",
+            )
             for e, fit in self.fits().items()
         ]
         fits_header = ("epsilon", "slope of ln delta", "per lost vote", "off by a factor of")

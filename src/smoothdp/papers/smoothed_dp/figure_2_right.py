@@ -25,7 +25,7 @@ _LN10 = math.log(10)
 _SIZES = (25, 49, 100, 225, 400)
 _FULL_SIZES = (25, 49, 100, 169, 225, 324, 400, 625, 900)
 _LAWS = (("normal", "0", "0.12"), ("normal", "0.2", "0.12"))
-_DATABASES, _FULL_DATABASES = 150, 2000
+_DATABASES, _FULL_DATABASES = 125, 2000
 ESTIMATE = "estimate"
 PROVED, USUAL = "99% interval, proved", "99% interval, usual"
 
@@ -46,7 +46,7 @@ class GradientFigure:
 
         The average of a batch is over a grid of 256 values, so delta at each database is
         exact; its mean is over databases with all gradients from N(0, .12^2), or all from
-        N(.2, .12^2), quantised to 8 bits, by a seeded generator: 150 databases of each up to
+        N(.2, .12^2), quantised to 8 bits, by a seeded generator: 125 databases of each up to
         n = 400, or 2000 up to 900. The paper does not state epsilon; 2 is used.
         """
         (rows,) = gradient_rows(
@@ -93,8 +93,8 @@ class GradientFigure:
             "distribution, of the one with the larger\nmean; mixtures are not looked at. "
             f"{INTERVALS}\n\n"
             f"The exponential fit (dotted), slope {fit.slope:.3g} of ln delta for each record, is "
-            f"off by a factor of up to {fit.worst_factor:.2g}: where\nthe picture has an exponential as "
-            f"a straight line, the estimates bend.\n{decay_words(self.sizes)}\n"
+            f"off by a factor of up to {fit.worst_factor:.2g}: where\nthe picture has an "
+            f"exponential as a straight line, the estimates bend.\n{decay_words(self.sizes)}\n"
             f"{IN_THE_END}"
         )
 
