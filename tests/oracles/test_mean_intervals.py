@@ -24,7 +24,7 @@ def misses(law: dict[float, float], size: int, alpha: float) -> tuple[float, flo
     for counts in itertools.product(range(size + 1), repeat=len(values)):
         if sum(counts) != size:
             continue
-        weight = math.factorial(size)
+        weight = float(math.factorial(size))
         for count, chance in zip(counts, chances, strict=True):
             weight *= chance**count / math.factorial(count)
         drawn = [v for v, count in zip(values, counts, strict=True) for _ in range(count)]

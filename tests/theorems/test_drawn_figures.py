@@ -116,9 +116,9 @@ def test_the_fits_of_figure_2_left_are_least_squares_and_printed() -> None:
     for position, epsilon in enumerate(EPSILONS):
         ns = [Fraction(row.n_records) for row in rows]
         logs = [Fraction(row.log_deltas[position]) for row in rows]
-        middle, mean = sum(ns) / 10, sum(logs) / 10
+        middle, mean = sum(ns, Fraction(0)) / 10, sum(logs, Fraction(0)) / 10
         above = sum(((n - middle) * (y - mean) for n, y in zip(ns, logs, strict=True)), Fraction(0))
-        slope = above / sum((n - middle) ** 2 for n in ns)
+        slope = above / sum(((n - middle) ** 2 for n in ns), Fraction(0))
         fit = figure.fits()[epsilon]
         assert fit.slope == pytest.approx(float(slope), rel=1e-9)
         worst = max(abs(y - mean - slope * (n - middle)) for n, y in zip(ns, logs, strict=True))
@@ -146,9 +146,9 @@ def test_figure_2_right_has_the_regions_around_the_estimate() -> None:
     assert words(axes)[:3] == ["99% interval, proved", "99% interval, usual", "estimate"]
     regions = {one.get_label(): one for one in axes.collections}
     for label, width in (("99% interval, proved", 0.3), ("99% interval, usual", 0.15)):
-        vertices = regions[label].get_paths()[0].vertices
+        vertices = np.array(regions[label].get_paths()[0].vertices)
         for row in figure.sizes:
-            ys = vertices[vertices[:, 0] == row.n_records, 1] * LN10
+            ys = vertices[vertices[:, 0] == row.n_records][:, 1] * LN10
             assert ys.min() == pytest.approx(row.log_estimate - width, abs=1e-9)
             assert ys.max() == pytest.approx(row.log_estimate + width, abs=1e-9)
     ordinary = line(axes, "ordinary DP, T/n")
@@ -253,9 +253,7 @@ def test_polyplace_1_names_every_law_and_tells_every_curve_apart(
     ]
     rows.append(DeviationRow("0.4", dict.fromkeys(names, math.inf)))
     kept: list[Any] = []
-    monkeypatch.setattr(
-        "smoothdp.papers.polyplace.figures.save", lambda axes, path: kept.append(axes) or path
-    )
+    monkeypatch.setattr("smoothdp.papers.polyplace.figures.save", lambda axes, _: kept.append(axes))
     figure = DeviationFigure(tuple(rows))
     figure.draw(tmp_path / "picture.png")
     (axes,) = kept
@@ -351,7 +349,7 @@ def test_a_label_looks_alike_in_all_panels() -> None:
     second = Panel("2", "x", "y", (1, 2), {"d": (1, 2), "c": (2, 3)})
     figure = plot_panels([first, second]).get_figure()
     assert figure is not None
-    left, right = figure.axes  # type: ignore[union-attr]
+    left, right = figure.axes
     assert line(left, "c").get_color() == line(right, "c").get_color()
     assert line(right, "d").get_color() != line(right, "c").get_color()
     for axes in (left, right):
@@ -364,7 +362,7 @@ def test_panels_with_the_same_curves_share_a_legend() -> None:
     panel = Panel("1", "x", "y", (1, 2), {"a": (1, 2), "b": (2, 3)})
     figure = plot_panels([panel, panel]).get_figure()
     assert figure is not None
-    assert [axes.get_legend() for axes in figure.axes] == [None, None]  # type: ignore[union-attr]
+    assert [axes.get_legend() for axes in figure.axes] == [None, None]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
 

@@ -70,7 +70,7 @@ VERTICES = ((Fraction(1, 5), Fraction(4, 5)), (Fraction(3, 5), Fraction(2, 5)))
 Database = tuple[int, ...]
 
 
-def law(x: Database) -> dict[object, Fraction]:
+def law(x: Database) -> oracles.Law:
     """Return the law of the histogram of two of four records."""
     return oracles.law_without_replacement(x, 2, DRAWS)
 
@@ -79,9 +79,9 @@ def neighbours(x: Database) -> list[Database]:
     return [(*x[:i], 1 - x[i], *x[i + 1 :]) for i in range(N)]
 
 
-def over_outputs(word: str, p: dict[object, Fraction], q: dict[object, Fraction]) -> Fraction:
+def over_outputs(word: str, p: oracles.Law, q: oracles.Law) -> Fraction:
     """Return what is lost between two laws: over the worst output set, or one on average."""
-    keys = sorted({*p, *q}, key=str)
+    keys = sorted({*p, *q})
     losses = {key: p.get(key, Fraction(0)) - GROWTH * q.get(key, Fraction(0)) for key in keys}
     if word.startswith(("worst case", "chooses the worst")):
         subsets = itertools.product((False, True), repeat=len(keys))

@@ -88,8 +88,9 @@ def plot_panels(panels: Sequence[Panel], *, columns: int = 2, width: float = 5.2
             _label_powers(axes)
         y_label = panel.y_label.removeprefix("log10 of " if panel.look.powers else "")
         label_axes(axes, x=panel.x_label, y=y_label, title=panel.title, size=8)
-        if shared:
-            axes.get_legend().remove()
+        legend = axes.get_legend()
+        if shared and legend is not None:
+            legend.remove()
     if shared:
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(
@@ -144,8 +145,8 @@ def _draw(axes: Axes, panel: Panel, styles: Mapping[str, int]) -> None:
             label=label,
         )  # fmt: skip
     if look.reference:
-        ys = _drawable(panel, look.reference)
-        axes.plot(panel.xs, ys, color=PINK, linestyle="--", label=look.reference)
+        values = _drawable(panel, look.reference)
+        axes.plot(panel.xs, values, color=PINK, linestyle="--", label=look.reference)
 
 
 def _drawable(panel: Panel, label: str) -> list[float]:
