@@ -76,10 +76,10 @@ def test_figure_2_right() -> None:
     assert not exponentials_through(sizes, *proved)
     powers = powers_through(sizes, *proved)
     assert 0.4 < powers.least < 0.55 < powers.largest < 0.7
-    # The paper's fit is off by more than the intervals leave open.
+    # The paper's fit is off by more than the usual intervals leave open.
     fit = exponential_fit(sizes, [row.log_estimate for row in figure.sizes])
     middle = figure.sizes[2]
-    assert fit.log_delta(middle.n_records) > middle.log_upper
+    assert fit.log_delta(middle.n_records) > middle.log_usual_upper
     text = figure.text()
     assert "a exp(-b n) for no b" in text
     assert "falls about like -sqrt(n), the batch; in the end it falls like -n" in text

@@ -19,7 +19,7 @@ from smoothdp.papers.smoothed_dp.decay import (
 from smoothdp.papers.smoothed_dp.gradients import EPSILON, LEVELS, GradientRow, gradient_rows
 from smoothdp.plots.canvas import save
 from smoothdp.plots.panels import Look, Panel, plot_panels
-from smoothdp.text import table
+from smoothdp.text import number_down, number_up, table
 
 _LN10 = math.log(10)
 _SIZES = (25, 49, 100, 225, 400)
@@ -90,7 +90,7 @@ class GradientFigure:
             f"Figure 2 (right) of paper 1: {self.title}\n{self.setting()}\n\n"
             f"{table(rows, header=header)}\n\n"
             f"Means of the exact delta(x) of {self.n_databases} seeded databases of each "
-            "distribution, of the one with the larger\nmean; mixtures are not looked at. "
+            "distribution, of the one with the larger\nmean; mixtures are not looked at.\n"
             f"{INTERVALS}\n\n"
             f"The exponential fit (dotted), slope {fit.slope:.3g} of ln delta for each record, is "
             f"off by a factor of up to {fit.worst_factor:.2g}: where\nthe picture has an "
@@ -126,10 +126,9 @@ class GradientFigure:
 
 
 INTERVALS = (
-    "The proved interval holds with\nprobability 99% for each n, however delta(x) is spread; "
-    "the usual one takes the mean as normal, as the\npaper's must."
+    "The proved interval holds with probability 99% for each n, however delta(x) is spread; the "
+    "usual one\ntakes the mean as normal, as the paper's must."
 )
-
 IN_THE_END = (
     "So in the plotted range ln delta falls about like -sqrt(n), the batch; in the end it falls "
     "like -n, as\nthe paper has it: once n is so large that the rarest of the 256 values is drawn "
@@ -187,4 +186,5 @@ def gradient_panel(title: str, rows: Sequence[GradientRow]) -> Panel:
 
 
 def _between(log_lower: float, log_upper: float) -> str:
-    return f"{math.exp(log_lower):.1e} .. {math.exp(log_upper):.1e}"
+    """Return an interval with two digits, rounded outwards."""
+    return f"{number_down(math.exp(log_lower), 2)} .. {number_up(math.exp(log_upper), 2)}"

@@ -38,7 +38,7 @@ class GradientSettingsFigure(PanelFigure):
     name: ClassVar[str] = "smoothed-dp/5"
     title: ClassVar[str] = "Figure 5 of paper 1: one step of SGD, four settings"
     note: ClassVar[str] = (
-        f"Means of the exact delta(x) of seeded databases, all records from one law. {INTERVALS}\n"
+        f"Means of the exact delta(x) of seeded databases, all records from one law.\n{INTERVALS}\n"
         f"{IN_THE_END}\n.12^2 is read as the variance of Laplace's law too."
     )
     settings: tuple[tuple[GradientRow, ...], ...] = ()
