@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 from smoothdp.claims.curves.pair import Pair
+from smoothdp.errors import InvalidParameter
 from smoothdp.paper_bounds import chen_long_tradeoff
 from smoothdp.papers import DeviationFigure, GradientFigure, SmoothedElectionFigure
 from smoothdp.papers.gaussian_shuffling.figures import (
@@ -356,6 +357,12 @@ def test_a_label_looks_alike_in_all_panels() -> None:
         looks = [(one.get_color(), str(one.get_linestyle())) for one in axes.get_lines()]
         assert len(set(looks)) == len(looks)
         assert axes.get_legend() is not None
+
+
+def test_no_curve_is_left_out_silently() -> None:
+    panel = Panel("1", "x", "y", (1, 2), {str(k): (1, k) for k in range(7)})
+    with pytest.raises(InvalidParameter, match="at most 6 lines in one panel"):
+        plot_panels([panel])
 
 
 def test_panels_with_the_same_curves_share_a_legend() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from smoothdp.errors import InvalidParameter
 from smoothdp.plots.canvas import (
     BLUE,
     GREY,
@@ -68,6 +69,7 @@ def plot_panels(panels: Sequence[Panel], *, columns: int = 2, width: float = 5.2
     A label has one colour and line in all panels; panels with the same labels share a legend.
 
     Raises:
+        InvalidParameter: more than six lines in a panel.
         MissingExtra: matplotlib is not installed.
     """
     rows = -(-len(panels) // columns)
@@ -110,6 +112,12 @@ def _lines(panel: Panel) -> list[str]:
 
 def _choose_styles(styles: dict[str, int], labels: Sequence[str]) -> None:
     """Give each label that has none the first style that the others of its panel leave."""
+    if len(labels) > len(STYLES):
+        raise InvalidParameter(
+            expected=f"at most {len(STYLES)} lines in one panel",
+            got=len(labels),
+            remedy="Draw them in several panels",
+        )
     taken = {styles[label] for label in labels if label in styles}
     free = iter([style for style in range(len(STYLES)) if style not in taken])
     for label in labels:
