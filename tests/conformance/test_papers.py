@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.papers import FIGURES, TABLES, PanelFigure, PaperTable, SettingsFigure
 from smoothdp.papers.citations import PAPERS, citations, known_names
 from smoothdp.papers.smoothed_dp.figure_1 import election_row
+from smoothdp.plots.panels import Panel
 from smoothdp.sources import Source, bibtex
 
 EVERY = [
@@ -86,7 +89,38 @@ def test_figure(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert len({len(row) for row in rows}) == 1
     assert len(rows) > 5
     text = said(capsys, "papers", "figure", name, "--quick")
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+    assert ("\N{EM DASH}" in text) == ("\n\N{EM DASH}: " in text)
     assert FIGURES[name].title.split(":")[0] in text
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
+def test_what_has_no_value_is_a_dash_with_a_reason(value: float | None) -> None:
+    class Gap(PaperTable):
+        title = "a gap"
+        missing = "not computed"
+
+    table = Gap(("law", "error"), (("known", 1.5), ("unknown", value)))
+    lines = table.text().splitlines()
+    assert lines[-2].split() == ["unknown", "\N{EM DASH}"]
+    assert lines[-1] == "\N{EM DASH}: not computed"
+    assert "\N{EM DASH}" not in Gap(("law", "error"), (("known", 1.5),)).text()
+
+    class Curve(PanelFigure):
+        name = title = "a curve"
+        missing = "no bound"
+
+    panel = Panel("p", "x", "y", (1, 2), {"c": (3.0, math.nan if value is None else value)})
+    lines = Curve((panel,)).text().splitlines()
+    assert lines[-2].split() == ["2", "\N{EM DASH}"]
+    assert lines[-1] == "\N{EM DASH}: no bound"
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_progress_ends_at_all(name: str) -> None:
+    seen: list[tuple[int, int]] = []
+    FIGURES[name].compute(progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(step, len(seen)) for step in range(1, len(seen) + 1)]
 
 
 @pytest.mark.parametrize("name", ["smoothed-dp/1", "smoothed-dp/2", "smoothed-dp/3"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -49,6 +50,13 @@ def test_quick_size(kind: str, name: str, tmp_path: Path) -> None:
     again = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert again.stdout == first.stdout
+    # The text, from the folder: no value that a reader cannot read, and every dash explained.
+    text = subprocess.run(
+        [*COMMAND, "papers", kind, name, "--resume", str(tmp_path / "finished")],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+    assert ("\N{EM DASH}" in text) == ("\n\N{EM DASH}: " in text)
 
 
 def test_a_killed_figure_resumes(tmp_path: Path) -> None:

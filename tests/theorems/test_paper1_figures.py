@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -13,6 +12,11 @@ from smoothdp.claims import DataModel
 from smoothdp.mechanisms import SamplingAverage, SamplingHistogram
 from smoothdp.paper_bounds import liu_all_epsilon_smoothed_upper, liu_kl_smoothed_upper
 from smoothdp.papers import ElectionFigure, GradientFigure, SmoothedElectionFigure
+from smoothdp.papers.smoothed_dp.decay import (
+    exponential_fit,
+    exponentials_through,
+    powers_through,
+)
 from smoothdp.papers.smoothed_dp.elections import units_2020
 from smoothdp.smoothed import smoothed_delta
 
@@ -44,22 +48,42 @@ def test_figure_2_left() -> None:
     assert min(private) > 50_000
 
 
+# Means of delta(x) for N(.2, .12^2): the notes', of other code, to 40%; and those of 500 to 2500
+# databases by other seeds, to about 3%.
+NOTES = {25: 1.25e-1, 100: 8.69e-3, 400: 2.37e-5}
+MEANS = {25: 0.126, 100: 0.00854, 225: 0.000485, 400: 2.39e-05}
+
+
 @pytest.mark.slow
 def test_figure_2_right() -> None:
-    """Against independent estimates, and the shape in the plotted range: -ln delta grows like
-    n^.59, near the root and far from n."""
+    """Against independent estimates, and what the figure says of the plotted range: no exponential
+    passes through the proved intervals, powers of n near the root do."""
     figure = GradientFigure.compute()
-    notes = {25: 1.25e-1, 100: 8.69e-3, 400: 2.37e-5}
     for row in figure.sizes:
-        if row.n_records in notes:
-            assert math.exp(row.log_estimate) == pytest.approx(notes[row.n_records], rel=0.4)
-        assert row.log_upper >= math.log(notes.get(row.n_records, 0) or 1e-300)
-    sizes = np.log([row.n_records for row in figure.sizes])
-    heights = np.log([-row.log_estimate for row in figure.sizes])
-    power, start = np.polyfit(sizes, heights, 1)
-    assert 0.5 < power < 0.68
-    # The line is one: no point is off by more than a twentieth of its logarithm.
-    assert np.abs(heights - power * sizes - start).max() < 0.08
+        if row.n_records in NOTES:
+            notes = math.log(NOTES[row.n_records])
+            assert row.log_estimate == pytest.approx(notes, abs=0.35)
+        if row.n_records in MEANS:
+            reference = math.log(MEANS[row.n_records])
+            assert row.log_lower < reference < row.log_upper
+            assert row.log_estimate == pytest.approx(reference, abs=0.3)
+        assert row.law == 1
+        assert row.log_lower < row.log_usual_lower < row.log_estimate < row.log_usual_upper
+        assert row.log_usual_upper < row.log_upper < math.log(row.ordinary_dp)
+        assert row.log_usual_upper - row.log_usual_lower < 0.5
+        assert row.log_estimate - row.log_lower < 0.4
+    sizes = [row.n_records for row in figure.sizes]
+    proved = [row.log_lower for row in figure.sizes], [row.log_upper for row in figure.sizes]
+    assert not exponentials_through(sizes, *proved)
+    powers = powers_through(sizes, *proved)
+    assert 0.4 < powers.least < 0.55 < powers.largest < 0.7
+    # The paper's fit is off by more than the usual intervals leave open.
+    fit = exponential_fit(sizes, [row.log_estimate for row in figure.sizes])
+    middle = figure.sizes[2]
+    assert fit.log_delta(middle.n_records) > middle.log_usual_upper
+    text = figure.text()
+    assert "a exp(-b n) for no b" in text
+    assert "falls about like -sqrt(n), the batch; in the end it falls like -n" in text
 
 
 def test_figure_2_right_delta_is_zero_once_every_count_is_large() -> None:

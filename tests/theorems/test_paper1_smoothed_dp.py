@@ -218,6 +218,30 @@ def test_footnote_2_any_decision_rule() -> None:
         assert growth * type_1 + type_2 >= least
 
 
+def test_justification_1_of_the_library_at_every_database() -> None:
+    """min over tests of E E_I + E_II is 1 - delta(x), in the worst direction, with the delta that
+    the library has; no smaller one would do."""
+    n, draws = 6, 4
+    mechanism = SamplingHistogram(n, n_draws=draws)
+    for epsilon, growth in (("ln(11/10)", F(11, 10)), ("ln(3)", F(3))):
+        for k in range(n + 1):
+            x = oracles.database((k, n - k))
+            least = F(10)
+            for y in {oracles.database((j, n - j)) for j in (k - 1, k + 1) if 0 <= j <= n}:
+                p, q = (oracles.law_without_replacement(one, 2, draws) for one in (x, y))
+                outputs = sorted({*p, *q})
+                for chosen in product((False, True), repeat=len(outputs)):
+                    region = [o for o, inside in zip(outputs, chosen, strict=True) if inside]
+                    # x tested against y, and y against x.
+                    for null, other in ((p, q), (q, p)):
+                        first = sum((null.get(o, F(0)) for o in region), F(0))
+                        second = 1 - sum((other.get(o, F(0)) for o in region), F(0))
+                        least = min(least, growth * first + second)
+            delta = mechanism.delta((k, n - k), epsilon=epsilon)
+            assert 1 - F(delta) <= least
+            assert float(1 - least) == pytest.approx(delta, rel=1e-12, abs=1e-300)
+
+
 def test_theorem_4_discrete_part_cap() -> None:
     """delta(x) <= T/n for every x, with equality at epsilon > 0 iff a count is 0 or 1."""
     n = 12

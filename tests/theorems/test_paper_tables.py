@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from benchmarks import histogram_protocols as peers
 
+from smoothdp import DataModel, SamplingHistogram, smoothed_delta
 from smoothdp.papers import HistogramTable, NotionsTable, SamplesTable, ThreatsTable
 from smoothdp.papers.shuffled_histograms.samples import users_needed
 from smoothdp.papers.shuffled_histograms.table_1 import (
@@ -17,6 +19,7 @@ from smoothdp.papers.shuffled_histograms.table_1 import (
     zipf_counts,
 )
 from smoothdp.papers.smoothed_dp.tables import ComparisonTable
+from smoothdp.testing import oracles
 
 
 def test_paper_1_table_1() -> None:
@@ -57,6 +60,114 @@ def test_paper_1_table_2() -> None:
         "random DP": (less, worst, less),
         "distributional DP": (less, worst, worst),
     }
+
+
+# ---- what the words of tables 2 and 3 say, computed ---------------------------------------------
+
+GROWTH = Fraction(3, 2)
+N, DRAWS = 4, 2
+VERTICES = ((Fraction(1, 5), Fraction(4, 5)), (Fraction(3, 5), Fraction(2, 5)))
+Database = tuple[int, ...]
+
+
+def law(x: Database) -> oracles.Law:
+    """Return the law of the histogram of two of four records."""
+    return oracles.law_without_replacement(x, 2, DRAWS)
+
+
+def neighbours(x: Database) -> list[Database]:
+    return [(*x[:i], 1 - x[i], *x[i + 1 :]) for i in range(N)]
+
+
+def over_outputs(word: str, p: oracles.Law, q: oracles.Law) -> Fraction:
+    """Return what is lost between two laws: over the worst output set, or one on average."""
+    keys = sorted({*p, *q})
+    losses = {key: p.get(key, Fraction(0)) - GROWTH * q.get(key, Fraction(0)) for key in keys}
+    if word.startswith(("worst case", "chooses the worst")):
+        subsets = itertools.product((False, True), repeat=len(keys))
+        return max(
+            sum((losses[k] for k, one in zip(keys, chosen, strict=True) if one), Fraction(0))
+            for chosen in subsets
+        )
+    return sum(
+        (p.get(key, Fraction(0)) * max(losses[key], Fraction(0)) for key in keys), Fraction(0)
+    )
+
+
+def over_neighbours(word: str, values: list[Fraction]) -> Fraction:
+    """The worst neighbour, or, to a less informed adversary, one on average."""
+    worst = word in {"worst case", "chooses the worst"}
+    return max(values) if worst else sum(values, Fraction(0)) / len(values)
+
+
+def over_databases(word: str, values: dict[Database, Fraction]) -> Fraction:
+    """The worst database, or the worst mean over those of distributions out of Pi."""
+    if word in {"worst case", "chooses the worst"}:
+        return max(values.values())
+    assert word in {"smoothed analysis", "chooses distributions from Pi"}
+    return max(
+        sum(
+            (
+                value * math.prod(pi[r] for pi, r in zip(pis, x, strict=True))
+                for x, value in values.items()
+            ),
+            Fraction(0),
+        )
+        for pis in itertools.product(VERTICES, repeat=N)
+    )
+
+
+def loss(database: str, output: str, neighbour: str) -> Fraction:
+    """Return the delta of a notion that treats its arguments as the words of a row say."""
+    at = {
+        x: over_neighbours(
+            neighbour,
+            [
+                max(over_outputs(output, law(x), law(y)), over_outputs(output, law(y), law(x)))
+                for y in neighbours(x)
+            ],
+        )
+        for x in itertools.product(range(2), repeat=N)
+    }
+    return over_databases(database, at)
+
+
+def library() -> dict[str, float]:
+    """Return delta of ordinary DP and smoothed delta, as the library computes them."""
+    mechanism = SamplingHistogram(N, n_draws=DRAWS)
+    model = DataModel(VERTICES)
+    return {
+        "DP": mechanism.worst_case_delta(epsilon="ln(3/2)"),
+        "smoothed DP": smoothed_delta(mechanism, model, epsilon="ln(3/2)").delta,
+    }
+
+
+def test_paper_1_table_2_says_what_the_library_computes() -> None:
+    """The words of a row, taken as maxima and means, give its delta; those of other rows do not."""
+    rows = {str(row[0]).split(" (")[0]: row[1:] for row in ComparisonTable.compute().cells}
+    for notion, delta in library().items():
+        database, output, neighbour = map(str, rows[notion])
+        assert float(loss(database, output, neighbour)) == pytest.approx(delta, rel=1e-12)
+        for other in ("worst case", "smoothed analysis"):
+            if other != database:
+                assert float(loss(other, output, neighbour)) != pytest.approx(delta, rel=0.05)
+        average, less = str(rows["Renyi DP"][1]), str(rows["random DP"][2])
+        assert float(loss(database, average, neighbour)) < 0.9 * delta
+        if notion == "smoothed DP":
+            # At the worst databases of DP every record of the rare value is as exposed.
+            assert float(loss(database, output, less)) < 0.99 * delta
+
+
+def test_paper_1_table_3_says_what_the_library_computes() -> None:
+    rows = {str(row[0]): row for row in ThreatsTable.compute().cells}
+    for notion, delta in library().items():
+        _, prior, database, difference, output = map(str, rows[notion])
+        # Who knows all records but one compares databases that differ in that one.
+        assert prior == "all records but one"
+        assert float(loss(database, output, difference)) == pytest.approx(delta, rel=1e-12)
+    # Distributional DP draws x as smoothed DP does; its adversary knows less, and so is no worse.
+    assert rows["distributional DP"][2] == rows["smoothed DP"][2] != rows["DP"][2]
+    assert library()["smoothed DP"] < library()["DP"]
 
 
 def test_paper_1_table_3() -> None:

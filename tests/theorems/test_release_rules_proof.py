@@ -254,7 +254,7 @@ def test_the_rule_is_near_the_best_of_its_kind(epsilon: str) -> None:
     n, guarantee = 1001, sd.PureDP(epsilon)
     query = resolve_window(Median((0, 1)), guarantee, n)
     assert isinstance(query, Median)
-    assert query.window is not None
+    assert isinstance(query.window, int)
     t = default_smoothing(query, guarantee, n)
     found = deviation(n, guarantee, query.window, t)
     others = [deviation(n, guarantee, query.window, t * F(k, 4)) for k in (2, 3, 5, 6, 8)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from smoothdp.papers.table import DASH, shown
 from smoothdp.plots.canvas import save
 from smoothdp.plots.panels import Panel, plot_panels
 from smoothdp.text import table
@@ -22,13 +23,15 @@ class PanelFigure:
         name: as ``smoothdp papers figure`` takes it.
         title: in one line.
         note: what the figure says, and which settings fill the gaps of the paper; or "".
+        missing: why there is no value at some points: what the dash in the table stands for.
         columns: panels side by side.
-        panels: the curves; nan where there is none.
+        panels: the curves; nan where there is no value.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     note: ClassVar[str] = ""
+    missing: ClassVar[str] = "no value"
     columns: ClassVar[int] = 2
     panels: tuple[Panel, ...]
 
@@ -38,7 +41,7 @@ class PanelFigure:
         for panel in self.panels:
             step = max(1, len(panel.xs) // _SHOWN)
             rows = [
-                (f"{x:g}", *(f"{ys[position]:.5g}" for ys in panel.curves.values()))
+                (f"{x:.7g}", *(shown(ys[position]) for ys in panel.curves.values()))
                 for position, x in enumerate(panel.xs)
                 if position % step == 0
             ]
@@ -46,25 +49,20 @@ class PanelFigure:
                 f"{panel.title}: {panel.y_label}\n\n"
                 f"{table(rows, header=(panel.x_label, *panel.curves))}"
             )
-        return "\n\n".join([*paragraphs, self.note] if self.note else paragraphs)
+            if any(DASH in row for row in rows):
+                paragraphs[-1] += f"\n{DASH}: {self.missing}"
+        return "\n\n".join([*paragraphs, *self.findings()])
+
+    def findings(self) -> list[str]:
+        """Return what is said below the tables, in paragraphs."""
+        return [self.note] if self.note else []
 
     def to_dict(self) -> dict[str, object]:
         """Return everything for JSON; None where a curve has no value."""
         return {
             "figure": self.name,
-            "panels": [
-                {
-                    "title": p.title,
-                    "y": p.y_label,
-                    p.x_label: list(p.xs),
-                    "curves": {
-                        label: [y if math.isfinite(y) else None for y in ys]
-                        for label, ys in p.curves.items()
-                    },
-                }
-                for p in self.panels
-            ],
-            **({"note": self.note} if self.note else {}),
+            "panels": [_panel_dict(panel) for panel in self.panels],
+            **({"note": "\n\n".join(self.findings())} if self.findings() else {}),
         }
 
     def rows(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
@@ -81,3 +79,20 @@ class PanelFigure:
     def draw(self, path: str | Path) -> Path:
         """Write the picture, in the arrangement of the paper, and return its path."""
         return save(plot_panels(self.panels, columns=self.columns), path)
+
+
+def _panel_dict(panel: Panel) -> dict[str, object]:
+    look = panel.look
+    found: dict[str, object] = {
+        "title": panel.title,
+        "y": panel.y_label,
+        panel.x_label: list(panel.xs),
+        "curves": {
+            label: [y if math.isfinite(y) else None for y in ys]
+            for label, ys in panel.curves.items()
+        },
+    }
+    for name, drawn in (("steps", look.steps), ("regions", look.regions), ("fits", look.fits)):
+        if drawn:
+            found[name] = dict(drawn)
+    return found

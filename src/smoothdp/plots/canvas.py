@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey print.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 PURPLE = "#9A4C7D"
+PINK = "#CC79A7"
 STYLES = (
     (BLUE, "-"),
     (ORANGE, "--"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, label_axes, new_axes
+from smoothdp.plots.canvas import BLUE, GREEN, GREY, ORANGE, label_axes, new_axes, power_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,5 +47,7 @@ def plot_elections(rows: Sequence[Row], *, title: str) -> Axes:
         linestyle="none",
         label="adversary's utility",
     )
-    label_axes(axes, x="election", y="log10", title=title)
+    lowest = min(min(row.log_delta, row.log_utility) for row in rows) / _LN10
+    power_ticks(axes, range(0, math.floor(lowest) - 1, -5))
+    label_axes(axes, x="election", y="delta(x) and utility", title=title)
     return axes

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _DENSITY_COLOURS = (BLUE, ORANGE, GREEN, "black", GREY)
 _DENSITY_LINES = ("-", "--")
 _PAIR_COLOURS = (ORANGE, GREEN, BLUE, "black")
+_PAIR_MARKS = "os^D"
 _NOISE_LABEL = "noise, in units of the smooth sensitivity"
 _DEPTH = 12
 
@@ -116,7 +117,9 @@ def plot_deviations(
     reference: tuple[float, str],
     title: str,
 ) -> Axes:
-    """Draw standard deviations, logarithmically; curves come in pairs: paper dashed, exact solid.
+    """Draw standard deviations, logarithmically; curves come in pairs: printed, then exact.
+
+    A pair has its colour and mark: hollow and dashed as printed, full and solid exactly.
 
     Args:
         smoothings: t.
@@ -124,21 +127,25 @@ def plot_deviations(
         reference: a horizontal line: its value and its label.
         title: of the picture.
     """
-    axes = new_axes()
+    axes = new_axes(width=8.6)
     for index, (label, values) in enumerate(curves.items()):
-        line = "--" if index % 2 == 0 else "-"
+        printed, colour = index % 2 == 0, _PAIR_COLOURS[index // 2]
         drawn = [
             (t, value) for t, value in zip(smoothings, values, strict=True) if math.isfinite(value)
         ]
         axes.plot(
             *zip(*drawn, strict=True),
-            color=_PAIR_COLOURS[index // 2],
-            linestyle=line,
-            marker="o",
-            markersize=3,
+            color=colour,
+            linestyle="--" if printed else "-",
+            marker=_PAIR_MARKS[index // 2],
+            markersize=5 if printed else 3.5,
+            markerfacecolor="white" if printed else colour,
             label=label,
         )
-    axes.axhline(reference[0], color=GREY, linestyle=":", label=reference[1])
+    axes.axhline(reference[0], color=GREY, linestyle="--", linewidth=1, label=reference[1])
     axes.set_yscale("log")
-    label_axes(axes, x="smoothing", y="standard deviation", title=title, size=8)
+    x, y = "smoothing gamma", "standard deviation / smooth sensitivity"
+    label_axes(axes, x=x, y=y, title=title, size=8)
+    # Outside: curves run through every corner.
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return axes

@@ -94,7 +94,7 @@ MUTANTS = (
     ),
     Mutant(
         "mechanisms/release/bars/error_bars.py",
-        "(1 + _FLOAT_ERROR)) + step / 2",
+        "_LEAST_HALF)) + step / 2",
         "(1 + _FLOAT_ERROR))",
         "error bars without half a step of the value",
         _BARS,

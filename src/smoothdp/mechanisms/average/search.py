@@ -82,7 +82,7 @@ class SampleSums(Protocol):
         """Return bounds of the weights without a record of this value."""
 
     def key(self, removed: int, added: int) -> int:
-        """Return the number that `inserted` depends on."""
+        """Return the number that `inserted` depends on: added plus a number for each removed."""
 
     def inserted(self, key: int) -> FloatArray:
         """Return upper bounds of drawn_w, valid for every removed value with this key."""
@@ -233,16 +233,16 @@ class Suspects:
             if far:
                 self._halve(v, side, first)
             if not self.same_both_ways:
-                self._halve(v, [w for w in side if self._inserts(v, w)], second)
+                self._halve(v, self._inserting(v, side), second)
 
-    def _inserts(self, v: int, w: int) -> bool:
-        """Return whether the second direction may be above the limit for some v of the key."""
-        key = self.sums.key(v, w)
-        if key not in self.keys:
+    def _inserting(self, v: int, added: list[int]) -> list[int]:
+        """Return the values whose second direction may be above the limit, for a v of the key."""
+        known, shift = self.keys, self.sums.key(v, 0)
+        for key in (w + shift for w in added if w + shift not in known):
             gap = self.sums.inserted(key) * (1 + _ROUNDINGS) - self.price_second
             gap -= self.own_floor * (1 - _ROUNDINGS)
-            self.keys[key] = self._above(sum_upper(np.maximum(gap, 0.0)))
-        return self.keys[key]
+            known[key] = self._above(sum_upper(np.maximum(gap, 0.0)))
+        return [w for w in added if known[w + shift]]
 
     def _above(self, bound: float) -> bool:
         """Return whether a bound is above the limit; remember it if not."""

@@ -29,6 +29,7 @@ from smoothdp.papers.average_case_averages.noise_deviations import CLOSED, PRINT
 from smoothdp.papers.average_case_averages.trimmed_variance import normal, trimmed_variance
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
+from smoothdp.papers.table import DASH
 from smoothdp.plots.canvas import save
 from smoothdp.plots.trimming import TrimmingLine, TrimmingPanel, plot_trimming
 from smoothdp.text import table
@@ -145,22 +146,23 @@ class PrivateMeanFigure:
             best = line.best()
             if line.name == _WITHOUT_NOISE:
                 continue
-            where = "" if line.name == _GLOBAL else str(best.trim)
+            fixed = line.name == _GLOBAL
             rows.append(
                 (
                     line.name,
                     line.guarantee,
-                    f"{best.excess:.4g}",
-                    f"{best.error:.1g}" if best.error else "",
-                    where,
-                    best.smoothing,
-                    best.label,
+                    f"{best.excess:.4g}" if math.isfinite(best.excess) else DASH,
+                    DASH if fixed else f"{best.error:.1g}",
+                    DASH if fixed else str(best.trim),
+                    best.smoothing or DASH,
+                    best.label or DASH,
                 )
             )
         best = self.line(_BEST).best()
         trimming = trimmed_variance(normal(), self.n_records, best.trim) - 1
         return (
-            f"Figure {self.number} of paper 2: {self.title}\n\n{table(rows, header=header)}\n\n"
+            f"Figure {self.number} of paper 2: {self.title}\n\n{table(rows, header=header)}\n"
+            f"{DASH}: one noise for global sensitivity: nothing is trimmed, smoothed or sampled\n\n"
             f"Excess variance n * MSE - 1, least over {len(self.trims)} trimming levels from "
             f"{self.trims[0]} to {self.trims[-1]}, each with\nits best smoothing. The variance "
             "of the noise given the data and the variance of trimming\nare exact; only the mean "

@@ -22,13 +22,16 @@ from smoothdp.paper_bounds import (
 from smoothdp.papers.panel_figure import PanelFigure
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
-from smoothdp.plots.panels import Panel
+from smoothdp.plots.panels import Look, Panel
 from smoothdp.shuffle import BooleanSum, RealSum
 
 _N, _LAMBDA, _BITS, _RANDOM, _CLAIMED_MU = 100, 58, 10, 50, "0.2386"
 _MOST_EPSILON = 1.5
+_STEPPED = "claimed, step reading"
 _STEPS, _FULL_STEPS = (50, 30), (500, 300)
 """Steps of the type I error from 0 to 1, and of epsilon from 0."""
+
+_NO_BOUND = "the bound grants no delta below 1 there"
 
 Curves = dict[str, list[float]]
 Cell = tuple[str, int]
@@ -42,8 +45,12 @@ class ShufflingFigure(PanelFigure):
     title: ClassVar[str] = "Figure 1 of paper 5: sums of 100 users, lambda = 58, claimed and exact"
     note: ClassVar[str] = (
         "Theorem 2, the claimed curve, is false in general; at these parameters it holds and is "
-        "loose."
+        "loose. As printed,\n1 - F(F^-1(alpha) + 1), it is a step function, as F is that of a "
+        "discrete law: (a) draws its steps where they\nare. The linear reading joins their right "
+        "ends, as tests that may toss a coin do. In (b) delta is exactly\n0 from epsilon = "
+        "ln(71/29) = .895 on, the epsilon of one report: the exact curve ends there."
     )
+    missing: ClassVar[str] = _NO_BOUND
 
     @classmethod
     def compute(
@@ -58,6 +65,12 @@ class FixedSetFigure(PanelFigure):
 
     name: ClassVar[str] = "gaussian-shuffling/2"
     title: ClassVar[str] = "Figure 2 of paper 5: 50 users known to answer at random"
+    note: ClassVar[str] = (
+        "The claimed curve, as printed, is a step function, as F is that of a discrete law: (a) "
+        "draws its steps where\nthey are. The exact curve joins their right ends, as tests that "
+        "may toss a coin do."
+    )
+    missing: ClassVar[str] = _NO_BOUND
 
     @classmethod
     def compute(
@@ -74,6 +87,11 @@ _PANELS_1 = {
     "1d": "(d) real sum, 10 bits",
 }
 _PANELS_2 = {"2a": "(a) C_H", "2b": "(b) C_H"}
+_RANDOM_BITS = {
+    "1a": (_N, Fraction(_LAMBDA, 2 * _N)),
+    "2a": (_RANDOM, Fraction(1, 2)),
+}
+"""The law Bin(bits, chance) of the noise whose curve is claimed, by panel."""
 
 
 def _panels(
@@ -85,15 +103,41 @@ def _panels(
         name, cells, panel_curves, store=store, progress=progress, workers=None if full else 1
     )
     return tuple(
-        Panel(title, "epsilon", "delta", _epsilons(steps), curves, True)
+        Panel(title, "epsilon", "delta", _epsilons(steps), curves, log_scale=True)
         if panel[1] in "bd"
-        else Panel(title, "type I error", "type II error", _alphas(steps), curves)
+        else Panel(
+            title, "type I error", "type II error", _alphas(steps), curves, look=_look(panel)
+        )
         for (panel, title), (_, steps), curves in zip(titles.items(), cells, computed, strict=True)
     )
 
 
+def _look(panel: str) -> Look:
+    """Return the steps of the claimed curve, exactly where they are."""
+    if panel not in _RANDOM_BITS:
+        return Look()
+    bits, chance = _RANDOM_BITS[panel]
+    return Look(steps={_STEPPED: claimed_steps(bits, chance)})
+
+
+def claimed_steps(bits: int, chance: Fraction) -> list[tuple[float, float]]:
+    """Return the steps of 1 - F(F^-1(alpha) + 1), F that of Bin(bits, chance).
+
+    F^-1(alpha) is the least k with F(k) >= alpha, so that the curve is 1 - F(k + 1) from F(k - 1)
+    to F(k): the points (F(k), 1 - F(k + 1)), each holding from the one before.
+
+    >>> claimed_steps(1, Fraction(1, 2))
+    [(0.0, 0.5), (0.5, 0.0), (1.0, 0.0)]
+    """
+    masses = np.exp(log_binomial_pmf(np.arange(bits + 1), bits, chance).log_values)
+    below = np.concatenate([[0.0], np.minimum(np.cumsum(masses), 1.0)])
+    below[-1] = 1.0
+    above = np.append(1.0 - below[1:], 0.0)
+    return list(zip(below.tolist(), above.tolist(), strict=True))
+
+
 def panel_curves(cell: Cell) -> Curves:
-    """Return the curves of one panel; nan where delta is 0 or there is no bound."""
+    """Return the curves of one panel; nan where there is no bound."""
     panel, steps = cell
     return _CURVES[panel](_alphas(steps) if panel[1] in "ac" else _epsilons(steps))
 
@@ -105,9 +149,7 @@ def _boolean_errors(alphas: tuple[float, ...]) -> Curves:
         "claimed, linear reading": [
             chen_long_tradeoff(alpha, **sizes, reading="linear") for alpha in alphas
         ],
-        "claimed, step reading": [
-            chen_long_tradeoff(alpha, **sizes, reading="step") for alpha in alphas
-        ],
+        _STEPPED: [chen_long_tradeoff(alpha, **sizes, reading="step") for alpha in alphas],
         "perfect privacy": [1 - alpha for alpha in alphas],
         "Cheu et al. 2019": _envelope(lambda e: cheu_delta(**sizes, epsilon=e), alphas),
     }
@@ -165,7 +207,7 @@ def _fixed_errors(alphas: tuple[float, ...]) -> Curves:
     above = 1 - below[np.minimum(positions + 1, below.size - 1)]
     return {
         "exact": [float(curve(alpha)) for alpha in alphas],
-        "claimed, step reading": np.maximum(0.0, above).tolist(),
+        _STEPPED: np.maximum(0.0, above).tolist(),
         "perfect privacy": [1 - alpha for alpha in alphas],
         "Cheu et al. 2019, Claim C.1": _envelope(_fixed_cheu, alphas),
     }
@@ -227,6 +269,6 @@ def _epsilons(steps: int) -> tuple[float, ...]:
 
 
 def _deltas(delta: Callable[[float], float], epsilons: tuple[float, ...]) -> list[float]:
-    """Return delta at every epsilon, nan where it is 0 or no bound, for a log scale."""
+    """Return delta at every epsilon, nan where there is no bound."""
     deltas = [delta(epsilon) for epsilon in epsilons]
-    return [value if 0 < value <= 1 else math.nan for value in deltas]
+    return [value if value <= 1 else math.nan for value in deltas]

@@ -24,18 +24,26 @@ from smoothdp.paper_bounds import (
 )
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
+from smoothdp.papers.table import DASH
 from smoothdp.plots.canvas import save
 from smoothdp.plots.noise import plot_deviations
 from smoothdp.plots.panels import Panel, plot_panels
 from smoothdp.text import table
 
-_SMOOTHINGS = ("0.001", "0.01", "0.05", "0.1", "0.2", "0.25", "0.3", "0.4", "0.45", "0.49")
-_MORE_SMOOTHINGS = (
-    "0.002", "0.005", "0.02", "0.03", "0.07", "0.15", "0.35", "0.42", "0.47", "0.48", "0.495",
+_SMOOTHINGS = (
+    "0.001", "0.01", "0.02", "0.05", "0.07", "0.1", "0.15", "0.2", "0.25", "0.3", "0.35", "0.4",
+    "0.45", "0.47", "0.49",
 )  # fmt: skip
+_MORE_SMOOTHINGS = ("0.002", "0.005", "0.03", "0.42", "0.48", "0.495")
 _SHOWN = ("91/100", "2/3", "1/5")
 _EPSILON = 1
 _DELTA = "1e-5"
+# As the paper calls them.
+_NAMES = {
+    "StudentT": "Student's T",
+    "GeneralizedCauchy": "generalized Cauchy",
+    "Laplace": "Laplace (approximate DP)",
+}
 # Not in the picture of the paper.
 _THEOREM_34 = "Laplace, paper 2"
 
@@ -80,11 +88,12 @@ class DeviationFigure:
         """Return the table and its findings as text."""
         names = list(self.smoothings[0].deviations)
         rows = [
-            (row.smoothing, *(f"{row.deviations[name]:.4f}" for name in names))
+            (row.smoothing, *(_deviation_text(row.deviations[name]) for name in names))
             for row in self.smoothings
         ]
         return (
-            f"Figure 1 of paper 4: {self.title}\n\n{table(rows, header=('smoothing', *names))}\n\n"
+            f"Figure 1 of paper 4: {self.title}\n\n{table(rows, header=('smoothing', *names))}\n"
+            f"{DASH}: the column grants no noise of finite variance at this smoothing\n\n"
             "Standard deviations at smooth sensitivity 1: Claims 16 to 18 and Theorem 8, and "
             "Theorem 34 of paper 2,\nas printed, and exactly calibrated. PolyPlace stays the best "
             "pure-DP noise, by less than printed:\nthe ranges in which older noise works are "
@@ -114,14 +123,14 @@ class DeviationFigure:
     def draw(self, path: str | Path) -> Path:
         """Write the picture, in the arrangement of the paper, and return its path."""
         curves = {
-            name: [row.deviations[name] for row in self.smoothings]
+            _shown_name(name): [row.deviations[name] for row in self.smoothings]
             for name in self.smoothings[0].deviations
             if name != _THEOREM_34
         }
         axes = plot_deviations(
             [float(row.smoothing) for row in self.smoothings],
             curves,
-            reference=(math.sqrt(2), "Laplace at global sensitivity"),
+            reference=(math.sqrt(2), "Laplace, global sensitivity"),
             title=self.title,
         )
         return save(axes, path)
@@ -197,6 +206,16 @@ class DensityFigure:
             x_label = "noise, in units of the smooth sensitivity"
             panels.append(Panel(title, x_label, "log10 of the density", xs.tolist(), curves))
         return save(plot_panels(panels), path)
+
+
+def _deviation_text(deviation: float) -> str:
+    return f"{deviation:.4f}" if math.isfinite(deviation) else DASH
+
+
+def _shown_name(name: str) -> str:
+    """Return the label of a curve: the law as the paper calls it, printed or exact."""
+    law, _, method = name.partition(", ")
+    return f"{_NAMES.get(law, law)}, {'as printed' if method == 'paper' else method}"
 
 
 def deviation_row(smoothing: str) -> dict[str, float]:

@@ -28,11 +28,12 @@ class SamplesTable(PaperTable):
     title: ClassVar[str] = (
         "Claim 3.4 and Theorem 1.2 of paper 3: users needed to succeed with probability .99"
     )
+    missing: ClassVar[str] = "any universe"
     note: ClassVar[str] = (
-        "Exact success of returning every bin that is not 0, at the calibration named; `-` is any "
-        "universe. The\nnumber of users does not depend on it: pointer chasing needs as many at "
-        "any length, where\nnon-interactive local protocols need at least order of the length "
-        "(cited by the paper)."
+        "Exact success of returning every bin that is not 0, at the calibration named. The number "
+        "of users does\nnot depend on the universe: pointer chasing needs as many at any length, "
+        "where non-interactive local\nprotocols need at least order of the length (cited by the "
+        "paper)."
     )
 
     @classmethod

@@ -38,6 +38,7 @@ class HistogramTable(PaperTable):
     title: ClassVar[str] = (
         "Table 1 of paper 3: simultaneous error of histograms, epsilon = 1, delta = 1e-6"
     )
+    missing: ClassVar[str] = "not built, or in the central model: no messages"
     note: ClassVar[str] = (
         "Errors are counts of users that the largest error over all bins exceeds with "
         "probability at most 5%.\nOf the paper's protocol and the low-communication one for the "

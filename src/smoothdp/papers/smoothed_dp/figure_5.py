@@ -2,85 +2,72 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from smoothdp.papers.panel_figure import PanelFigure
 from smoothdp.papers.reproduction import Progress
-from smoothdp.papers.runner import run_cells
 from smoothdp.papers.smoothed_dp.figure_2_right import (
-    GradientRow,
-    gradient_row,
-    read_gradient_row,
+    IN_THE_END,
+    INTERVALS,
+    decay_words,
+    gradient_panel,
 )
-from smoothdp.plots.panels import Panel
+from smoothdp.papers.smoothed_dp.gradients import GradientRow, Law, gradient_rows
 
-_LN10 = math.log(10)
-_SETTINGS = (
+_SETTINGS: tuple[tuple[Law, Law], ...] = (
     (("normal", "0", "0.15"), ("normal", "0.2", "0.15")),
     (("normal", "0", "0.1"), ("normal", "0.2", "0.1")),
     (("normal", "0", "0.12"), ("laplace", "0", "0.12")),
     (("laplace", "0", "0.12"), ("laplace", "0.2", "0.12")),
 )
-_SIZES = (25, 49, 100, 169)
+_SIZES = (25, 49, 100, 225)
 _FULL_SIZES = (25, 49, 100, 169, 225, 324, 400, 625)
+_DATABASES, _FULL_DATABASES = 75, 1000
 
 
+@dataclass(frozen=True, slots=True)
 class GradientSettingsFigure(PanelFigure):
-    """Figure 5 of paper 1: smoothed delta of one step of SGD against n, in four settings."""
+    """Figure 5 of paper 1: smoothed delta of one step of SGD against n, in four settings.
+
+    Attributes:
+        settings: the rows of each panel, by n.
+    """
 
     name: ClassVar[str] = "smoothed-dp/5"
     title: ClassVar[str] = "Figure 5 of paper 1: one step of SGD, four settings"
     note: ClassVar[str] = (
-        "Means of the exact delta(x) of seeded databases, all records from one law; the 99% "
-        "interval holds at\nany number of databases and is wide. The paper does not state "
-        "epsilon; 2 is used. In this range the\ndecay is like exp(-sqrt(n)), the batch, in every "
-        "setting; for very large n it is exp(-Theta(n)).\n"
-        ".12^2 is read as the variance of Laplace's law too."
+        f"Means of the exact delta(x) of seeded databases, all records from one law.\n{INTERVALS}\n"
+        f"{IN_THE_END}\n.12^2 is read as the variance of Laplace's law too."
     )
+    settings: tuple[tuple[GradientRow, ...], ...] = ()
 
     @classmethod
     def compute(
         cls, *, full: bool = False, store: Path | None = None, progress: Progress | None = None
     ) -> GradientSettingsFigure:
-        """Estimate the four panels: 50 databases of each law up to n = 169, or 1000 to 625."""
-        sizes, n_databases = (_FULL_SIZES, 1000) if full else (_SIZES, 50)
-        computed = run_cells(
+        """Estimate the four panels: 75 databases of each law up to n = 225, or 1000 to 625."""
+        settings = gradient_rows(
             cls.name,
-            [(list(laws), n, n_databases) for laws in _SETTINGS for n in sizes],
-            gradient_row,
+            _SETTINGS,
+            _FULL_SIZES if full else _SIZES,
+            n_databases=_FULL_DATABASES if full else _DATABASES,
             store=store,
             progress=progress,
         )
-        rows = [read_gradient_row(row) for row in computed]
-        panels = []
-        for panel, laws in enumerate(_SETTINGS):
-            panel_rows = rows[panel * len(sizes) : (panel + 1) * len(sizes)]
-            panels.append(
-                Panel(
-                    f"({panel + 1}) {' or '.join(map(_described, laws))}",
-                    "records",
-                    "log10 of smoothed delta",
-                    sizes,
-                    _curves(panel_rows),
-                )
-            )
-        return cls(tuple(panels))
+        panels = tuple(
+            gradient_panel(f"({number}) {' or '.join(map(_described, laws))}", rows)
+            for number, (laws, rows) in enumerate(zip(_SETTINGS, settings, strict=True), 1)
+        )
+        return cls(panels, tuple(map(tuple, settings)))
+
+    def findings(self) -> list[str]:
+        """Return what the four panels say, and the note."""
+        words = [f"({number}) {decay_words(rows)}" for number, rows in enumerate(self.settings, 1)]
+        return ["\n".join(words), self.note]
 
 
-def _curves(rows: list[GradientRow]) -> dict[str, list[float]]:
-    lower = [row.log_lower / _LN10 if row.log_lower > -math.inf else math.nan for row in rows]
-    # A line needs two points; with few databases the interval begins at 0 nearly everywhere.
-    drawn = sum(map(math.isfinite, lower)) > 1
-    return {
-        "estimate": [row.log_estimate / _LN10 for row in rows],
-        "99% upper end": [row.log_upper / _LN10 for row in rows],
-        "ordinary DP, T/n": [math.log10(row.n_draws / row.n_records) for row in rows],
-        **({"99% lower end": lower} if drawn else {}),
-    }
-
-
-def _described(law: tuple[str, str, str]) -> str:
+def _described(law: Law) -> str:
     family, mean, std = law
     return f"{'N' if family == 'normal' else 'L'}({mean}, {std}^2)"

@@ -9,10 +9,11 @@ from typing import ClassVar
 from smoothdp.papers.panel_figure import PanelFigure
 from smoothdp.papers.reproduction import Progress
 from smoothdp.papers.runner import run_cells
+from smoothdp.papers.smoothed_dp.decay import ORDINARY_DP
 from smoothdp.papers.smoothed_dp.elections import elections
 from smoothdp.papers.smoothed_dp.figure_1 import ElectionRow, election_row
 from smoothdp.papers.smoothed_dp.figure_2 import EPSILONS, smoothed_row
-from smoothdp.plots.panels import Panel
+from smoothdp.plots.panels import Look, Panel
 
 _LN10 = math.log(10)
 _LOST = ("0.002", "0.0001")
@@ -64,14 +65,15 @@ def _panel(panel: int, setting: tuple[str, str], rows: list[ElectionRow]) -> Pan
     return Panel(
         f"({'abcdef'[panel]}) {100 * float(lost):g}% lost, threshold {threshold}",
         "election",
-        "log10",
+        "log10 of delta(x) and utility",
         tuple(row.year for row in rows),
         {
             "delta(x), exact": [row.log_delta / _LN10 for row in rows],
             "adversary's utility": [row.log_utility / _LN10 for row in rows],
             "1/n": [-math.log10(row.n_votes) for row in rows],
-            "ordinary DP": [math.log10(row.ordinary_dp) for row in rows],
+            ORDINARY_DP: [math.log10(row.ordinary_dp) for row in rows],
         },
+        look=Look(reference=ORDINARY_DP, powers=True),
     )
 
 
@@ -117,13 +119,16 @@ class ModelsFigure(PanelFigure):
                 f"epsilon = {epsilon}": [row[2][i] / _LN10 for row in rows]
                 for i, epsilon in enumerate(EPSILONS)
             }
+            curves["1/n"] = [-math.log10(row[0]) for row in rows]
+            curves[ORDINARY_DP] = [math.log10(1 - row[1] / row[0]) for row in rows]
             panels.append(
                 Panel(
                     f"({'abcd'[panel]}) {_MODELS[model]}, {100 * float(lost):g}% lost",
-                    "voters",
+                    "voters n",
                     "log10 of smoothed delta",
                     tuple(row[0] for row in rows),
-                    {**curves, "1/n": [-math.log10(row[0]) for row in rows]},
+                    curves,
+                    look=Look(reference=ORDINARY_DP, powers=True),
                 )
             )
         return cls(tuple(panels))

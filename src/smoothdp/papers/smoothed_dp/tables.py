@@ -24,6 +24,7 @@ class NotionsTable(PaperTable):
     title: ClassVar[str] = (
         "Table 1 of paper 1: DP and smoothed DP of an election with 0.2% of the votes lost"
     )
+    missing: ClassVar[str] = "the last column is about noise"
     note: ClassVar[str] = (
         "Without noise: DP is delta = T/n exactly, at every finite epsilon; smoothed DP over "
         "the 56 units of\n2020, upper bounds. The paper's exp(-Theta(n)) holds where every value "
