@@ -16,7 +16,8 @@ from scipy import integrate
 import smoothdp as sd
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
-from smoothdp.mechanisms.release import arguments, budget, defaults, usefulness
+from smoothdp.mechanisms.release import arguments, defaults, usefulness
+from smoothdp.mechanisms.release.bars import budget
 from smoothdp.mechanisms.release.bars.budget import bars_budget
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.defaults import (

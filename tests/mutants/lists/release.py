@@ -95,7 +95,7 @@ MUTANTS = (
     Mutant(
         "mechanisms/release/bars/error_bars.py",
         "_LEAST_HALF)) + step / 2",
-        "(1 + _FLOAT_ERROR))",
+        "_LEAST_HALF))",
         "error bars without half a step of the value",
         _BARS,
     ),
