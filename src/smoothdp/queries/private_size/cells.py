@@ -32,7 +32,8 @@ class CellValues:
 
     def minus(self, other: CellValues) -> FloatArray:
         """Return self - other, which must not be negative, within 3 roundings."""
-        return (self.raw - other.raw).astype(np.float64) + (self.rest - other.rest)
+        gap = np.asarray(self.raw - other.raw, np.float64)
+        return np.asarray(gap + (self.rest - other.rest), np.float64)
 
 
 class PaddedCells:
@@ -76,11 +77,14 @@ class PaddedCells:
         return self.clamp.value(self._ordered.values[cell - 1].item())
 
     def values(self, cells: IntArray) -> CellValues:
-        """Return the values of many cells."""
+        """Return the values of many cells, in an array of any shape."""
         clamp, n = self.clamp, self.n_records
         stored = self._ordered.values
         # Without rows every cell is a pad.
-        raw = stored[np.clip(cells - 1, 0, n - 1)] if n else np.zeros(len(cells), stored.dtype)
+        if n:
+            raw = stored[np.minimum(np.maximum(cells, 1), n) - 1]
+        else:
+            raw = np.zeros(cells.shape, stored.dtype)
         at_lower = (cells <= 0) | ((cells <= n) & (raw < clamp.first))
         at_upper = (cells > n) | ((cells > 0) & (raw > clamp.last))
         lower, upper = clamp.bounds

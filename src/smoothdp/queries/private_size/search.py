@@ -91,17 +91,20 @@ class Search:
         """Return pairs that are certain to contain a maximiser at each rate and distance."""
         zeros = np.zeros(len(distances), np.int64)
         last = zeros if self.positions.is_middle else distances
-        pending = [
-            Ranges(distances, zeros, zeros, zeros + 1),
-            Ranges(distances, zeros, last, zeros),
-        ]
+        both = zip((distances, zeros, zeros, zeros + 1), (distances, zeros, last, zeros), strict=True)
+        pending = [Ranges(*map(np.concatenate, both))]
         margin = _MARGIN * (8 + rate * float(distances[-1]))
         best = -math.inf
         leaves: list[tuple[Ranges, FloatArray]] = []
         while pending:
             ranges = pending.pop()
             scores = self._scores(ranges, rate, upper=True)
-            reached = self._scores(ranges, rate, upper=False)
+            # Of a single pair both are its score.
+            several = np.flatnonzero(ranges.first < ranges.last)
+            reached = scores
+            if len(several):
+                reached = scores.copy()
+                reached[several] = self._scores(ranges.take(several), rate, upper=False)
             best = max(best, float(reached.max(initial=-math.inf)))
             slack = margin + _MARGIN * abs(best) if best > -math.inf else 0.0
             kept = np.flatnonzero((scores > -math.inf) & (scores >= best - slack))
