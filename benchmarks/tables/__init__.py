@@ -11,9 +11,11 @@ from __future__ import annotations
 def main(*, full: bool = False) -> None:
     """Print all tables."""
     from benchmarks.accuracy.ratios import Targets
+    from benchmarks.tables.means import show_means
     from benchmarks.tables.quantiles import show_quantiles
+    from benchmarks.tables.speed import show_speed
 
     targets = Targets()
-    for show in (show_quantiles,):
+    for show in (show_quantiles, show_means, show_speed):
         show(full, targets)
     targets.show()

@@ -39,14 +39,15 @@ class CellValues:
 class PaddedCells:
     """The cells of one column: X(u) by number of the cell, as far out as was arranged.
 
-    The column is put in order in place: it must belong to nobody else.
+    The column is put in order in place: it must belong to nobody else. ``arranged`` holds the
+    ranges [start, stop) of it that are.
     """
 
-    __slots__ = ("_arranged", "_between_floats", "_ordered", "_rests", "clamp", "n_records")
+    __slots__ = ("_between_floats", "_ordered", "_rests", "arranged", "clamp", "n_records")
 
     def __init__(self, values: Values, bounds: Bounds) -> None:
         self.n_records = len(values)
-        self._arranged: list[tuple[int, int]] = []
+        self.arranged: list[tuple[int, int]] = []
         self.clamp = Clamp.on(values, bounds)
         # Bounds between two neighbouring numbers of the column's type: each value is a bound.
         self._between_floats = self.clamp.first > self.clamp.last
@@ -62,11 +63,11 @@ class PaddedCells:
         wanted = [
             (start, stop)
             for start, stop in cut
-            if start < stop and not any(a <= start and stop <= b for a, b in self._arranged)
+            if start < stop and not any(a <= start and stop <= b for a, b in self.arranged)
         ]
         if wanted:
             # With what was arranged before, which another order would undo.
-            self._arranged = self._ordered.arrange([*self._arranged, *wanted])
+            self.arranged = self._ordered.arrange([*self.arranged, *wanted])
 
     def exact(self, cell: int) -> Fraction:
         """Return the value of the i-th cell, exactly."""

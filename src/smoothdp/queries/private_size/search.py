@@ -24,6 +24,8 @@ from smoothdp.types import FloatArray, IntArray
 
 _AT_ONCE = 1 << 14
 """How many ranges are looked at together."""
+_FIRST = 1 << 12
+"""How many at first, before any have been dropped."""
 _PARTS = 8
 _FEW = 32
 _MARGIN = 2.0**-46
@@ -92,7 +94,12 @@ class Search:
         zeros = np.zeros(len(distances), np.int64)
         last = zeros if self.positions.is_middle else distances
         both = zip((distances, zeros, zeros, zeros + 1), (distances, zeros, last, zeros), strict=True)
-        pending = [Ranges(*map(np.concatenate, both))]
+        every = Ranges(*map(np.concatenate, both))
+        # The near ones first: what they reach drops most of the others.
+        order = np.argsort(every.distance, kind="stable")
+        pending = [
+            every.take(order[start : start + _FIRST]) for start in range(0, len(order), _FIRST)
+        ][::-1]
         margin = _MARGIN * (8 + rate * float(distances[-1]))
         best = -math.inf
         leaves: list[tuple[Ranges, FloatArray]] = []
