@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,8 @@ _LAWS: dict[str, Any] = {
 }
 _FIRST, _FLOOR = Fraction(3, 5), 1e-8
 _HALVINGS = range(21)
-_LEVELS = (0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
+_LEVELS = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
+_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
 _EDGES = np.linspace(-60, math.log(0.5), 61)
 _TARGETS = {10: 1.15, 1000: 0.8}
 
@@ -85,20 +87,22 @@ def settings(full: bool) -> Iterator[tuple[str, int, str, list[Sample]]]:
 
 
 def show_means(full: bool, targets: Targets) -> None:
-    """Print ratios over the best of 28 rivals in hindsight, by how wide the bounds are."""
+    """Print ratios over the best of 101 rivals in hindsight, by how wide the bounds are."""
     print("\nMeans of skewed data, pure, n private: root-mean-square error of the rule / that of the")
-    print("  best of 28 rivals in hindsight: values clamped at b 2^-k, k = 0..20, or clipped at")
-    print("  one of 7 quantiles by the exponential mechanism on the log scale for 20% of epsilon.")
+    print("  best of 101 rivals in hindsight: clamped at the bounds, or clipped at one of 10 quantiles")
+    print("  by the exponential mechanism, on the log scale or not, for 10 to 80% of epsilon. known:")
+    print("  over that of clamping at the best of b 2^-k, k = 0..20, which nobody knows.")
     print("  Bounds [0, b], b = 1, 10 or 1,000 times the largest value")
-    print(f"  {'data':<34}{'b 1x':>8}{'10x':>8}{'1000x':>8}   best rival at 1000x")
+    head = f"  {'data':<30}{'b 1x':>8}{'known':>8}{'10x':>8}{'known':>8}{'1000x':>8}{'known':>8}"
+    print(f"{head}   best rival at 1000x")
     found: dict[int, list[float]] = {1: [], 10: [], 1000: []}
     for name, n, epsilon, samples in settings(full):
         line, word = "", ""
         for wide in found:
-            ratio, word = _cell(samples, wide, epsilon)
+            ratio, known, word = _cell(samples, wide, epsilon)
             found[wide].append(ratio)
-            line += f"{ratio:>8.3g}"
-        print(f"  {f'{name} n={n} eps={float(Fraction(epsilon)):g}':<34}{line}   {word}")
+            line += f"{ratio:>8.3g}{known:>8.3g}"
+        print(f"  {f'{name} n={n} eps={float(Fraction(epsilon)):g}':<30}{line}   {word}")
     for wide, ratios in found.items():
         mean = math.exp(float(np.mean(np.log(ratios))))
         judged = "all" if wide in _TARGETS else "reported"
@@ -111,20 +115,23 @@ def show_means(full: bool, targets: Targets) -> None:
         row.add(f"largest {max(ratios):.3g}", mean)
 
 
-def _cell(samples: list[Sample], wide: int, epsilon: str) -> tuple[float, str]:
-    """Return our error over the best rival's, and which rival it is."""
+def _cell(samples: list[Sample], wide: int, epsilon: str) -> tuple[float, float, str]:
+    """Return our error over the best rival's, over the best clamp's, and which rival it is."""
     e = float(Fraction(epsilon))
-    largest = max(float(sample.values[-1]) for sample in samples)
-    bound = wide * largest
-    mine = np.mean([rule_squares(sample, bound, epsilon) for sample in samples])
+    bound = wide * max(float(sample.values[-1]) for sample in samples)
+    mine = float(np.mean([rule_squares(sample, bound, epsilon) for sample in samples]))
     clips = bound * 2.0 ** -np.array(_HALVINGS)
-    fixed = np.mean([sample.squares(clips, e) for sample in samples], axis=0)
-    rivals = {f"clamped at b / {2**k}": float(x) for k, x in zip(_HALVINGS, fixed, strict=True)}
+    clamped = np.mean([sample.squares(clips, e) for sample in samples], axis=0)
+    rivals = {"clamped": float(clamped[0])}
     for level in _LEVELS:
-        squares = [quantile_squares(sample, bound, e, level) for sample in samples]
-        rivals[f"clipped at {level:g}"] = float(np.mean(squares))
+        for share, logs in product(_SHARES, (True, False)):
+            squares = [
+                quantile_squares(sample, bound, e, level, share, logs=logs) for sample in samples
+            ]
+            scale = "log" if logs else "as it is"
+            rivals[f"clipped at {level:g}, {share:.0%}, {scale}"] = float(np.mean(squares))
     best = min(rivals, key=lambda name: rivals[name])
-    return math.sqrt(mine / rivals[best]), best
+    return math.sqrt(mine / rivals[best]), math.sqrt(mine / float(clamped.min())), best
 
 
 def rule_squares(sample: Sample, bound: float, epsilon: str) -> float:
@@ -158,17 +165,22 @@ def rule_squares(sample: Sample, bound: float, epsilon: str) -> float:
     )
 
 
-def quantile_squares(sample: Sample, bound: float, epsilon: float, level: float) -> float:
-    """Return that of clipping at a quantile by the exponential mechanism on the log scale."""
-    low, high = math.log(bound * _FLOOR), math.log(bound)
-    logs = np.log(np.maximum(sample.values, bound * _FLOOR))
-    z = 0.2 * epsilon / (2 * max(level, 1 - level))
+def quantile_squares(
+    sample: Sample, bound: float, epsilon: float, level: float, share: float, *, logs: bool
+) -> float:
+    """Return that of clipping at a quantile by the exponential mechanism."""
+    floor = bound * _FLOOR
+    data = np.maximum(sample.values, floor)
+    ends = (math.log(floor), math.log(bound)) if logs else (floor, bound)
+    z = share * epsilon / (2 * max(level, 1 - level))
     start, stop, chance = exponential_mechanism.pieces(
-        logs, level * len(logs), (low, high), z
+        np.log(data) if logs else data, level * len(data), ends, z
     )
-    kept = chance > 1e-15
+    kept = chance > 1e-13
     nodes, weights = np.polynomial.legendre.leggauss(5)
     start, stop, chance = start[kept, None], stop[kept, None], chance[kept]
-    clips = np.exp((start + stop) / 2 + (stop - start) / 2 * nodes)
-    squares = sample.squares(clips.ravel(), 0.8 * epsilon).reshape(clips.shape)
+    clips = (start + stop) / 2 + (stop - start) / 2 * nodes
+    if logs:
+        clips = np.exp(clips)
+    squares = sample.squares(clips.ravel(), (1 - share) * epsilon).reshape(clips.shape)
     return float(chance @ (squares @ weights) / 2)
