@@ -66,10 +66,14 @@ class Cell(NamedTuple):
         return f"{self.kind} {self.law} n={self.n} eps={epsilon:g} W={self.width}"
 
 
-def guarantee_of(epsilon: str, kind: str) -> PureDP | ZCDP:
+def guarantee_of(
+    epsilon: str, kind: str, *, neighbours: str = "replace_one"
+) -> PureDP | ZCDP:
     """Return pure DP, or zCDP with rho = epsilon^2 / 2."""
     e = Fraction(epsilon)
-    return PureDP(e) if kind == "pure" else ZCDP(e * e / 2)
+    if kind == "pure":
+        return PureDP(e, neighbours=neighbours)
+    return ZCDP(e * e / 2, neighbours=neighbours)
 
 
 def statistic(q: Fraction, bounds: tuple[float, float], *, window: int | None = None) -> Query:

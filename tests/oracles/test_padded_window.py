@@ -152,22 +152,55 @@ def test_bounds_without_distances_are_not_smooth() -> None:
     assert worst > 2
 
 
+def bounds_in_floats(x: NDArray[np.float64], q: Fraction, w: Fraction, most: int) -> list[float]:
+    """w B_k for k = 0, ..., most with the family of the page's statement 5, by prefix sums."""
+    n, low, high, pad = len(x), -50.0, 5000.0, 3 * most
+    mirrored = q < Fraction(1, 2)
+    cells = np.sort(np.clip(x, low, high))
+    if mirrored:
+        cells, low, high, q = -cells[::-1], -high, -low, 1 - q
+    steps = np.concatenate([np.full(pad, low), cells, np.full(pad, high)])
+    sums, m = np.concatenate([[0.0], np.cumsum(steps)]), float(q)
+
+    def gain(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> float:
+        ends = (top + m, 1), (top, -1), (bottom + m, -1), (bottom, 1)
+        ranks = np.arange(len(sums))
+        return float(sum(sign * np.interp(u + pad, ranks, sums) for u, sign in ends).max())
+
+    found = []
+    for k in range(most + 1):
+        j = np.arange(k + 1)
+        top = m * n + float(w) / 2 + (1 - m) * (k - j) + m * j
+        bottom = m * n - float(w) / 2 - m * (k - j) + m * j
+        found.append(max(gain(top, bottom), gain(top[:1] - m, bottom[:1] - m)))
+    return found
+
+
 def test_many_rows_against_few_at_each_distance() -> None:
-    """The search against all distances, on data with ties and wide gaps."""
+    """The search against all distances and pairs, on data with ties and wide gaps."""
     rng = np.random.default_rng(3)
+    w, far = Fraction(13, 3), 500
     for q in ("1/2", "9/10", "1/5"):
         for data in (
             rng.poisson(3, 300).astype(float),
             rng.lognormal(0, 3, 300),
             -rng.pareto(1, 300),
         ):
-            window = PaddedWindow(q, bounds=(-50, 5000), width="13/3")
-            search = window._search(np.asarray(data))
+            window = PaddedWindow(q, bounds=(-50, 5000), width=w)
+            literal = np.array(bounds_in_floats(data, Fraction(q), w, far))
+            search = window._search(data.copy())
+            for k in (0, 1, 2, 3, 5, 8, 13, 40, 150, far):
+                assert math.isclose(float(search.at(k)), literal[k], rel_tol=1e-9, abs_tol=1e-8)
+            with np.errstate(divide="ignore"):
+                logs = np.log(np.maximum(literal, 0.0))
             for t in (Fraction(1, 50), Fraction(1, 4)):
                 k, d = search.largest(t)
-                scores = [math.log(b) - float(t) * j for j in range(500) if (b := search.at(j)) > 0]
+                scores = logs - float(t) * np.arange(far + 1)
+                # What prefix sums in floats leave open is settled exactly.
+                near = [j for j in range(far + 1) if scores[j] > scores.max() - 1e-6]
+                best = max(math.log(search.at(j)) - float(t) * j for j in near)
                 assert math.isclose(
-                    math.log(d) - float(t) * k, max(scores), rel_tol=1e-12, abs_tol=1e-12
+                    math.log(d) - float(t) * k, best, rel_tol=1e-12, abs_tol=1e-12
                 )
 
 

@@ -110,9 +110,13 @@ class Groups:
 def group_rows(table: Table, by: Sequence[str], keys: Sequence[Key]) -> Groups:
     """Return the rows of each key; a row with another key, or none, is in no group."""
     places = _places([table.categories[name] for name in by], keys)
+    # Rows of no group come last; numpy sorts 16 bits by counting.
+    places = np.where(places < 0, len(keys), places)
+    if len(keys) < 1 << 15:
+        places = places.astype(np.int16)
     order = np.argsort(places, kind="stable")
-    starts = np.searchsorted(places[order], np.arange(len(keys) + 1))
-    return Groups(order, starts.astype(np.int64))
+    sizes = np.bincount(places, minlength=len(keys))[: len(keys)]
+    return Groups(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
 def _places(columns: Sequence[Categories], keys: Sequence[Key]) -> IntArray:

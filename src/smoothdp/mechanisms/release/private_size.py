@@ -3,15 +3,20 @@
 With m = min(q, 1 - q), M = max(q, 1 - q), and e the epsilon of the guarantee (sqrt(2 rho) for
 concentrated claims):
 
-    pure and approximate DP   w = max(1, min(14 / e, .3 m n0)), t between .08 e and .32 e
-    concentrated claims       w = max(1, min( 7 / e, .3 m n0)), t between .20 e and .60 e
+    pure and approximate DP   w = max(1, min(10 / e, .3 m n0)), t between .1 e and .32 e
+    concentrated claims       w = max(1, min( 5 / e, .3 m n0)), t between .2 e and .60 e
     t: ln(1e5 n0 / w) / s within these limits, s = (m n0 - w / 2) / M; the upper one where s <= 0
+
+Shorter windows than where one record is replaced: at the median one that comes or goes moves
+the window half as far. With error bars, and for truncated CDP, the constants are those of
+`Rule`.
 
 Any w and t > 0 that are public keep the guarantee: a bad guess costs accuracy, never privacy.
 A guess that is 1.5 times too low costs a factor 1 to 1.65 of the error, one too high up to 22:
 so a released count enters by its low end.
 
-Source: fits to what minimises the error, as in `smoothdp.mechanisms.release.defaults`.
+Source: fits to what minimises the error, as in `smoothdp.mechanisms.release.defaults`; by
+`python -m benchmarks.tables` and docs/decisions/0006-defaults-of-release.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.mechanisms.release.defaults import BOUNDS_IN_SPREADS, LARGEST_SMOOTHING, Rule
@@ -67,11 +73,11 @@ def resolve_private_size(
     >>> from smoothdp.claims import PureDP
     >>> promise = PureDP(1, neighbours="add_remove")
     >>> resolve_private_size(Median((0, 1)), promise, Fraction(1000)).width
-    Fraction(14, 1)
+    Fraction(10, 1)
     """
     if not isinstance(query, Median | Quantile) or query.window is not None:
         return query.with_private_size(n_guess=n_guess)
-    rule = Rule.of(guarantee, error_bars=error_bars)
+    rule = _rule(guarantee, error_bars=error_bars)
     level = query.with_private_size().level
     room = 0.3 * float_of(min(level, 1 - level) * max(Fraction(1), n_guess))
     width = Fraction(f"{max(1.0, min(rule.window / rule.epsilon, room)):.4g}")
@@ -89,9 +95,9 @@ def private_size_smoothing(
     >>> promise = PureDP(1, neighbours="add_remove")
     >>> window = resolve_private_size(Median((0, 1)), promise, Fraction(1000))
     >>> private_size_smoothing(window, promise, Fraction(1000))
-    Fraction(2, 25)
+    Fraction(1, 10)
     """
-    rule = Rule.of(guarantee, error_bars=error_bars)
+    rule = _rule(guarantee, error_bars=error_bars)
     n_records = max(1.0, float_of(n_guess))
     width = float_of(window.width)
     least = float_of(min(window.level, 1 - window.level))
@@ -102,3 +108,15 @@ def private_size_smoothing(
         jump = math.log(BOUNDS_IN_SPREADS * n_records / width) / room
         share = min(most, max(rule.least, jump / rule.epsilon))
     return Fraction(f"{min(share * rule.epsilon, LARGEST_SMOOTHING):.2g}")
+
+
+def _rule(guarantee: Guarantee, *, error_bars: bool) -> Rule:
+    """Return the constants for a private n."""
+    rule, terms = Rule.of(guarantee, error_bars=error_bars), guarantee.terms()
+    if error_bars:
+        return rule
+    if isinstance(terms, EpsilonTerms):
+        return replace(rule, window=10.0, least=0.1)
+    if isinstance(terms, RhoTerms) and terms.omega is None:
+        return replace(rule, window=5.0)
+    return rule

@@ -32,30 +32,42 @@ class CellValues:
 
     def minus(self, other: CellValues) -> FloatArray:
         """Return self - other, which must not be negative, within 3 roundings."""
-        return (self.raw - other.raw).astype(np.float64) + (self.rest - other.rest)
+        gap = np.asarray(self.raw - other.raw, np.float64)
+        return np.asarray(gap + (self.rest - other.rest), np.float64)
 
 
 class PaddedCells:
-    """The cells of one column: X(u) by number of the cell, as far out as was arranged."""
+    """The cells of one column: X(u) by number of the cell, as far out as was arranged.
 
-    __slots__ = ("_between_floats", "_ordered", "_rests", "clamp", "n_records")
+    The column is put in order in place: it must belong to nobody else. ``arranged`` holds the
+    ranges [start, stop) of it that are.
+    """
+
+    __slots__ = ("_between_floats", "_ordered", "_rests", "arranged", "clamp", "n_records")
 
     def __init__(self, values: Values, bounds: Bounds) -> None:
         self.n_records = len(values)
+        self.arranged: list[tuple[int, int]] = []
         self.clamp = Clamp.on(values, bounds)
         # Bounds between two neighbouring numbers of the column's type: each value is a bound.
         self._between_floats = self.clamp.first > self.clamp.last
         lower, upper = bounds
         rests = Fraction(self.clamp.first) - lower, upper - Fraction(self.clamp.last)
         self._rests = float(rests[0]), float(rests[1])
-        self._ordered = OrderStatistics(values)
+        self._ordered = OrderStatistics(values, is_private_copy=True)
 
     def arrange(self, *ranges: tuple[int, int]) -> None:
         """Sort the cells that meet each range [u, v] of the line."""
         n = self.n_records
         cut = [(max(0, u), min(n, v + 1)) for u, v in ranges]
-        if any(start < stop for start, stop in cut):
-            self._ordered.arrange([(start, stop) for start, stop in cut if start < stop])
+        wanted = [
+            (start, stop)
+            for start, stop in cut
+            if start < stop and not any(a <= start and stop <= b for a, b in self.arranged)
+        ]
+        if wanted:
+            # With what was arranged before, which another order would undo.
+            self.arranged = self._ordered.arrange([*self.arranged, *wanted])
 
     def exact(self, cell: int) -> Fraction:
         """Return the value of the i-th cell, exactly."""
@@ -66,11 +78,14 @@ class PaddedCells:
         return self.clamp.value(self._ordered.values[cell - 1].item())
 
     def values(self, cells: IntArray) -> CellValues:
-        """Return the values of many cells."""
+        """Return the values of many cells, in an array of any shape."""
         clamp, n = self.clamp, self.n_records
         stored = self._ordered.values
         # Without rows every cell is a pad.
-        raw = stored[np.clip(cells - 1, 0, n - 1)] if n else np.zeros(len(cells), stored.dtype)
+        if n:
+            raw = stored[np.minimum(np.maximum(cells, 1), n) - 1]
+        else:
+            raw = np.zeros(cells.shape, stored.dtype)
         at_lower = (cells <= 0) | ((cells <= n) & (raw < clamp.first))
         at_upper = (cells > n) | ((cells > 0) & (raw > clamp.last))
         lower, upper = clamp.bounds

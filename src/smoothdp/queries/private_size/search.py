@@ -24,6 +24,8 @@ from smoothdp.types import FloatArray, IntArray
 
 _AT_ONCE = 1 << 14
 """How many ranges are looked at together."""
+_FIRST = 1 << 12
+"""How many at first, before any have been dropped."""
 _PARTS = 8
 _FEW = 32
 _MARGIN = 2.0**-46
@@ -91,17 +93,25 @@ class Search:
         """Return pairs that are certain to contain a maximiser at each rate and distance."""
         zeros = np.zeros(len(distances), np.int64)
         last = zeros if self.positions.is_middle else distances
+        both = zip((distances, zeros, zeros, zeros + 1), (distances, zeros, last, zeros), strict=True)
+        every = Ranges(*map(np.concatenate, both))
+        # The near ones first: what they reach drops most of the others.
+        order = np.argsort(every.distance, kind="stable")
         pending = [
-            Ranges(distances, zeros, zeros, zeros + 1),
-            Ranges(distances, zeros, last, zeros),
-        ]
+            every.take(order[start : start + _FIRST]) for start in range(0, len(order), _FIRST)
+        ][::-1]
         margin = _MARGIN * (8 + rate * float(distances[-1]))
         best = -math.inf
         leaves: list[tuple[Ranges, FloatArray]] = []
         while pending:
             ranges = pending.pop()
             scores = self._scores(ranges, rate, upper=True)
-            reached = self._scores(ranges, rate, upper=False)
+            # Of a single pair both are its score.
+            several = np.flatnonzero(ranges.first < ranges.last)
+            reached = scores
+            if len(several):
+                reached = scores.copy()
+                reached[several] = self._scores(ranges.take(several), rate, upper=False)
             best = max(best, float(reached.max(initial=-math.inf)))
             slack = margin + _MARGIN * abs(best) if best > -math.inf else 0.0
             kept = np.flatnonzero((scores > -math.inf) & (scores >= best - slack))

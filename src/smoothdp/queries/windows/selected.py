@@ -15,7 +15,7 @@ from smoothdp.queries.windows.sides import Clamp, Sides, sides
 
 
 class OrderStatistics:
-    """A private copy of a column, put in order range by range.
+    """A column, put in order range by range: a copy of it, unless it is one already.
 
     Positions count from 0 in ascending order. `arrange` costs O(n) and the sorting of its
     ranges; afterwards ``values[start:stop]`` of a range is sorted, and what lies between two
@@ -24,14 +24,14 @@ class OrderStatistics:
 
     __slots__ = ("values",)
 
-    def __init__(self, values: Values) -> None:
-        self.values = values.copy()
+    def __init__(self, values: Values, *, is_private_copy: bool = False) -> None:
+        self.values = values if is_private_copy else values.copy()
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def arrange(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Sort the ranges [start, stop) in place; ranges may overlap."""
+    def arrange(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Sort the ranges [start, stop) in place; ranges may overlap. Return them merged."""
         merged: list[tuple[int, int]] = []
         for start, stop in sorted(ranges):
             if merged and start <= merged[-1][1]:
@@ -40,10 +40,11 @@ class OrderStatistics:
                 merged.append((start, stop))
         if merged == [(0, len(self))]:
             self.values.sort()
-            return
+            return merged
         self.values.partition(sorted({i for a, b in merged for i in (a, b - 1)}))
         for start, stop in merged:
             self.values[start:stop].sort()
+        return merged
 
 
 class Selected:
