@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
+from smoothdp.mechanisms.release.pivot import panels
 
 from benchmarks.accuracy.cells import SEED
 from benchmarks.accuracy.ratios import Targets
 from benchmarks.baselines import exponential_mechanism
 from smoothdp.claims import PureDP
 from smoothdp.mechanisms.release.chosen import mechanism_of
-from smoothdp.mechanisms.release.pivot import panels
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.private_size.padded_window import PaddedWindow
@@ -88,9 +88,15 @@ def settings(full: bool) -> Iterator[tuple[str, int, str, list[Sample]]]:
 
 def show_means(full: bool, targets: Targets) -> None:
     """Print ratios over the best of 101 rivals in hindsight, by how wide the bounds are."""
-    print("\nMeans of skewed data, pure, n private: root-mean-square error of the rule / that of the")
-    print("  best of 101 rivals in hindsight: clamped at the bounds, or clipped at one of 10 quantiles")
-    print("  by the exponential mechanism, on the log scale or not, for 10 to 80% of epsilon. known:")
+    print(
+        "\nMeans of skewed data, pure, n private: root-mean-square error of the rule / that of the"
+    )
+    print(
+        "  best of 101 rivals in hindsight: clamped at the bounds, or clipped at one of 10 quantiles"
+    )
+    print(
+        "  by the exponential mechanism, on the log scale or not, for 10 to 80% of epsilon. known:"
+    )
     print("  over that of clamping at the best of b 2^-k, k = 0..20, which nobody knows.")
     print("  Bounds [0, b], b = 1, 10 or 1,000 times the largest value")
     head = f"  {'data':<30}{'b 1x':>8}{'known':>8}{'10x':>8}{'known':>8}{'1000x':>8}{'known':>8}"

@@ -199,9 +199,7 @@ def test_many_rows_against_few_at_each_distance() -> None:
                 # What prefix sums in floats leave open is settled exactly.
                 near = [j for j in range(far + 1) if scores[j] > scores.max() - 1e-6]
                 best = max(math.log(search.at(j)) - float(t) * j for j in near)
-                assert math.isclose(
-                    math.log(d) - float(t) * k, best, rel_tol=1e-12, abs_tol=1e-12
-                )
+                assert math.isclose(math.log(d) - float(t) * k, best, rel_tol=1e-12, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
@@ -214,3 +212,41 @@ def test_whole_numbers_and_bounds_between_floats(dtype: type) -> None:
     assert narrow.summary([0.0, 2.0, 2.0], smoothing=1).value == Fraction("0.25") * Fraction(
         "1.00000000000000001"
     ) + Fraction("0.75") * Fraction("1.00000000000000002")
+
+
+TINY = 5e-324
+
+
+@pytest.mark.parametrize(
+    ("q", "zeros", "tinies"), [("1/2", 1600, 1600), ("1/4", 744, 2223), ("1/4", 808, 2429)]
+)
+def test_gaps_below_all_normal_floats(q: str, zeros: int, tinies: int) -> None:
+    """Products of a length and such a gap are 0 in floats: S was e^-855 of the truth, or none."""
+    window, t = PaddedWindow(q, bounds=(0, 1), width=1), Fraction(1, 2)
+    x = [0.0] * zeros + [TINY] * tinies
+    here, there = (window.summary(data, smoothing=t) for data in (x, [*x, 1.0]))
+    logs = here.log_smooth_sensitivity(), there.log_smooth_sensitivity()
+    assert abs(logs[0] - logs[1]) <= float(t) * (1 + 1e-12)
+    moved = abs(here.value - there.value)
+    if moved:
+        assert math.log(moved.numerator) - math.log(moved.denominator) <= min(logs) + 1e-9
+
+
+def test_cells_of_the_least_floats() -> None:
+    rng = random.Random(8)
+    for _ in range(60):
+        q, c = rng.choice(LEVELS), Fraction(rng.choice([0, 0, -2]))
+        w = Fraction(rng.randrange(1, 12), rng.choice([1, 2, 3]))
+        x = [rng.choice([0, 1, 2, 7]) * TINY for _ in range(rng.randrange(9))]
+        t = rng.choice([Fraction(1, 10), Fraction(60), Fraction(300)])
+        window = PaddedWindow(q, bounds=(LOW, HIGH), width=w, offset=c)
+        found = window.log_smooth_sensitivity(x, smoothing=t)
+        bounds = [bound(list(map(Fraction, x)), q, w, c, k) for k in range(7)]
+        logs = [
+            math.log(b.numerator) - math.log(b.denominator) - float(t) * k
+            for k, b in enumerate(bounds)
+            if b
+        ]
+        beyond = math.log((HIGH - LOW) * max(q, 1 - q) / w) - float(t) * 7
+        assert found >= max(logs, default=-math.inf) - 1e-9
+        assert found <= max([*logs, beyond]) + 1e-9

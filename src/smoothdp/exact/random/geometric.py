@@ -69,7 +69,7 @@ def two_sided_geometric(rate: Fraction, rng: Entropy, *, lowest: int | None = No
         rate: a rational number > 0.
         rng: the source of bits.
         lowest: at most 0, or None for all whole numbers. Smaller values are drawn again:
-            fewer than one draw in two is.
+            at most one draw in two is.
 
     >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> two_sided_geometric(Fraction(1, 2), SeededRandom(1), lowest=0) >= 0

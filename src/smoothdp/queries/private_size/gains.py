@@ -12,6 +12,7 @@ and cells are exact.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from smoothdp.types import FloatArray, IntArray
 
 RELATIVE_ERROR = 12 * UNIT_ROUNDOFF
 """Of a difference: 3 roundings of X_t - X_b, 3 of its product with a length over D, 2 of sums."""
+_BELOW_ALL = -5000
+"""An exponent below that of every float."""
 
 
 class Pieces(NamedTuple):
@@ -61,14 +64,24 @@ class Gains:
             (second, np.where(turns, second, second + 1), second + 1),
         )
 
-    def differences(self, top: IntArray, bottom: IntArray) -> FloatArray:
-        """Return Y(T) - Y(B) in floats, within RELATIVE_ERROR of each."""
+    def log_differences(self, top: IntArray, bottom: IntArray) -> FloatArray:
+        """Return ln(Y(T) - Y(B)) in floats, of a difference within RELATIVE_ERROR of the truth.
+
+        Values may differ by less than the least normal float: a product of such a gap and a
+        length would lose its digits or be 0, so mantissas and exponents are kept apart.
+        """
         pieces = self.pieces(top, bottom)
         lengths = np.asarray(np.stack(pieces.lengths), np.float64) / self.unit
         # One look at all cells: most calls are about few pairs.
         tops = self.cells.values(np.stack(pieces.tops))
-        near, middle, far = lengths * tops.minus(self.cells.values(np.stack(pieces.bottoms)))
-        return np.asarray(near + middle + far, np.float64)
+        gaps, exponents = np.frexp(tops.minus(self.cells.values(np.stack(pieces.bottoms))))
+        parts = lengths * gaps
+        exponents = np.where(parts > 0, exponents, _BELOW_ALL)
+        highest = exponents.max(axis=0)
+        near, middle, far = np.ldexp(parts, exponents - highest)
+        with np.errstate(divide="ignore"):
+            logs = np.log(near + middle + far) + highest * math.log(2)
+        return np.asarray(logs, np.float64)
 
     def exact(self, top: IntArray, bottom: IntArray) -> list[Fraction]:
         """Return Y(T) - Y(B) of each pair, exactly."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -27,6 +28,7 @@ from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 _HALF = Fraction(1, 2)
+_FINEST = 10**30
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class PaddedWindow(Statistic):
 
     >>> window = PaddedWindow("1/2", bounds=(0, 10), width="3/2")
     >>> window.value([3]), window.value([])
-    (3.8333333333333335, 5.0)
+    (3.6666666666666665, 5.0)
     >>> window.local_bound([3], distance=0)
     2.8333333333333335
     """
@@ -90,10 +92,17 @@ class PaddedWindow(Statistic):
                 got=f"width={width}",
                 remedy="Give a positive number",
             )
+        c = exact_fraction(offset, name="offset")
+        if math.lcm(q.denominator, w.denominator, c.denominator) > _FINEST:
+            raise InvalidParameter(
+                expected="level, width and offset with a common denominator of at most 1e30",
+                got=f"level={level}, width={width}, offset={offset}",
+                remedy="Round them to fewer digits",
+            )
         object.__setattr__(self, "level", q)
         object.__setattr__(self, "bounds", read_bounds(bounds))
         object.__setattr__(self, "width", w)
-        object.__setattr__(self, "offset", exact_fraction(offset, name="offset"))
+        object.__setattr__(self, "offset", c)
         object.__setattr__(self, "name", name or f"quantile {exact_text(q)}")
 
     @property

@@ -34,6 +34,7 @@ class Positions:
         furthest: a distance at which B_k is (b - a) M / w, the largest that it can be.
         fits: whether 64 bits hold all positions.
 
+    >>> import numpy as np
     >>> place = Positions.of(10, Fraction(1, 2), width=Fraction(3), offset=Fraction(0))
     >>> place.top(np.array([0]), np.array([0])) / place.unit     # 10 / 2 + 3 / 2
     array([6.5])

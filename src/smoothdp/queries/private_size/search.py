@@ -29,7 +29,7 @@ _FIRST = 1 << 12
 _PARTS = 8
 _FEW = 32
 _MARGIN = 2.0**-46
-"""Relative error of a score: 12 roundings of the difference, one of its logarithm, two of t k."""
+"""Relative error of a score: 12 roundings of the difference, four of its logarithm, two of t k."""
 
 
 class Ranges(NamedTuple):
@@ -93,7 +93,9 @@ class Search:
         """Return pairs that are certain to contain a maximiser at each rate and distance."""
         zeros = np.zeros(len(distances), np.int64)
         last = zeros if self.positions.is_middle else distances
-        both = zip((distances, zeros, zeros, zeros + 1), (distances, zeros, last, zeros), strict=True)
+        both = zip(
+            (distances, zeros, zeros, zeros + 1), (distances, zeros, last, zeros), strict=True
+        )
         every = Ranges(*map(np.concatenate, both))
         # The near ones first: what they reach drops most of the others.
         order = np.argsort(every.distance, kind="stable")
@@ -149,9 +151,7 @@ class Search:
         return top, self.positions.bottom(k, first) - back
 
     def _scores(self, ranges: Ranges, rate: float, *, upper: bool) -> FloatArray:
-        differences = self.gains.differences(*self._ends(ranges, upper=upper))
-        with np.errstate(divide="ignore"):
-            logs = np.log(differences)
+        logs = self.gains.log_differences(*self._ends(ranges, upper=upper))
         return np.asarray(logs - rate * ranges.distance, np.float64)
 
 

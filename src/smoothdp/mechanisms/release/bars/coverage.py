@@ -46,7 +46,7 @@ class Coverage:
     """A confidence, and the figure that the interval covers with it.
 
     Attributes:
-        confidence: above 0, at most 1 - 1e-9.
+        confidence: from 1e-9 to 1 - 1e-9.
         target: "statistic", "population" or "mean".
         sd_bound: a stated bound on the deviation of a record, for "mean".
     """
@@ -65,9 +65,9 @@ class Coverage:
         Coverage(confidence=Fraction(19, 20), target='statistic', sd_bound=None)
         """
         level = exact_fraction(confidence, name="confidence")
-        if not 0 < level <= 1 - _LEAST_MISS:
+        if not _LEAST_MISS <= level <= 1 - _LEAST_MISS:
             raise InvalidParameter(
-                expected="confidence above 0 and at most 1 - 1e-9",
+                expected="confidence between 1e-9 and 1 - 1e-9",
                 got=f"confidence={confidence}",
                 remedy="Give a probability such as 0.95",
             )
