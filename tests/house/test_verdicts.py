@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from docs_site.tested import linked, matching, pages
+from docs_site.tested import PROOFS, linked, matching, pages, proof_linked
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.papers.verdicts import STATUSES, Verdict, verdicts, verdicts_page, verdicts_text
@@ -197,6 +197,18 @@ def test_on_the_site_every_test_named_leads_to_its_source() -> None:
         assert f"def {name}(" in sources[place]
     # The page itself has names only: it is read outside the site too.
     assert "](tests/" not in verdicts_page()
+
+
+def test_on_the_site_the_tests_of_proofs_lead_to_their_source() -> None:
+    sources = pages()
+    for page in PROOFS.glob("*.md"):
+        plain = page.read_text(encoding="utf-8")
+        shown = proof_linked(plain)
+        links = re.findall(r"\]\(\.\./(tests/[\w/]+\.md)#(test_\w+)\)", shown)
+        assert len(links) == len(re.findall(r"`tests/[\w/]+\.py::test_\w+`", plain))
+        assert links or page.stem == "index"
+        for place, name in links:
+            assert f"def {name}(" in sources[place], f"{page.name}: {place}#{name}"
 
 
 def test_a_name_without_a_test_is_noticed() -> None:
