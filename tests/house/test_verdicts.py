@@ -97,15 +97,22 @@ OTHERS = {
     "equation-8 inequality-9 inequality-10 inequality-11 section-5-1-first-group "
     "section-5-1-second-group section-5-1-third-group figure-1-utility figure-2-fits "
     "appendix-a-3-positive utility-of-a-guess figure-1-orders appendix-g-1-shares "
-    "theorem-2-appendix theorem-3-i-appendix footnote-2 footnote-3 footnote-5 footnote-6",
+    "theorem-2-appendix theorem-3-i-appendix footnote-1 footnote-2 footnote-3 footnote-5 "
+    "footnote-6 introduction-delta-near-1 introduction-utility-near-1 "
+    "introduction-seventy-percent section-5-2-values section-5-2-average section-5-2-theorem-3",
     2: "section-1-2-lln-tail section-1-2-uln-tail section-1-2-lln-moments "
     "section-1-2-uln-moments section-1-2-arsinh-moments section-7-2-factor-two "
     "section-7-2-ten-percent section-7-2-trimming section-7-2-order section-7-2-moments "
     "section-1-1-laplace section-1-1-cauchy section-1-1-polynomial section-1-4-gaussian "
     "section-2-3-bounded section-2-3-moments theorem-25-constants lemma-28-remark "
-    "section-3-4-powers section-3-4-sampling section-7-1-implications section-7-1-shapes",
-    3: "equation-1",
-    4: " ".join(f"equation-{number}" for number in range(1, 13)),
+    "section-3-4-powers section-3-4-sampling section-7-1-implications section-7-1-shapes "
+    "footnote-1 section-3-1-moments section-3-2-moments section-4-tails section-4-pinsker "
+    "section-5-1-medians section-6-1-subexponential",
+    3: "equation-1 section-1-2-lemma section-1-2-amplification section-3-2-central "
+    "section-3-3-domain section-4-1-pre-shuffle",
+    4: " ".join(f"equation-{number}" for number in range(1, 13))
+    + " introduction-older-noise introduction-factors introduction-laplace introduction-optimal "
+    "introduction-limit introduction-factor-two section-1-1-scaling",
     5: "appendix-a appendix-c claim-c-1-root theorem-2-at-figure-1 figure-1-a figure-1-b "
     "figure-1-c figure-1-d figure-2-a figure-2-b section-3-1-users appendix-b-title",
 }
