@@ -21,7 +21,6 @@ from smoothdp.noise import (
     StudentT,
     UniformLogNormal,
 )
-from smoothdp.noise.abstract_law import AbstractLaw
 from smoothdp.noise.calibration.lower_bounds import log_tail_lower_bound
 from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.types import FloatArray
@@ -168,7 +167,9 @@ def test_sections_3_1_and_3_2_moments_of_every_order(sigma: str, p: float) -> No
 
 
 @pytest.mark.parametrize("law", [LaplaceLogNormal(1), UniformLogNormal(1), ArsinhNormal(1)])
-def test_section_4_the_tails_have_the_order_of_the_bound(law: AbstractLaw) -> None:
+def test_section_4_the_tails_have_the_order_of_the_bound(
+    law: LaplaceLogNormal | UniformLogNormal | ArsinhNormal,
+) -> None:
     """-ln P(|Z| > x) is (ln x)^2 / (2 sigma^2) in the limit, and Proposition 35 has
     (epsilon ln x / t)^2: 8 times that if half of epsilon = 2 t / sigma is for the dilation."""
     t = Fraction(1, 100)
