@@ -13,7 +13,7 @@ import click
 from docs_site.formulas import Formula, put_back, taken_out
 from docs_site.other_hosts import cut_addresses, requests_elsewhere
 from docs_site.pictures import PICTURES, svg
-from docs_site.tested import linked, pages
+from docs_site.tested import linked, pages, proof_linked
 from smoothdp.cli.main import commands
 
 File: Any = import_module("mkdocs.structure.files").File
@@ -37,6 +37,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Take formulas out; link tests; put the full help below the heading of each command."""
     if page.file.src_uri == "papers.md":
         markdown = linked(markdown)
+    if page.file.src_uri.startswith("proofs/"):
+        markdown = proof_linked(markdown)
     markdown, _formulas[page.file.src_uri] = taken_out(markdown)
     if page.file.src_uri != "reference/cli.md":
         return markdown

@@ -1,7 +1,7 @@
-"""The tests that docs/papers.md names, as pages of the site, and links to them from its tables.
+"""The tests that docs/papers.md and the proofs name, as pages of the site, and links to them.
 
-One page per test file: what it says of itself and every test that a row names, as they stand in
-the file. The page of the papers itself has names only, so that it can be read without the site.
+One page per test file: what it says of itself and every test that a row or a proof names, as they
+stand in the file. The pages themselves have names only, so that they can be read without the site.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from pathlib import Path
 from smoothdp.papers.verdicts import verdicts
 
 ROOT = Path(__file__).parents[1]
+PROOFS = ROOT / "docs/proofs"
 _SHORT = re.compile(r"`\[(\w+)\]`\s+is\s+`([\w/]+\.py)`")
 _CELL = re.compile(r"`(?:\[(\w+)\] (test_[\w*]+)|(tests/[\w/]+\.py)::(test_[\w*]+))`")
+_NAME = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
 
 def pages() -> dict[str, str]:
@@ -46,6 +48,16 @@ def linked(markdown: str) -> str:
     return "".join(parts)
 
 
+def proof_linked(markdown: str) -> str:
+    """Return a page of docs/proofs with each name of a test as a link to its source."""
+
+    def link(found: re.Match[str]) -> str:
+        (name,) = matching(found[1], found[2])
+        return f"[{found[0]}](../{address(found[1])}#{name})"
+
+    return _NAME.sub(link, markdown)
+
+
 def _linked_lines(part: str, short: dict[str, str]) -> Iterator[str]:
     def link(found: re.Match[str]) -> str:
         path, name = found[3] or short[found[1]], found[2] or found[4]
@@ -65,13 +77,16 @@ def matching(path: str, name: str) -> list[str]:
 
 
 def _named() -> dict[str, set[str]]:
-    """Return, for each file, the tests that rows name."""
+    """Return, for each file, the tests that rows and proofs name."""
     named: dict[str, set[str]] = {}
     for row in verdicts():
         for test in row.tests:
             path, _, name = test.partition("::")
             if path.startswith("tests/"):
                 named.setdefault(path, set()).update(matching(path, name))
+    for page in PROOFS.glob("*.md"):
+        for path, name in _NAME.findall(page.read_text(encoding="utf-8")):
+            named.setdefault(path, set()).update(matching(path, name))
     return named
 
 
@@ -96,8 +111,10 @@ def _page(path: str, names: set[str]) -> str:
         if name in names
     ]
     head = f"---\nsearch:\n  exclude: true\n---\n\n# `{path}`\n\n"
-    words = "The tests of this file that [the papers, claim by claim](papers.md) name.\n\n"
     back = "../" * path.count("/")
-    words = words.replace("papers.md", back + "papers.md")
+    words = (
+        f"The tests of this file that [the papers, claim by claim]({back}papers.md) or "
+        f"[a proof]({back}proofs/index.md) names.\n\n"
+    )
     about = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or ""
     return f"{head}{words}````text\n{about}\n````\n\n" + "\n".join(blocks)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from docs_site.tested import linked, matching, pages
+from docs_site.tested import PROOFS, linked, matching, pages, proof_linked
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.papers.verdicts import STATUSES, Verdict, verdicts, verdicts_page, verdicts_text
@@ -97,15 +97,22 @@ OTHERS = {
     "equation-8 inequality-9 inequality-10 inequality-11 section-5-1-first-group "
     "section-5-1-second-group section-5-1-third-group figure-1-utility figure-2-fits "
     "appendix-a-3-positive utility-of-a-guess figure-1-orders appendix-g-1-shares "
-    "theorem-2-appendix theorem-3-i-appendix footnote-2 footnote-3 footnote-5 footnote-6",
+    "theorem-2-appendix theorem-3-i-appendix footnote-1 footnote-2 footnote-3 footnote-5 "
+    "footnote-6 introduction-delta-near-1 introduction-utility-near-1 "
+    "introduction-seventy-percent section-5-2-values section-5-2-average section-5-2-theorem-3",
     2: "section-1-2-lln-tail section-1-2-uln-tail section-1-2-lln-moments "
     "section-1-2-uln-moments section-1-2-arsinh-moments section-7-2-factor-two "
     "section-7-2-ten-percent section-7-2-trimming section-7-2-order section-7-2-moments "
     "section-1-1-laplace section-1-1-cauchy section-1-1-polynomial section-1-4-gaussian "
     "section-2-3-bounded section-2-3-moments theorem-25-constants lemma-28-remark "
-    "section-3-4-powers section-3-4-sampling section-7-1-implications section-7-1-shapes",
-    3: "equation-1",
-    4: " ".join(f"equation-{number}" for number in range(1, 13)),
+    "section-3-4-powers section-3-4-sampling section-7-1-implications section-7-1-shapes "
+    "footnote-1 section-3-1-moments section-3-2-moments section-4-tails section-4-pinsker "
+    "section-5-1-medians section-6-1-subexponential",
+    3: "equation-1 section-1-2-lemma section-1-2-amplification section-3-2-central "
+    "section-3-3-domain section-4-1-pre-shuffle",
+    4: " ".join(f"equation-{number}" for number in range(1, 13))
+    + " introduction-older-noise introduction-factors introduction-laplace introduction-optimal "
+    "introduction-limit introduction-factor-two section-1-1-scaling",
     5: "appendix-a appendix-c claim-c-1-root theorem-2-at-figure-1 figure-1-a figure-1-b "
     "figure-1-c figure-1-d figure-2-a figure-2-b section-3-1-users appendix-b-title",
 }
@@ -160,11 +167,21 @@ def test_false_claims_have_a_test_and_a_counterexample() -> None:
 
 def test_proofs_are_found() -> None:
     for row in ROWS:
-        page, _, statement = row.proof.partition("#")
-        if page:
+        for place in filter(None, (row.proof, row.repair)):
+            page, _, statement = place.partition("#")
             text = (ROOT / "docs" / page).read_text(encoding="utf-8")
             assert statement, row.name
-            assert re.search(rf'id="{re.escape(statement)}"|#{re.escape(statement)}\b', text)
+            assert re.search(rf"^## {statement}\. .*{{#{statement}}}$", text, re.MULTILINE), place
+
+
+def test_what_is_proved_here_has_its_proof() -> None:
+    """Own results, and claims of which a verdict says that they, or others, are proved."""
+    for row in ROWS:
+        if row.status == "proved" or re.search(r"\bproved\b", row.verdict):
+            assert row.proof, f"{row.name}: which statement of docs/proofs proves it?"
+        assert not row.repair or row.proof != row.repair, row.name
+        # What is repaired is no claim that holds as printed.
+        assert not row.repair or row.status in {"false", "loose", "misprint", "proof gap"}, row.name
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -187,6 +204,18 @@ def test_on_the_site_every_test_named_leads_to_its_source() -> None:
         assert f"def {name}(" in sources[place]
     # The page itself has names only: it is read outside the site too.
     assert "](tests/" not in verdicts_page()
+
+
+def test_on_the_site_the_tests_of_proofs_lead_to_their_source() -> None:
+    sources = pages()
+    for page in PROOFS.glob("*.md"):
+        plain = page.read_text(encoding="utf-8")
+        shown = proof_linked(plain)
+        links = re.findall(r"\]\(\.\./(tests/[\w/]+\.md)#(test_\w+)\)", shown)
+        assert len(links) == len(re.findall(r"`tests/[\w/]+\.py::test_\w+`", plain))
+        assert links or page.stem == "index"
+        for place, name in links:
+            assert f"def {name}(" in sources[place], f"{page.name}: {place}#{name}"
 
 
 def test_a_name_without_a_test_is_noticed() -> None:

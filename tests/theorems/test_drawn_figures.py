@@ -221,7 +221,7 @@ def test_databases_of_a_batch_are_seeded_and_their_deltas_are_shares() -> None:
     assert not np.array_equal(first, np.array(databases((law, 25, 1))))
     assert np.all(first[:, 0] <= first[:, 1])
     assert np.all(first[:, 1] <= 1)
-    # The notes' mean at n = 25 is .125; a mean of 25 is within a fifth of it.
+    # The mean at n = 25, by other code, is .125; a mean of 25 is within a fifth of it.
     assert first.mean() * 5 / 25 == pytest.approx(0.125, rel=0.2)
 
 

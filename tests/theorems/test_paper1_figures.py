@@ -48,7 +48,7 @@ def test_figure_2_left() -> None:
     assert min(private) > 50_000
 
 
-# Means of delta(x) for N(.2, .12^2): the notes', of other code, to 40%; and those of 500 to 2500
+# Means of delta(x) for N(.2, .12^2): of other code, to 40%; and those of 500 to 2500
 # databases by other seeds, to about 3%.
 NOTES = {25: 1.25e-1, 100: 8.69e-3, 400: 2.37e-5}
 MEANS = {25: 0.126, 100: 0.00854, 225: 0.000485, 400: 2.39e-05}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,14 @@ from scipy import integrate, stats
 
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter
-from smoothdp.noise import GeneralizedCauchy, Laplace, StudentT
+from smoothdp.noise import (
+    ArsinhNormal,
+    GeneralizedCauchy,
+    Laplace,
+    LaplaceLogNormal,
+    StudentT,
+    UniformLogNormal,
+)
 from smoothdp.noise.calibration.lower_bounds import log_tail_lower_bound
 from smoothdp.noise.calibration.pure import pure_shift
 from smoothdp.types import FloatArray
@@ -140,3 +148,102 @@ def test_section_7_1_shapes() -> None:
     assert score[1] == min(score)
     assert math.isfinite(StudentT(3).variance)
     assert math.isinf(StudentT(2).variance)
+
+
+@pytest.mark.parametrize("sigma", ["0.5", "1"])
+@pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.5])
+def test_sections_3_1_and_3_2_moments_of_every_order(sigma: str, p: float) -> None:
+    """E |Z|^p = Gamma(p + 1) e^(sigma^2 p^2 / 2), and e^(sigma^2 p^2 / 2) / (p + 1), from tails."""
+    growth = math.exp(float(sigma) ** 2 * p**2 / 2)
+    for law, factor in (
+        (LaplaceLogNormal(sigma), math.gamma(p + 1)),
+        (UniformLogNormal(sigma), 1 / (p + 1)),
+    ):
+        # E |Z|^p = integral of P(|Z| > e^u) d(e^(pu)).
+        u = np.linspace(-60 / p, 40, 16_001)
+        heights = p * np.exp(p * u) * 2 * law.survival(np.exp(u))
+        found = float(integrate.simpson(heights, x=u))
+        assert found == pytest.approx(factor * growth, rel=1e-6)
+
+
+@pytest.mark.parametrize("law", [LaplaceLogNormal(1), UniformLogNormal(1), ArsinhNormal(1)])
+def test_section_4_the_tails_have_the_order_of_the_bound(
+    law: LaplaceLogNormal | UniformLogNormal | ArsinhNormal,
+) -> None:
+    """-ln P(|Z| > x) is (ln x)^2 / (2 sigma^2) in the limit, and Proposition 35 has
+    (epsilon ln x / t)^2: 8 times that if half of epsilon = 2 t / sigma is for the dilation."""
+    t = Fraction(1, 100)
+    guarantee = sd.ZCDP(Fraction(1, 2) * (2 * t) ** 2)
+    ratios = []
+    for power in (20, 60, 300):
+        true = float(law.log_survival(10.0**power)) + math.log(2)
+        bound = log_tail_lower_bound(guarantee, shift="0.002", smoothing=t, beyond=10**power)
+        assert bound < true
+        ratios.append(bound / true)
+    assert ratios[0] > ratios[1] > ratios[2] > 8
+    assert ratios[2] < 8.2
+
+
+def test_section_4_pinsker_for_order_two() -> None:
+    """|E X - E Y| <= sqrt(E Y^2 (e^(D_2(X || Y)) - 1)), which Proposition 36 cites: by Cauchy and
+    Schwarz, since e^(D_2) - 1 is the variance of the density of X under Y."""
+    rng = np.random.default_rng(36)
+    for _ in range(500):
+        values = rng.normal(size=4)
+        p, q = rng.dirichlet(np.full(4, 0.5)), rng.dirichlet(np.full(4, 2.0))
+        bound = math.sqrt(q @ values**2 * (np.sum(p**2 / q) - 1))
+        assert abs(p @ values - q @ values) <= bound * (1 + 1e-12)
+        # Attained by the density itself, less its mean 1.
+        values = p / q - 1
+        bound = math.sqrt(q @ values**2 * (np.sum(p**2 / q) - 1))
+        assert p @ values - q @ values == pytest.approx(bound)
+
+
+@pytest.mark.parametrize("m", [0, 1, 3])
+def test_section_6_1_subexponential_laws_too(m: int) -> None:
+    """The proof of Lemma 43 with P(|X| >= x) <= e^(-x / c): 2 n / (n - 2m) c^2 (e^(-b/c) + e^(a/c))
+    bounds what clamping changes, here for Laplace data (c = 1) by simulation."""
+    n, a, b = 9, -2.0, 3.0
+    x = np.sort(np.random.default_rng(61).laplace(size=(200_000, n)), axis=1)
+    changed = (np.clip(x, a, b) - x)[:, m : n - m].mean(axis=1) ** 2
+    bound = 2 * n / (n - 2 * m) * (math.exp(-b) + math.exp(a))
+    assert changed.mean() + 6 * changed.std() / math.sqrt(len(x)) < bound
+    # The middle of the proof holds as an equality: E (X - b)_+^2 is an integral of the tail.
+    tail = integrate.quad(lambda y: 2 * (y - b) * math.exp(-y) / 2, b, math.inf)[0]
+    assert tail == pytest.approx(math.exp(-b))
+
+
+@pytest.mark.parametrize("rho", [0.005, 0.1, 0.5])
+@pytest.mark.parametrize("n", [5, 20, 60])
+def test_footnote_1_a_bound_on_the_mean_is_needed(n: int, rho: float) -> None:
+    """Means 0, 2, 4, ..., each hit within 1 with probability 1/2 at least: by Lemma 11, n times,
+    every one of these disjoint intervals has mass p under the first data, where the divergence of
+    Bernoulli(1/2) from Bernoulli(p) is rho n^2. So there are at most 1/p: the range is bounded.
+    The mean of clipped data with Gaussian noise obeys that."""
+    # kl(1/2 || p) = ln(1 / (4 p (1 - p))) / 2.
+    least = -math.expm1(math.log1p(-math.exp(-2 * rho * n**2)) / 2) / 2
+    if least > 1e-12:
+        kl = 0.5 * math.log(1 / (4 * least * (1 - least)))
+        assert kl == pytest.approx(rho * n**2, rel=1e-3)
+    # The mean of n numbers in [0, R] with noise R / (n sqrt(2 rho)) is within 1 half of the time.
+    reach = n * math.sqrt(2 * rho) / float(stats.norm.ppf(0.75))
+    means = math.floor(reach / 2) + 1
+    assert means * least <= 1
+
+
+@pytest.mark.parametrize(
+    ("law", "middle", "mean"), [(stats.norm(), math.pi / 2, 1.0), (stats.laplace(), 1.0, 2.0)]
+)
+def test_section_5_1_variances_of_mean_and_median(law: Any, middle: float, mean: float) -> None:
+    """n Var of the median: pi / 2 for normal data, 1 for Laplace; of the mean: 1 and 2."""
+    assert law.var() == mean
+    assert 1 / (4 * law.pdf(0) ** 2) == pytest.approx(middle)
+    ratios = []
+    for n in (101, 1001, 10_001):
+        # The median's quantile is Beta(k, k), k = (n + 1) / 2.
+        quantile = stats.beta((n + 1) / 2, (n + 1) / 2)
+        u = np.linspace(quantile.ppf(1e-14), quantile.isf(1e-14), 20_001)
+        variance = integrate.simpson(law.ppf(u) ** 2 * quantile.pdf(u), x=u)
+        ratios.append(n * variance / middle)
+    assert abs(ratios[0] - 1) > abs(ratios[1] - 1) > abs(ratios[2] - 1)
+    assert ratios[2] == pytest.approx(1, abs=0.02)

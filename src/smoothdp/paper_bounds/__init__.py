@@ -1,6 +1,6 @@
 """Closed-form bounds of the five papers, by name; each docstring says whether the bound holds.
 
-Bounds that are false as printed say so and are named as printed, or ``*_as_printed``; the
+Bounds that fail in general as printed say so and are named as printed, or ``*_as_printed``; the
 others are proved, and rounded so that they stay true as floats. What may underflow is a `Bound`:
 a float whose ``.log`` is its natural logarithm, rounded the same way.
 """

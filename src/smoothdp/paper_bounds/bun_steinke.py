@@ -1,8 +1,8 @@
 """Paper 2 on noise (sections 3 and 4): the loss of Z against e^t Z + s, and lower bounds.
 
 Functions named after a theorem return what its bound says, rounded to the safe side, and
-their verdict. ``shift`` is s and ``dilation`` is t, of any sign. Statements that are false as
-printed (section 3.5, Lemma 33 with gamma > 1) or misprinted are offered as they should read.
+their verdict. ``shift`` is s and ``dilation`` is t, of any sign. What is false (section 3.5), needs
+a hypothesis (gamma <= 1 in Lemma 33) or is misprinted is offered as it should read.
 Those named ``*_improved`` are not in the paper: they are proved here, never above the printed
 bound, and calibration by them is method="closed_form".
 """
@@ -177,9 +177,9 @@ def bun_steinke_lemma_33(
 ) -> float:
     """Return a (D^2 / (2 gamma) + t^2 / (4 gamma^2)) >= D_a(N(0, 1) || N(D, e^t)).
 
-    For 0 < gamma <= min(1, 1 + a (e^t - 1)). Verdict: as printed, with gamma up to
-    1 + a (e^t - 1), **false** for gamma > 1: a = 2, D = 0, t = 1, gamma = 1 + 2 (e - 1) has
-    .2551 > .0254. This is proved (proofs/repaired-noise-lemmas#4).
+    For 0 < gamma <= min(1, 1 + a (e^t - 1)). Verdict: holds for gamma <= 1, as the paper uses it
+    (proofs/repaired-noise-lemmas#4). The printed condition has no 1, and fails beyond it: a = 2,
+    D = 0, t = 1, gamma = 1 + 2 (e - 1) has .2551 > .0254.
 
     Raises:
         InvalidParameter: order not above 1, or gamma outside its range.
@@ -366,8 +366,8 @@ def lemma_33_bound(
 ) -> Ball:
     """Return a (D^2 / (2 gamma) + t^2 / (4 gamma^2)): D_a(N(0, 1) || N(D, e^t)) is at most this.
 
-    For 0 < gamma <= min(1, 1 + a (e^t - 1)) (proofs/repaired-noise-lemmas#4). As printed gamma may
-    exceed 1, and then it is false: a = 2, D = 0, t = 1, gamma = 1 + 2 (e - 1): .2551 > .0254.
+    For 0 < gamma <= min(1, 1 + a (e^t - 1)) (proofs/repaired-noise-lemmas#4), which the printed
+    condition allows to exceed 1.
     """
     t, g = ball(log_variance_ratio), ball(gamma)
     return ball(order) * (ball(squared_distance) / (2 * g) + (t / (2 * g)) ** 2)

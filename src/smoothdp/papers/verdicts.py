@@ -52,10 +52,11 @@ How many of each, by paper:
 {counts}
 
 Where a claim is a link, a script of at most ten lines refutes what is printed:
-`smoothdp papers verify paper-1/lemma-2` prints and runs it. This page is written by
-`smoothdp papers verdicts --markdown > docs/papers.md` from `src/smoothdp/papers/claims/`: change
-a row in those files. On the site the name of a test leads to its source; one that ends in `*`
-stands for all tests that begin so.
+`smoothdp papers verify paper-1/lemma-2` prints and runs it. Beside a status, *proof* leads to
+where the claim is proved, or refuted, and *what holds* to what is proved in its place. This page
+is written by `smoothdp papers verdicts --markdown > docs/papers.md` from
+`src/smoothdp/papers/claims/`: change a row in those files. On the site the name of a test leads
+to its source; one that ends in `*` stands for all tests that begin so.
 """
 
 
@@ -72,7 +73,9 @@ class Verdict:
         tests: "path" or "path::name", where a name may end in ``*``; none for words.
         status: a key of `STATUSES`.
         verdict: in Markdown.
-        proof: page and statement in docs/ that prove it ("proofs/two-smallest.md#3"); or "".
+        proof: page and statement in docs/ that prove it ("proofs/two-smallest.md#3"), or that it is
+            false; or "".
+        repair: page and statement that prove what holds in its place, if it is another; or "".
         counterexample: a program of at most ten lines that refutes it; or "".
     """
 
@@ -85,6 +88,7 @@ class Verdict:
     status: str
     verdict: str
     proof: str
+    repair: str
     counterexample: str
 
     def to_dict(self) -> dict[str, object]:
@@ -99,6 +103,7 @@ class Verdict:
             "status": self.status,
             "verdict": self.verdict,
             "proof": self.proof or None,
+            "repair": self.repair or None,
             "counterexample": self.counterexample or None,
         }
 
@@ -206,7 +211,8 @@ def _row(row: Verdict, short: dict[str, str]) -> str:
     """Return a row of a table: the claim links its counterexample, the status its proof."""
     tests = ", ".join(f"`{_abbreviated(test, short)}`" for test in row.tests) or "-"
     claim = f"[{row.claim}](#{_anchor(row)})" if row.counterexample else row.claim
-    status = f"{row.status}, [proof]({row.proof})" if row.proof else row.status
+    links = (("proof", row.proof), ("what holds", row.repair))
+    status = ", ".join([row.status, *(f"[{word}]({place})" for word, place in links if place)])
     return f"| {claim} | {status} | {row.where} | {tests} | {row.verdict} |"
 
 
@@ -258,6 +264,7 @@ def _sections(page: dict[str, Any]) -> list[tuple[str, str, list[Verdict]]]:
                     status=row["status"],
                     verdict=row["verdict"],
                     proof=row.get("proof", ""),
+                    repair=row.get("repair", ""),
                     counterexample=_program(row.get("counterexample", "")),
                 )
                 for row in section["claims"]

@@ -40,8 +40,8 @@ def smoothed_post_processing(claim: SmoothedDP) -> SmoothedDP:
 def compose_smoothed(first: SmoothedDP, second: SmoothedDP) -> SmoothedDP:
     """Return the claim for two independent releases about one database: sums.
 
-    Paper 1, Proposition 5: (epsilon1 + epsilon2, delta1 + delta2, Pi). It is true; the printed
-    proof shows the reverse inequality, (5), which is false. It holds at each x, and then on
+    Paper 1, Proposition 5: (epsilon1 + epsilon2, delta1 + delta2, Pi). It is true; inequality (5)
+    of its proof is printed with <= for >=. It holds at each x, and then on
     average (proofs/composition-at-a-database#3, #4). The second mechanism must not depend on what
     the first one published, and both claims must be over one model: without either it is false
     (proofs/composition-at-a-database#6, #7). `smoothdp.compose` says more below the sum of the

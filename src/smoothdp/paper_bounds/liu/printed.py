@@ -1,4 +1,4 @@
-"""Bounds of paper 1 exactly as printed, which are false: for comparison, never to certify."""
+"""Bounds of paper 1 exactly as printed, which fail in general: to compare, never to certify."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def liu_table_1_as_printed(
 ) -> float:
     """Return eta * epsilon, the pure epsilon that Table 1 gives for Algorithm 4: rounded up.
 
-    Verdict: holds for epsilon up to 2.5 with noise on the integers and 1.3 above zero, **false**
-    for large epsilon: n = 4, T = 1, epsilon = 6 has 1.7529, this is 1.5. `liu_table_1` is what
-    holds for all.
+    Verdict: holds for epsilon up to 2.5 with noise on the integers and 1.3 above zero
+    (proofs/noisy-histograms#3); not for large epsilon: n = 4, T = 1, epsilon = 6 has 1.7529, this
+    is 1.5. `liu_table_1` is what holds for all.
 
     Raises:
         InvalidParameter: arguments outside their domains.

@@ -29,7 +29,7 @@ class NotionsTable(PaperTable):
         "Without noise: DP is delta = T/n exactly, at every finite epsilon; smoothed DP over "
         "the 56 units of\n2020, upper bounds. The paper's exp(-Theta(n)) holds where every value "
         "has positive probability in every\ndistribution. With noise of level 1/epsilon the "
-        "paper's (eta epsilon, 0) is false for small eta and large\nepsilon (last row: T = 1 of "
+        "paper's (eta epsilon, 0) needs a small\nepsilon (2.5 on the integers; last row: T = 1 of "
         "n = 4). On the integers ln(1 + eta (e^(epsilon/2) - 1)) is exact; for\ncounts that are "
         "never negative, as equation (4) has them, the last column is proved."
     )
