@@ -38,6 +38,5 @@ def require_same(first: Neighbours, second: Neighbours) -> None:
         raise IncompatibleClaims(
             expected="claims about the same neighbours",
             got=f"{first.value} and {second.value}",
-            remedy="Convert one with "
-            "smoothdp.claims.guarantees.conversions.add_remove_to_replace_one",
+            remedy="Convert one with guarantee.as_replace_one()",
         )
