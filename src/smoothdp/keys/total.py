@@ -34,7 +34,7 @@ def total_delta(
         InvalidParameter: a parameter outside these domains.
 
     >>> total_delta(2, epsilon="0.5", delta="1e-6", n_keys=4)
-    3.999994000004e-06
+    3.999994000004001e-06
     """
     share = read_delta(delta)
     if share == 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.exact.random.random_words import random_words
+from smoothdp.exact.random.random_words import WORD_BITS, random_words
 from smoothdp.tables.person import Person
 from smoothdp.types import BoolArray, IntArray
 
@@ -38,7 +38,7 @@ def bound_rows(persons: IntArray, keys: IntArray, person: Person, rng: Entropy) 
     # Sorted by person and key once: what is chosen afterwards keeps this order.
     n_keys = int(keys[rows].max()) + 1
     cells = persons[rows] * n_keys + keys[rows]
-    order = np.argsort(cells, kind="stable")
+    order = np.argsort(cells)
     rows, cells = rows[order], cells[order]
     if person.groups is not None:
         first = np.flatnonzero(_changes(cells))
@@ -86,11 +86,14 @@ def _uniform_subsets(labels: IntArray, most: int, rng: Entropy) -> BoolArray:
 def _uniform_orders(which: IntArray, rng: Entropy) -> IntArray:
     """Return an order that is uniform within each of the sorted runs, by random words.
 
-    Words that are equal within a run say nothing of its order: all are drawn again.
+    A word holds the number of its run and random bits below it, at least 32. Words that are equal
+    say nothing of an order: all are drawn again (below 3e-6 of the cases for 1e7 rows).
     """
+    run_bits = int(which[-1]).bit_length()
+    runs = which.astype(np.uint64) << np.uint64(WORD_BITS - run_bits) if run_bits else 0
     while True:
-        words = random_words(len(which), rng)
-        order = np.lexsort((words, which))
+        words = random_words(len(which), rng) >> np.uint64(run_bits) | runs
+        order = np.argsort(words)
         ranked = words[order]
-        if not ((ranked[1:] == ranked[:-1]) & (which[1:] == which[:-1])).any():
+        if not (ranked[1:] == ranked[:-1]).any():
             return order.astype(np.int64)

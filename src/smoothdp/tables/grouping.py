@@ -107,12 +107,16 @@ class Groups:
         return self.order[self.starts[group] : self.starts[group + 1]]
 
 
-def group_rows(table: Table, by: Sequence[str], keys: Sequence[Key]) -> Groups:
-    """Return the rows of each key; a row with another key, or none, is in no group."""
-    places = _places([table.categories[name] for name in by], keys)
+def group_places(places: IntArray, n_groups: int) -> Groups:
+    """Return the rows of each group from the group of each row; MISSING is in none."""
     order = np.argsort(places, kind="stable")
-    starts = np.searchsorted(places[order], np.arange(len(keys) + 1))
+    starts = np.searchsorted(places[order], np.arange(n_groups + 1))
     return Groups(order, starts.astype(np.int64))
+
+
+def public_places(table: Table, by: Sequence[str], keys: Sequence[Key]) -> IntArray:
+    """Return for each row the place of its key among the public ones, or MISSING."""
+    return _places([table.categories[name] for name in by], keys)
 
 
 def _places(columns: Sequence[Categories], keys: Sequence[Key]) -> IntArray:

@@ -19,7 +19,7 @@ class Person:
 
     Kept are g keys drawn uniformly among the person's, r rows drawn uniformly in each, and c of
     these, drawn uniformly. A cap that is left out is c. Rows without an id are dropped. One id is
-    taken to be one person: two persons under one id pay for both, one under j ids j times.
+    taken to be one person: of a person under j ids j times as many rows are kept.
 
     Source: proofs/tables#5, #6, #7.
 
@@ -114,9 +114,8 @@ class Person:
                     changes["delta"] = min(Fraction(1), factor * terms.delta)
             return row_guarantee.changed(**changes)
         if isinstance(terms, MuTerms):
-            return row_guarantee.changed(
-                mu=square_root(Fraction(self._squares), up=True) * terms.mu
-            )
+            root = square_root(Fraction(self._squares), up=True)
+            return row_guarantee.changed(mu=root * terms.mu)
         if isinstance(terms, RhoTerms) and self._has_orders(terms):
             return row_guarantee.changed(rho=self._squares * terms.rho)
         raise _no_cost(row_guarantee)
@@ -175,13 +174,20 @@ class Person:
         return row_guarantee.for_group(2)
 
     def words(self) -> str:
-        """Return the unit in words."""
-        caps = [f"at most {self.rows} kept"]
+        """Return the caps in words."""
+        caps = [f"at most {self.rows} rows of each person"]
         if self.groups is not None:
             caps.append(f"in at most {self.most_groups} groups")
         if self.rows_per_group is not None:
             caps.append(f"at most {self.most_rows_per_group} in each")
-        return f"one person's rows ({', '.join(caps)})"
+        return ", ".join(caps)
+
+    def sentence(self) -> str:
+        """Return what the promise about a person rests on."""
+        return (
+            f"The table was made of {self.words()}, drawn at random; one id in {self.column!r} is "
+            "taken to be one person, and rows without an id are left out."
+        )
 
     @property
     def _squares(self) -> int:
