@@ -10,10 +10,9 @@ from typing import NamedTuple
 from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import enclose, log_bounds, precision, round_up
-from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.logspace.bounds import LOG_ONE, LOG_ZERO, LogBounds
-from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, sign
+from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, float_bounds, sign
 
 _ENOUGH_BITS = 60
 _LAST_BITS = 1 << 13
@@ -49,8 +48,8 @@ def probability(make: Callable[[], Ball]) -> Probability:
 
 
 def exact_probability(value: Fraction) -> Probability:
-    """Return a rational probability in (0, 1]; one that was read from a float is that float."""
-    return Probability(float_up(value), log_bounds(value))
+    """Return a rational probability in (0, 1]."""
+    return Probability(float_bounds(value)[1], log_bounds(value))
 
 
 def ceiling(make: Callable[[], Ball], *, holds: Callable[[int], bool]) -> int:

@@ -112,9 +112,12 @@ def check_private(guarantee: Guarantee) -> ApproxDP:
         IncompatibleClaims: a claim without epsilon and delta: a key that nobody else has can be
             shown only by a delta.
     """
-    if isinstance(guarantee, ApproxDP) and 0 < guarantee.exact_delta < 1:
-        if rational_epsilon(guarantee) > 0:
-            return guarantee
+    if (
+        isinstance(guarantee, ApproxDP)
+        and 0 < guarantee.exact_delta < 1
+        and rational_epsilon(guarantee) > 0
+    ):
+        return guarantee
     raise IncompatibleClaims(
         expected="ApproxDP with epsilon and delta above 0 for private keys: under pure DP, zCDP "
         "or Gaussian DP no key that one row alone may have can ever be shown",
