@@ -149,7 +149,7 @@ PERSONS = [
 @pytest.mark.parametrize("caps", SMALL, ids=str)
 def test_bounding_has_the_stated_law(caps: tuple[int, int | None, int | None]) -> None:
     """Every person of at most four rows and three keys, many of each at once, rows in any order."""
-    copies, rng = 300, sd.SeededRandom(5)
+    copies, rng = 1000, sd.SeededRandom(5)
     shuffled = np.random.default_rng(6)
     persons, keys, numbers = [], [], []
     for which, rows in enumerate(PERSONS):
@@ -168,11 +168,13 @@ def test_bounding_has_the_stated_law(caps: tuple[int, int | None, int | None]) -
         law = kept_law(rows, caps)
         seen = Counter(frozenset(found[which * copies + copy]) for copy in range(copies))
         assert set(seen) <= set(law)
+        if len(law) == 1:
+            continue
         counts = [seen[outcome] for outcome in law]
         assert frequency_test(counts, [float(w) for w in law.values()]) > ALARM
         wrong = np.arange(1, len(law) + 1, dtype=float)
         rejected_wrong += frequency_test(counts, wrong / wrong.sum()) < ALARM
-    assert rejected_wrong or all(len(kept_law(rows, caps)) == 1 for rows in PERSONS)
+    assert rejected_wrong
 
 
 def test_rows_without_a_person_or_a_key_are_dropped() -> None:

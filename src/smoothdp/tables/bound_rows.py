@@ -42,12 +42,12 @@ def bound_rows(persons: IntArray, keys: IntArray, person: Person, rng: Entropy) 
     rows, cells = rows[order], cells[order]
     if person.groups is not None:
         first = np.flatnonzero(_changes(cells))
-        chosen = _uniform_subsets(cells[first] // n_keys, person.most_groups, rng)
+        chosen = _uniform_subsets(cells[first] // n_keys, person.groups, rng)
         widths = np.diff(np.append(first, len(cells)))
         kept = np.repeat(chosen, widths)
         rows, cells = rows[kept], cells[kept]
     if person.rows_per_group is not None:
-        kept = _uniform_subsets(cells, person.most_rows_per_group, rng)
+        kept = _uniform_subsets(cells, person.rows_per_group, rng)
         rows, cells = rows[kept], cells[kept]
     kept = _uniform_subsets(cells // n_keys, person.rows, rng)
     return np.sort(rows[kept])
