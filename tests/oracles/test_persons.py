@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -127,7 +127,7 @@ def subsets(items: list[int], most: int) -> Law:
 def kept_law(keys: tuple[int, ...], caps: tuple[int, int | None, int | None]) -> Law:
     """Return the law of the kept rows of a person whose rows have these keys, by definition."""
     c, g, r = caps
-    law: Law = Counter()
+    law: defaultdict[Kept, Fraction] = defaultdict(Fraction)
     present = sorted(set(keys))
     for chosen, chance in subsets(present, g or len(present)).items():
         cells = [
@@ -151,7 +151,9 @@ def test_bounding_has_the_stated_law(caps: tuple[int, int | None, int | None]) -
     """Every person of at most four rows and three keys, many of each at once, rows in any order."""
     copies, rng = 1000, sd.SeededRandom(5)
     shuffled = np.random.default_rng(6)
-    persons, keys, numbers = [], [], []
+    persons: list[int] = []
+    keys: list[int] = []
+    numbers: list[int] = []
     for which, rows in enumerate(PERSONS):
         for copy in range(copies):
             persons += [which * copies + copy] * len(rows)

@@ -15,7 +15,7 @@ import smoothdp as sd
 from smoothdp.data.read_table import read_table
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, SmoothdpError
 from smoothdp.tables import table_mechanism
-from smoothdp.tables.kept_rows import public_groups
+from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.private_keys import KeySelection
 from smoothdp.tables.request import TableRequest
 from smoothdp.tables.table_mechanism import TableMechanism
@@ -24,7 +24,7 @@ from smoothdp.testing import frequency_test
 AR = "add_remove"
 ALARM = 1e-6
 """The rate of false alarms of one audit: all events and both directions together."""
-RUNS = 500
+RUNS = 400
 EPSILON, DELTA = 2, 0.002
 Columns = dict[str, list[Any]]
 Event = Callable[[Columns], bool]
@@ -102,10 +102,12 @@ def test_a_person_is_not_caught(tables: tuple[Columns, Columns]) -> None:
 
 
 def test_statistics_on_all_rows_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = table_mechanism.shown_groups
+    right = shown_groups
 
     def on_all(table: Any, *, by: Any, selection: Any, person: Any, rng: Any) -> Any:
-        keys, _, counts = right(table, by=by, selection=selection, person=person, rng=rng)
+        keys, groups, counts = right(table, by=by, selection=selection, person=person, rng=rng)
+        if not keys:
+            return keys, groups, counts
         return keys, public_groups(table, by=by, keys=keys, person=None, rng=rng), counts
 
     monkeypatch.setattr(table_mechanism, "shown_groups", on_all)
@@ -143,8 +145,8 @@ def test_keys_show_as_often_as_the_law_says(counts: bool) -> None:
     runs = 1500
     seen: dict[str, int] = {}
     for _ in range(runs):
-        for (key,) in maker.release(table, rng=rng).groups:
-            seen[str(key)] = seen.get(str(key), 0) + 1
+        for key in maker.release(table, rng=rng).groups:
+            seen[str(key[0])] = seen.get(str(key[0]), 0) + 1
     assert maker.request.selection is not None
     law = maker.request.selection.law
     for n in range(1, 13):
@@ -170,7 +172,7 @@ def test_what_it_says() -> None:
     assert table.unit == "person"
     assert table.is_private
     assert table.guarantee == approx(4, "1e-9")
-    assert table.spent["keys"] == approx("0.4", "1e-9")  # type: ignore[arg-type]
+    assert table.spent["keys"] == approx(0.4, "1e-9")
     assert table.spent["median"] == sd.PureDP("3.6", neighbours=AR)
     assert "one person's rows" in table.sentence()
     assert (

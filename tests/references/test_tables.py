@@ -35,10 +35,10 @@ def test_windows_with_a_private_number_of_records(case: dict[str, Any]) -> None:
     assert abs(Fraction(found) - truth) <= UP * truth
 
 
-def found_of(function: str, given: dict[str, Any]) -> float | int | Fraction:
+def found_of(function: str, given: dict[str, Any]) -> Any:
     """Return what the library says of a case about keys or persons."""
-    keys, epsilon = sd.keys, given.get("epsilon")
-    delta, reach = given.get("delta"), given.get("reach")
+    keys: Any = sd.keys
+    epsilon, delta, reach = (given.get(name) for name in ("epsilon", "delta", "reach"))
     if function == "optimal_key_probability":
         return keys.optimal_probability(given["count"], epsilon=epsilon, delta=delta)
     if function == "truncated_geometric_reach":

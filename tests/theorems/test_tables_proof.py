@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache
@@ -54,10 +54,10 @@ def noisy(value: int, p: Fraction = STATISTIC) -> tuple[tuple[object, Fraction],
 def shown(n: int) -> tuple[tuple[int | None, Fraction], ...]:
     """Return the law of what is shown of a key of n persons: n + Z, or None."""
     weights = {z: HALF ** abs(z) for z in range(-REACH, REACH + 1)}
-    law: Counter[int | None] = Counter()
+    law: defaultdict[int | None, Fraction] = defaultdict(Fraction)
     for z, weight in weights.items():
-        law[n + z if n >= 1 and n + z > REACH else None] += weight / sum(weights.values())  # type: ignore[assignment]
-    return tuple(law.items())  # type: ignore[return-value]
+        law[n + z if n >= 1 and n + z > REACH else None] += weight / sum(weights.values())
+    return tuple(law.items())
 
 
 END = HALF**REACH / sum(HALF ** abs(z) for z in range(-REACH, REACH + 1))
@@ -74,7 +74,7 @@ def kept(
 ) -> tuple[tuple[tuple[Row, ...], Fraction], ...]:
     """Return the law of a person's kept rows: g keys, r rows in each, a c-subset."""
     c, g, r = caps
-    law: Counter[tuple[Row, ...]] = Counter()
+    law: defaultdict[tuple[Row, ...], Fraction] = defaultdict(Fraction)
     of_keys = subsets({key for key, _ in rows}, g)
     for keys in of_keys:
         cells = [subsets([i for i, row in enumerate(rows) if row[0] == key], r) for key in keys]
@@ -82,8 +82,8 @@ def kept(
             last = subsets(itertools.chain(*parts), c)
             for final in last:
                 weight = Fraction(1, len(of_keys) * math.prod(map(len, cells)) * len(last))
-                law[tuple(sorted(rows[i] for i in final))] += weight  # type: ignore[assignment]
-    return tuple(law.items())  # type: ignore[return-value]
+                law[tuple(sorted(rows[i] for i in final))] += weight
+    return tuple(law.items())
 
 
 def table(people: People, caps: tuple[int, int, int], *, on_kept: bool = True) -> Law:
@@ -159,7 +159,9 @@ def public(rows: Iterable[Row], keeps: Callable[[Row], bool] = lambda _: True) -
     """Return the law of a table of public keys: a noisy sum of each, empty ones too."""
     sums = [sum(value for k, value in filter(keeps, rows) if k == key) for key in KEYS]
     outs = itertools.product(*(noisy(total) for total in sums))
-    return {tuple(o for o, _ in out): math.prod(w for _, w in out) for out in outs}
+    return {
+        tuple(o for o, _ in out): math.prod((w for _, w in out), start=Fraction(1)) for out in outs
+    }
 
 
 TABLES = [rows for n in range(3) for rows in itertools.combinations_with_replacement(ROWS, n)]
