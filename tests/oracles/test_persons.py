@@ -99,7 +99,7 @@ def test_what_has_no_cost() -> None:
         person.row_cost(sd.PureDP(1, neighbours=AR))
     for caps in ({"rows": 0}, {"rows": 1.5}, {"rows": 3, "groups": 0}):
         with pytest.raises(InvalidParameter):
-            sd.Person("id", **caps)  # type: ignore[arg-type]
+            sd.Person("id", **caps)
     with pytest.raises(InvalidParameter):
         sd.Person("", rows=1)
 

@@ -206,9 +206,13 @@ def test_the_order_of_keys_tells_nothing_of_the_rows() -> None:
     maker = mechanism(statistics={}, guarantee=approx(20, "1e-9"))
     for data in (rows, mirrored):
         assert released(maker, data, 1, runs=1)[0]["key"] == ["a", "b"]
-    numbers = {"id": list(range(300)), "key": [1.0, 1, np.float64(1)] * 100, "v": [0] * 300}
+    numbers: Columns = {
+        "id": list(range(300)),
+        "key": [1.0, 1, np.float64(1)] * 100,
+        "v": [0] * 300,
+    }
     for turn in range(3):
-        turned = {name: column[turn:] + column[:turn] for name, column in numbers.items()}
+        turned = {name: values[turn:] + values[:turn] for name, values in numbers.items()}
         (label,) = released(maker, turned, 1, runs=1)[0]["key"]
         assert (label, type(label)) == (1, int)
 
@@ -273,4 +277,4 @@ def test_many_keys_of_one_person_use_the_exact_composition() -> None:
     assert selection is not None
     law = selection.law
     assert law.exact_epsilon > selection.guarantee.exact_epsilon / 300  # type: ignore[operator]
-    assert law.delta(selection.guarantee.exact_epsilon, n_keys=300) <= 1e-6  # type: ignore[arg-type]
+    assert law.delta(selection.guarantee.exact_epsilon, n_keys=300) <= 1e-6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee, times
 from smoothdp.claims.neighbours import Neighbours
@@ -11,6 +12,7 @@ from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls.balls import ball, log_bounds, precision, round_up
 from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_int, square_root
+from smoothdp.sources import Source
 
 
 @dataclass(frozen=True, init=False)
@@ -38,6 +40,7 @@ class Person:
     ZCDP(rho=33/50, neighbours='add_remove')
     """
 
+    source: ClassVar[Source] = Source("own", "proofs/tables#5")
     column: str
     rows: int
     groups: int | None
