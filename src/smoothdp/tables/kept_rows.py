@@ -47,8 +47,9 @@ class KeptRows:
         """Return how many units each key has: persons, or rows where rows are the unit."""
         places = self.places
         if self.persons is not None:
-            pairs = np.unique(self.persons * np.int64(max(1, n_keys)) + places)
-            places = pairs % np.int64(max(1, n_keys))
+            # Each person counts once for a key: sorted, one of equal pairs is taken.
+            pairs = np.sort(self.persons * np.int64(max(1, n_keys)) + places)
+            places = pairs[np.diff(pairs, prepend=-1) > 0] % np.int64(max(1, n_keys))
         return np.bincount(places, minlength=n_keys).astype(np.int64)
 
     def groups(self, n_groups: int) -> Groups:
@@ -101,9 +102,9 @@ def shown_groups(
 
 def _present(columns: Sequence[Categories]) -> tuple[IntArray, IntArray]:
     """Return for each row the place of its key or MISSING, and the codes of each key."""
-    places: IntArray = np.zeros(len(columns[0].codes), np.int64)
-    codes: IntArray = np.zeros((1, 0), np.int64)
-    for column in columns:
+    places = columns[0].codes
+    codes: IntArray = np.arange(len(columns[0].labels), dtype=np.int64)[:, np.newaxis]
+    for column in columns[1:]:
         # Column by column, so that no number exceeds that of the rows times that of labels.
         n_labels = max(1, len(column.labels))
         both = (places >= 0) & (column.codes >= 0)
