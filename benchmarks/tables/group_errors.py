@@ -7,11 +7,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from smoothdp.mechanisms.release.pivot import panels
 
 from benchmarks.accuracy.cells import statistic
 from benchmarks.baselines import exponential_mechanism, permute_and_flip
 from smoothdp.claims import ZCDP, PureDP
+from smoothdp.mechanisms.release.bars.pivot import panels
 from smoothdp.mechanisms.release.chosen import mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from smoothdp.mechanisms.release.pivot import panels
 
 from benchmarks.accuracy.cells import SEED
 from benchmarks.accuracy.ratios import Targets
 from benchmarks.baselines import exponential_mechanism
 from smoothdp.claims import PureDP
+from smoothdp.mechanisms.release.bars.pivot import panels
 from smoothdp.mechanisms.release.chosen import mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         engines as engines,
         errors as errors,
         interop as interop,
+        keys as keys,
         ledger as ledger,
         mechanisms as mechanisms,
         noise as noise,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         services as services,
         shuffle as shuffle,
         smoothed as smoothed,
+        tables as tables,
         testing as testing,
         training_runs as training_runs,
     )
@@ -83,6 +85,10 @@ if TYPE_CHECKING:
     )
     from smoothdp.smoothed import (
         smoothed_delta as smoothed_delta,
+    )
+    from smoothdp.tables import (
+        Person as Person,
+        release_table as release_table,
     )
     from smoothdp.training_runs import (
         SubsampledGaussian as SubsampledGaussian,

@@ -49,6 +49,13 @@ _BIBLIOGRAPHY = {
         "Theory of Cryptography",
         "2016",
     ),
+    "desfontaines-keys": (
+        "article",
+        "Differentially Private Partition Selection",
+        "Damien Desfontaines and James Voss and Bryant Gipson and Chinmoy Mandayam",
+        "Proceedings on Privacy Enhancing Technologies",
+        "2022",
+    ),
     "dong-roth-su": (
         "article",
         "Gaussian Differential Privacy",

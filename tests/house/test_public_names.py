@@ -24,6 +24,7 @@ ROOMS = (
     "data",
     "errors",
     "interop",
+    "keys",
     "ledger",
     "mechanisms",
     "noise",
@@ -33,6 +34,7 @@ ROOMS = (
     "report",
     "shuffle",
     "smoothed",
+    "tables",
     "training_runs",
 )
 
@@ -57,6 +59,7 @@ NEED_NO_SOURCE = {
     "Pair",
     "PrivacyProfile",
     "Release",
+    "ReleasedTable",
     "SampleDesign",
     "SeededRandom",
     "SmoothedDelta",

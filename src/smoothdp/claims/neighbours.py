@@ -39,5 +39,5 @@ def require_same(first: Neighbours, second: Neighbours) -> None:
             expected="claims about the same neighbours",
             got=f"{first.value} and {second.value}",
             remedy="Turn the claim about add_remove into one about replace_one with "
-            "smoothdp.claims.add_remove_to_replace_one; there is no way back",
+            "guarantee.as_replace_one(); there is no way back",
         )

@@ -107,16 +107,20 @@ class Groups:
         return self.order[self.starts[group] : self.starts[group + 1]]
 
 
-def group_rows(table: Table, by: Sequence[str], keys: Sequence[Key]) -> Groups:
-    """Return the rows of each key; a row with another key, or none, is in no group."""
-    places = _places([table.categories[name] for name in by], keys)
+def group_places(places: IntArray, n_groups: int) -> Groups:
+    """Return the rows of each group from the group of each row; MISSING is in none."""
     # Rows of no group come last; numpy sorts 16 bits by counting.
-    places = np.where(places < 0, len(keys), places)
-    if len(keys) < 1 << 15:
+    places = np.where(places < 0, n_groups, places)
+    if n_groups < 1 << 15:
         places = places.astype(np.int16)
     order = np.argsort(places, kind="stable")
-    sizes = np.bincount(places, minlength=len(keys))[: len(keys)]
+    sizes = np.bincount(places, minlength=n_groups)[:n_groups]
     return Groups(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def public_places(table: Table, by: Sequence[str], keys: Sequence[Key]) -> IntArray:
+    """Return for each row the place of its key among the public ones, or MISSING."""
+    return _places([table.categories[name] for name in by], keys)
 
 
 def _places(columns: Sequence[Categories], keys: Sequence[Key]) -> IntArray:

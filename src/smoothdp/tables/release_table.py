@@ -10,6 +10,7 @@ from smoothdp.data.read_table import read_table
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.queries.statistic import Statistic
+from smoothdp.tables.person import Person
 from smoothdp.tables.released_table import ReleasedTable
 from smoothdp.tables.request import TableRequest
 from smoothdp.tables.table_mechanism import TableMechanism
@@ -22,6 +23,7 @@ def release_table(
     keys: object,
     statistics: Mapping[str, tuple[str, Statistic]],
     guarantee: Guarantee,
+    person: Person | None = None,
     shares: Mapping[str, Parameter] | None = None,
     counts: bool = False,
     confidence: Parameter | None = None,
@@ -37,20 +39,29 @@ def release_table(
     one with another key, or none, is in no group, and one without a value is left out of that
     statistic. Every public key is released, those without rows too.
 
-    Source: proofs/tables#1; the statistics: proofs/private-size#4.
+    With a person, neighbours add or remove all rows of one person: some of them are kept, once,
+    and the table is made of these. The guarantee is the person's. Keys that are private are shown
+    only where enough persons (or rows, without a person) have them.
+
+    Source: proofs/tables#1; persons: proofs/tables#5, #6; private keys: proofs/private-keys#6;
+    the statistics: proofs/private-size#4.
 
     Args:
         data: a mapping from names to columns, or a file of CSV or Parquet.
         by: the column of the keys, or several.
-        keys: the groups, public: a list of labels or tuples, or for each column its labels.
+        keys: the groups, public: a list of labels or tuples, or for each column its labels. Or
+            "private", under ApproxDP: all of delta goes to the keys.
         statistics: for each name of a result (column, query).
         guarantee: of the whole table, with neighbours="add_remove".
-        shares: what part of it each statistic gets, and "n", the counts: by name. The counts
-            get a tenth, the statistics the rest in equal parts, unless said.
-        counts: whether the number of rows of each group is a column of the result.
+        person: whose rows are the unit; None: each row is a unit of its own.
+        shares: what part of it each statistic gets, and "n", the counts, or "keys", private ones:
+            by name. Counts or keys get a tenth, the statistics the rest in equal parts, unless
+            said.
+        counts: whether the number of rows of each group is a column of the result. Private keys
+            bring it with them: of persons, if there is a person.
         confidence: for an interval beside each value, paid for by its share.
         n_guess: about how many rows a group has, from what is public: a number, or one for each
-            key. None: a count is bought, and its low end taken.
+            public key. None: a count is bought, or comes with the key, and its low end is taken.
         label: a name for the ledger, or a `Label` with purpose and who.
         ledger: a `Ledger`, charged once, before the data are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
@@ -78,6 +89,7 @@ def release_table(
         keys=keys,
         statistics=statistics,
         guarantee=guarantee,
+        person=person,
         shares=shares,
         counts=counts,
         confidence=confidence,
@@ -89,7 +101,7 @@ def release_table(
     check_budget(ledger, mechanism)
     table = read_table(
         data,
-        categories=list(request.by),
+        categories=list(request.read_columns),
         numbers=list(dict.fromkeys(statistic.column for statistic in request.statistics)),
     )
     if ledger is not None:

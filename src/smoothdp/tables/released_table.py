@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.sources import Source
 from smoothdp.tables.grouping import Key
+from smoothdp.tables.person import Person
 
+ONE_PERSON = "one person's rows"
 Value = float | int
 
 
@@ -33,9 +35,10 @@ class ReleasedTable:
         by: the columns of keys.
         groups: for each key its cells, by the name of the statistic.
         statistics: each name with the statistic and its noise, in words.
-        spent: what each of them, the keys and the counts cost one row, by name.
+        spent: what each of them, the keys and the counts cost one unit, by name.
         guarantee: the promise of the whole table, known before the data were read.
         unit: whom it is about: "row" or "person".
+        person: how persons' rows were bounded, if they are the unit.
         is_private: False when seeded randomness was used.
         confidence: of the intervals, if there are any.
         label, library_version, sources: as of a `Release`.
@@ -47,6 +50,7 @@ class ReleasedTable:
     spent: Mapping[str, Guarantee]
     guarantee: Guarantee
     unit: str
+    person: Person | None
     is_private: bool
     confidence: float | None
     label: Label | None
@@ -57,7 +61,9 @@ class ReleasedTable:
         """Return the promise in plain English."""
         if not self.is_private:
             return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
-        return self.guarantee.sentence()
+        if self.person is None:
+            return self.guarantee.sentence()
+        return f"{self.guarantee.sentence(unit=ONE_PERSON)} {self.person.sentence()}"
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the table by column: keys, values, and the ends of the intervals."""
@@ -85,6 +91,7 @@ class ReleasedTable:
             "guarantee": self.sentence(),
             "claim": json.loads(self.guarantee.to_json()),
             "unit": self.unit,
+            "person": None if self.person is None else asdict(self.person),
             "is_private": self.is_private,
             "confidence": self.confidence,
             "label": None if self.label is None else self.label.to_dict(),

@@ -16,10 +16,16 @@ from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import Key, read_public_keys
+from smoothdp.tables.person import Person
+from smoothdp.tables.private_keys import KeySelection, check_private, statistics_guarantee
 from smoothdp.tables.shares import part_of, read_shares
 
 COUNT = "n"
 """The name of the count of a group."""
+KEYS = "keys"
+"""The name of what shows private keys."""
+PRIVATE = "private"
+"""What is said instead of a list of keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class ColumnStatistic:
 
     Attributes:
         name: of the result. column: of the data. query: what is released of it.
-        guarantee: its part of what one row gets.
+        guarantee: its part of what one row gets in its group.
     """
 
     name: str
@@ -47,10 +53,12 @@ class TableRequest:
     """A table as it is asked for.
 
     Attributes:
-        by: the columns of keys. keys: the public ones.
+        by: the columns of keys. keys: the public ones; none where they are private.
+        selection: of private keys, with their counts or without; None: public keys.
+        person: how persons' rows are bounded; None: rows are the unit.
         statistics: what is released of each group.
-        guarantee: of the whole table.
-        count: the part of a count of each group's rows; None: no count.
+        guarantee: of the whole table, for one unit.
+        count: what a row pays for a count of each group's rows; None: no count, or with the keys.
         shows_count: whether the count is a column of the table.
         n_guess: a public guess of a group's size, for all or by key; None: by the count.
         coverage: of error bars; None: no bars.
@@ -59,6 +67,8 @@ class TableRequest:
 
     by: tuple[str, ...]
     keys: tuple[Key, ...]
+    selection: KeySelection | None
+    person: Person | None
     statistics: tuple[ColumnStatistic, ...]
     guarantee: Guarantee
     count: Guarantee | None
@@ -75,6 +85,7 @@ class TableRequest:
         keys: object,
         statistics: Mapping[str, tuple[str, Statistic]],
         guarantee: Guarantee,
+        person: Person | None = None,
         shares: Mapping[str, Parameter] | None = None,
         counts: bool = False,
         confidence: Parameter | None = None,
@@ -85,26 +96,51 @@ class TableRequest:
         columns = read_by(by)
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
-        public = read_public_keys(keys, columns)
-        guess = read_guess(n_guess, public)
+        check_person(person)
+        are_private = isinstance(keys, str) and keys == PRIVATE
+        public = () if are_private else read_public_keys(keys, columns)
+        guess = read_guess(n_guess, None if are_private else public)
         needs = any(isinstance(q, Median | Quantile | TrimmedMean) for _, _, q in named)
         buys = counts or (needs and guess is None)
-        names = [name for name, _, _ in named]
-        parts = read_shares(shares, names=names, extra=[COUNT] if buys else [])
+        extra = [KEYS] if are_private else [COUNT] if buys else []
+        parts = read_shares(shares, names=[name for name, _, _ in named], extra=extra)
+        selection, left = None, guarantee
+        if are_private:
+            whole = check_private(guarantee)
+            selection = KeySelection.of(
+                whole,
+                share=parts[KEYS],
+                most_keys=1 if person is None else person.most_groups,
+                counts=buys,
+            )
+            left = statistics_guarantee(whole)
+        row = left if person is None else person.row_share(left)
         return cls(
             columns,
             public,
+            selection,
+            person,
             tuple(
-                ColumnStatistic(name, column, query, part_of(guarantee, parts[name]))
+                ColumnStatistic(name, column, query, part_of(row, parts[name]))
                 for name, column, query in named
             ),
             guarantee,
-            part_of(guarantee, parts[COUNT]) if buys else None,
+            part_of(row, parts[COUNT]) if COUNT in parts else None,
             counts,
             guess,
             read_coverage(confidence, covers="statistic", sd_bound=None),
             Label.read(label),
         )
+
+    def cost(self, part: Guarantee) -> Guarantee:
+        """Return what one unit pays for a part of what a row gets."""
+        return part if self.person is None else self.person.cost(part)
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns whose labels are read: keys, and persons."""
+        person = () if self.person is None else (self.person.column,)
+        return tuple(dict.fromkeys([*self.by, *person]))
 
 
 def read_by(by: object) -> tuple[str, ...]:
@@ -156,7 +192,7 @@ def read_statistics(statistics: object, *, by: Sequence[str]) -> list[tuple[str,
         column, query = pair if good else (None, None)
         if not (isinstance(name, str) and isinstance(column, str) and isinstance(query, Statistic)):
             raise _no_statistics(f"{name!r}: {pair!r}"[:80])
-        if name in (COUNT, "keys", *by):
+        if name in (COUNT, KEYS, *by):
             raise InvalidParameter(
                 expected=f"a name for a statistic other than {name!r}, which is taken",
                 got=f"{name!r}",
@@ -180,12 +216,30 @@ def _no_statistics(got: str) -> InvalidParameter:
     )
 
 
-def read_guess(guess: object, keys: Sequence[Key]) -> Fraction | Mapping[Key, Fraction] | None:
-    """Return the guess of a group's size: one for all, or one for each key."""
+def check_person(person: object) -> None:
+    """Refuse what is no `Person`; raises InvalidParameter."""
+    if person is not None and not isinstance(person, Person):
+        raise InvalidParameter(
+            expected="person as a Person: the column of ids, and how many rows are kept of each",
+            got=f"person={person!r}"[:80],
+            remedy='Give Person("id", rows=10), or leave it out if each row is another person',
+        )
+
+
+def read_guess(
+    guess: object, keys: Sequence[Key] | None
+) -> Fraction | Mapping[Key, Fraction] | None:
+    """Return the guess of a group's size: one for all, or one for each key if they are public."""
     if guess is None:
         return None
     if not isinstance(guess, Mapping):
         return exact_positive(cast("Parameter", guess), name="n_guess")
+    if keys is None:
+        raise InvalidParameter(
+            expected="n_guess as one number where the keys are private",
+            got="one for each key",
+            remedy="Give one number, or leave it out: a count comes with each key",
+        )
     by_key = {key if isinstance(key, tuple) else (key,): value for key, value in guess.items()}
     absent = [key for key in keys if key not in by_key]
     if absent or len(by_key) > len(keys):

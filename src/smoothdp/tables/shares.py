@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -16,7 +16,7 @@ DEFAULTS = {"keys": Fraction(1, 10), "n": Fraction(1, 10)}
 
 
 def read_shares(
-    shares: Mapping[str, Parameter] | None, *, names: Iterable[str], extra: Iterable[str]
+    shares: Mapping[str, Parameter] | None, *, names: Sequence[str], extra: Sequence[str]
 ) -> dict[str, Fraction]:
     """Return a share of the guarantee for each name, which add up to 1 at most.
 
@@ -48,7 +48,8 @@ def read_shares(
                 remedy="Leave it out for an equal share, or give a number such as 0.2",
             )
         given[name] = share
-    for name in extra:
+    # Without statistics, keys and counts share all of it.
+    for name in extra if names else ():
         given.setdefault(name, DEFAULTS[name])
     open_names = [name for name in wanted if name not in given]
     left = Fraction(1) - sum(given.values())

@@ -20,9 +20,10 @@ from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.sources import Source
-from smoothdp.tables.grouping import Key, group_rows
+from smoothdp.tables.grouping import Groups, Key
+from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.released_table import Cell, ReleasedTable
-from smoothdp.tables.request import COUNT, ColumnStatistic, TableRequest
+from smoothdp.tables.request import COUNT, KEYS, ColumnStatistic, TableRequest
 
 _LOW_END = 2
 """A released count enters a rule less so many deviations: too few is safer than too many."""
@@ -31,18 +32,19 @@ _TRIED_SIZES = (Fraction(1), Fraction(1000), Fraction(10**9))
 
 @dataclass(frozen=True, slots=True)
 class TableMechanism:
-    """Statistics of every public group: each row is in one group at most.
+    """Statistics of every group: each row is in one group at most.
 
     What a row gets is what one group releases: adding or removing it changes that group alone,
-    and within the group the parts compose to no more than the guarantee.
+    and within the group the parts compose to no more than the guarantee. A person pays for all
+    rows that are kept, and private keys are paid for before.
 
-    Source: proofs/tables#1.
+    Source: proofs/tables#1, #5, #6; private keys: proofs/private-keys#6.
 
     Attributes:
         request: what is released, of which groups.
         label: its name for the ledger; empty without one. purpose, who: as of a `Label`.
         columns: the columns that are read. unit: whom the guarantee is about.
-        n_groups: how many groups there are.
+        n_groups: how many groups there are; None where keys are private.
 
     Raises:
         InvalidParameter, IncompatibleClaims: a statistic that no noise can release under its
@@ -56,21 +58,21 @@ class TableMechanism:
     who: str
     columns: str
     unit: str
-    n_groups: int
+    n_groups: int | None
 
     @classmethod
     def of(cls, request: TableRequest) -> TableMechanism:
         """Return the mechanism of a request, having tried each of its statistics."""
         label = request.label or Label("table")
-        read = dict.fromkeys([*request.by, *(s.column for s in request.statistics)])
+        read = dict.fromkeys([*request.read_columns, *(s.column for s in request.statistics)])
         mechanism = cls(
             request,
             label.name if request.label else "",
             label.purpose,
             label.who,
             ", ".join(read),
-            "row",
-            len(request.keys),
+            "row" if request.person is None else "person",
+            None if request.selection else len(request.keys),
         )
         for statistic in request.statistics:
             for size in _TRIED_SIZES:
@@ -106,32 +108,38 @@ class TableMechanism:
         what = [f"{s.name}: {s.query.describe()} of {s.column!r}" for s in self.request.statistics]
         if self.count_noise is not None:
             what.insert(0, f"rows of each group, with {self.count_noise.describe()}")
+        if self.request.person is not None:
+            what.insert(0, self.request.person.words())
         by = " and ".join(map(repr, self.request.by))
-        return f"table by {by}, {self.n_groups} public groups; {'; '.join(what)}"
+        selection = self.request.selection
+        groups = selection.describe() if selection else f"{self.n_groups} public groups"
+        return f"table by {by}, {'; '.join([groups, *what])}"
 
     def release(self, table: Table, *, rng: Entropy | None = None) -> ReleasedTable:
         """Return every statistic of every group with noise, and the guarantee.
 
         Args:
-            table: with the columns of ``by`` as categories and the others as numbers.
+            table: with the columns of ``by`` and the persons as categories, the others as
+                numbers.
             rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
         """
         source = read_rng(rng)
-        request = self.request
-        groups = group_rows(table, request.by, request.keys)
+        keys, groups, counts = self._groups(table, source)
         released: dict[Key, dict[str, Cell]] = {}
         made: dict[tuple[str, Fraction | None], Releasable] = {}
-        for place, key in enumerate(request.keys):
+        for place, key in enumerate(keys):
             rows = groups.rows(place)
-            cells: dict[str, Cell] = {}
-            size = self._size(key)
+            count = None if counts is None else counts[place]
             if self.count_noise is not None:
                 count = self.count_noise.release(len(rows), rng=source).value
-                if size is None:
-                    size = self._low_end(count)
-                if request.shows_count:
-                    cells[COUNT] = Cell(count)
-            for statistic in request.statistics:
+            size = self._size(key)
+            if size is None and count is not None:
+                size = self._low_end(count)
+            cells: dict[str, Cell] = {}
+            if self.request.shows_count:
+                assert count is not None
+                cells[COUNT] = Cell(count)
+            for statistic in self.request.statistics:
                 which = statistic.name, size if statistic.needs_size else None
                 if which not in made:
                     made[which] = self.statistic(statistic, which[1])
@@ -140,14 +148,30 @@ class TableMechanism:
             released[key] = cells
         return self._table(released, source.is_private)
 
+    def _groups(
+        self, table: Table, rng: Entropy
+    ) -> tuple[tuple[Key, ...], Groups, list[int] | None]:
+        """Return the keys, their kept rows, and the counts that came with private keys."""
+        request = self.request
+        if request.selection is None:
+            groups = public_groups(
+                table, by=request.by, keys=request.keys, person=request.person, rng=rng
+            )
+            return request.keys, groups, None
+        return shown_groups(
+            table, by=request.by, selection=request.selection, person=request.person, rng=rng
+        )
+
     def _table(self, released: dict[Key, dict[str, Cell]], is_private: bool) -> ReleasedTable:
         request = self.request
         words = {s.name: f"{s.query.describe()} of {s.column!r}" for s in request.statistics}
-        spent = {s.name: s.guarantee for s in request.statistics}
+        spent = {s.name: request.cost(s.guarantee) for s in request.statistics}
         if request.count is not None:
-            spent = {COUNT: request.count, **spent}
+            spent = {COUNT: request.cost(request.count), **spent}
+        if request.selection is not None:
+            spent = {KEYS: request.selection.guarantee, **spent}
         if request.shows_count:
-            words = {COUNT: "number of rows", **words}
+            words = {COUNT: self._counted(), **words}
         coverage = request.coverage
         return ReleasedTable(
             by=request.by,
@@ -156,6 +180,7 @@ class TableMechanism:
             spent=spent,
             guarantee=self.guarantee,
             unit=self.unit,
+            person=request.person,
             is_private=is_private,
             confidence=None if coverage is None else float(coverage.confidence),
             label=request.label,
@@ -163,14 +188,26 @@ class TableMechanism:
             sources=(self.source,),
         )
 
+    def _counted(self) -> str:
+        """Return in words what the counts are of."""
+        if self.request.person is None:
+            return "number of rows"
+        if self.request.selection is None:
+            return "number of rows that are kept"
+        return "number of persons with rows that are kept"
+
     def _size(self, key: Key) -> Fraction | None:
         guess = self.request.n_guess
         return guess if guess is None or isinstance(guess, Fraction) else guess[key]
 
     def _low_end(self, count: int) -> Fraction:
         """Return a guess of n from a released count, with two digits: groups share noise."""
-        assert self.count_noise is not None
-        low = max(1.0, count - _LOW_END * noise_deviation(self.count_noise))
+        if self.count_noise is not None:
+            deviation = noise_deviation(self.count_noise)
+        else:
+            assert self.request.selection is not None
+            deviation = self.request.selection.deviation
+        low = max(1.0, count - _LOW_END * deviation)
         return Fraction(f"{low:.2g}")
 
 

@@ -14,7 +14,7 @@ from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.concentrated import ZCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.claims.neighbours import Neighbours, require_same
+from smoothdp.claims.neighbours import require_same
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls.balls import ball, precision, round_up
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, square_root
@@ -105,7 +105,7 @@ def _no_epsilon(delta: Fraction) -> InvalidParameter:
 def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
     """Return the claim about replacing one record from one about adding or removing it.
 
-    Replacing a record is removing one and adding one: group privacy for two, a factor two.
+    It is `Guarantee.as_replace_one`.
 
     Raises:
         IncompatibleClaims: a claim about other neighbours, or one without group privacy.
@@ -120,10 +120,4 @@ def add_remove_to_replace_one(guarantee: Guarantee) -> Guarantee:
             got=f"{guarantee!r}",
             remedy="Give a claim such as the .guarantee of a mechanism",
         )
-    if guarantee.neighbours is not Neighbours.ADD_REMOVE:
-        raise IncompatibleClaims(
-            expected="a claim about add_remove neighbours",
-            got=guarantee.neighbours.value,
-            remedy="Keep the claim: it is about replace_one already",
-        )
-    return guarantee.for_group(2).changed(neighbours=Neighbours.REPLACE_ONE)
+    return guarantee.as_replace_one()

@@ -180,6 +180,30 @@ class Guarantee(ABC):
         """Return the claim about k >= 2 records; None if nothing is known."""
         return None
 
+    def as_replace_one(self) -> Guarantee:
+        """Return the claim about replacing a record, from one about adding or removing it.
+
+        Replacing is removing one and adding one: group privacy for two. That is 2 epsilon, 4 rho,
+        2 mu, or (2 epsilon, (1 + e^epsilon) delta).
+
+        Source: proofs/tables#4.
+
+        Raises:
+            IncompatibleClaims: a claim about other neighbours, or one that says nothing about
+                groups.
+
+        >>> import smoothdp as sd
+        >>> sd.ZCDP(1, neighbours="add_remove").as_replace_one()
+        ZCDP(rho=4, neighbours='replace_one')
+        """
+        if self.neighbours is not Neighbours.ADD_REMOVE:
+            raise IncompatibleClaims(
+                expected="a claim about add_remove neighbours",
+                got=self.neighbours.value,
+                remedy="Keep the claim: it is about replace_one already",
+            )
+        return self.for_group(2).changed(neighbours=Neighbours.REPLACE_ONE)
+
     def profile(self) -> PrivacyProfile:
         """Return the tightest proved privacy profile that follows from the claim."""
         return FunctionProfile(self.log_delta_bounds, self.neighbours)
@@ -216,6 +240,7 @@ class Guarantee(ABC):
         rows_per_person: int = 1,
         n_records: int | None = None,
         delta_at_zero: Parameter | None = None,
+        unit: str = "one row",
     ) -> str:
         """Return the claim in plain English, about one row or about one person's rows.
 
@@ -228,9 +253,11 @@ class Guarantee(ABC):
             delta_at_zero: delta(0) of what was published, or a bound of it, where more is known
                 than the claim: how often a guess is right is said from it. Not with
                 rows_per_person.
+            unit: what the claim is about, where that is not one row: it is not widened for it.
         """
         claim = self if rows_per_person == 1 else self.for_group(rows_per_person)
-        unit = "one row" if rows_per_person == 1 else f"one person's {rows_per_person} rows"
+        if rows_per_person > 1:
+            unit = f"one person's {rows_per_person} rows"
         change = self.neighbours.sentence(unit)
         known = None if rows_per_person > 1 else delta_at_zero
         strength = strength_words(claim, unit=unit, n_records=n_records, delta_at_zero=known)
