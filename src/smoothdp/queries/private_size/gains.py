@@ -12,6 +12,7 @@ and cells are exact.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from smoothdp.types import FloatArray, IntArray
 
 RELATIVE_ERROR = 12 * UNIT_ROUNDOFF
 """Of a difference: 3 roundings of X_t - X_b, 3 of its product with a length over D, 2 of sums."""
+_RAISED = 2.0**400
+_LOG_RAISED = 400 * math.log(2)
 
 
 class Pieces(NamedTuple):
@@ -61,14 +64,25 @@ class Gains:
             (second, np.where(turns, second, second + 1), second + 1),
         )
 
-    def differences(self, top: IntArray, bottom: IntArray) -> FloatArray:
-        """Return Y(T) - Y(B) in floats, within RELATIVE_ERROR of each."""
+    def logs(self, top: IntArray, bottom: IntArray) -> FloatArray:
+        """Return ln(Y(T) - Y(B)) of differences within RELATIVE_ERROR; -inf where it is 0.
+
+        Products with the least floats would vanish: each is raised first.
+        """
         pieces = self.pieces(top, bottom)
         lengths = np.asarray(np.stack(pieces.lengths), np.float64) / self.unit
         # One look at all cells: most calls are about few pairs.
         tops = self.cells.values(np.stack(pieces.tops))
-        near, middle, far = lengths * tops.minus(self.cells.values(np.stack(pieces.bottoms)))
-        return np.asarray(near + middle + far, np.float64)
+        gaps = tops.minus(self.cells.values(np.stack(pieces.bottoms)))
+        with np.errstate(divide="ignore", over="ignore"):
+            near, middle, far = lengths * _RAISED * gaps
+            total = near + middle + far
+            logs = np.log(total) - _LOG_RAISED
+            too_far = np.isinf(total)
+            if too_far.any():
+                near, middle, far = lengths * gaps
+                logs = np.where(too_far, np.log(near + middle + far), logs)
+        return np.asarray(logs, np.float64)
 
     def exact(self, top: IntArray, bottom: IntArray) -> list[Fraction]:
         """Return Y(T) - Y(B) of each pair, exactly."""
@@ -83,14 +97,15 @@ class Gains:
 
     def distinct(self, top: IntArray, bottom: IntArray) -> IntArray:
         """Return positions that hold every exact difference which occurs, most of them once."""
+        if self.length * 3 >= 1 << 62:
+            # Lengths of more than 64 bits are not compared.
+            return np.arange(len(top))
         pieces = self.pieces(top, bottom)
         rows = [_whole(length) for length in pieces.lengths]
         for length, t, b in zip(*pieces, strict=True):
             used = np.asarray(length, np.float64) > 0
             rows.extend(np.where(used, self.cells.keys(t), 0))
             rows.extend(np.where(used, self.cells.keys(b), 0))
-        if self.length * 3 >= 1 << 62:
-            return np.arange(len(top))
         _, kept = np.unique(np.stack(rows), axis=1, return_index=True)
         return np.asarray(kept, np.int64)
 

@@ -27,6 +27,7 @@ from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 _HALF = Fraction(1, 2)
+_MOST_RANKS = 1 << 50
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,17 @@ class PaddedWindow(Statistic):
                 got=f"width={width}",
                 remedy="Give a positive number",
             )
+        c = exact_fraction(offset, name="offset")
+        if max(w, abs(c)) > _MOST_RANKS:
+            raise InvalidParameter(
+                expected="a window and an offset of at most 2^50 ranks",
+                got=f"width={width}, offset={offset}"[:80],
+                remedy="Give a smaller number",
+            )
         object.__setattr__(self, "level", q)
         object.__setattr__(self, "bounds", read_bounds(bounds))
         object.__setattr__(self, "width", w)
-        object.__setattr__(self, "offset", exact_fraction(offset, name="offset"))
+        object.__setattr__(self, "offset", c)
         object.__setattr__(self, "name", name or f"quantile {exact_text(q)}")
 
     @property
