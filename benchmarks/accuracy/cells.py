@@ -66,9 +66,7 @@ class Cell(NamedTuple):
         return f"{self.kind} {self.law} n={self.n} eps={epsilon:g} W={self.width}"
 
 
-def guarantee_of(
-    epsilon: str, kind: str, *, neighbours: str = "replace_one"
-) -> PureDP | ZCDP:
+def guarantee_of(epsilon: str, kind: str, *, neighbours: str = "replace_one") -> PureDP | ZCDP:
     """Return pure DP, or zCDP with rho = epsilon^2 / 2."""
     e = Fraction(epsilon)
     if kind == "pure":

@@ -49,9 +49,7 @@ def penalties(data: FloatArray, q: float, candidates: FloatArray) -> FloatArray:
 def chances(scores: FloatArray, scale: float) -> FloatArray:
     """Return the probability of each candidate, from their penalties."""
     # Equal but for the rounding of q n.
-    distinct, place, count = np.unique(
-        np.round(scores, 9), return_inverse=True, return_counts=True
-    )
+    distinct, place, count = np.unique(np.round(scores, 9), return_inverse=True, return_counts=True)
     r = np.exp(-(distinct - distinct[0]) / scale)
     near = r > _NOTHING
     logs = count[near] @ np.log1p(-np.multiply.outer(r[near], _NODES))

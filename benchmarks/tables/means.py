@@ -88,9 +88,15 @@ def settings(full: bool) -> Iterator[tuple[str, int, str, list[Sample]]]:
 
 def show_means(full: bool, targets: Targets) -> None:
     """Print ratios over the best of 101 rivals in hindsight, by how wide the bounds are."""
-    print("\nMeans of skewed data, pure, n private: root-mean-square error of the rule / that of the")
-    print("  best of 101 rivals in hindsight: clamped at the bounds, or clipped at one of 10 quantiles")
-    print("  by the exponential mechanism, on the log scale or not, for 10 to 80% of epsilon. known:")
+    print(
+        "\nMeans of skewed data, pure, n private: root-mean-square error of the rule / that of the"
+    )
+    print(
+        "  best of 101 rivals in hindsight: clamped at the bounds, or clipped at one of 10 quantiles"
+    )
+    print(
+        "  by the exponential mechanism, on the log scale or not, for 10 to 80% of epsilon. known:"
+    )
     print("  over that of clamping at the best of b 2^-k, k = 0..20, which nobody knows.")
     print("  Bounds [0, b], b = 1, 10 or 1,000 times the largest value")
     head = f"  {'data':<30}{'b 1x':>8}{'known':>8}{'10x':>8}{'known':>8}{'1000x':>8}{'known':>8}"

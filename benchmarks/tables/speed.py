@@ -76,9 +76,7 @@ def show_speed(full: bool, targets: Targets) -> None:
     large_table(10**7 if full else 10**6, 1000)
 
 
-def beyond_selection(
-    x: FloatArray, level: str, width: str, smoothing: str
-) -> tuple[float, float]:
+def beyond_selection(x: FloatArray, level: str, width: str, smoothing: str) -> tuple[float, float]:
     """Return the seconds of value and smooth sensitivity, and those of selecting alone."""
     window = PaddedWindow(level, bounds=(0, 1000), width=width)
     search = window._search(x.copy())

@@ -145,7 +145,9 @@ def neighbour(rng: random.Random, case: Case, rows: Rows) -> Rows:
 def check(rng: random.Random, case: Case) -> int:
     """Compare one case with the page; return how often a promise was met with equality."""
     window, step = case.window(), max(case.q, 1 - case.q)
-    rate = rng.choice([Fraction(1, 3), Fraction(1, 20), Fraction(2), Fraction(1, 200), Fraction(20)])
+    rate = rng.choice(
+        [Fraction(1, 3), Fraction(1, 20), Fraction(2), Fraction(1, 200), Fraction(20)]
+    )
     chain = [case.rows]
     for _ in range(3):
         chain.append(neighbour(rng, case, chain[-1]))
@@ -196,7 +198,10 @@ def is_above(d: Fraction, decay: Fraction, e: Fraction, other: Fraction) -> bool
     try:
         if d == e:
             return decay < other
-        gap = arb(fmpq(d.numerator, d.denominator)).log() - arb(fmpq(e.numerator, e.denominator)).log()
+        gap = (
+            arb(fmpq(d.numerator, d.denominator)).log()
+            - arb(fmpq(e.numerator, e.denominator)).log()
+        )
         gap -= arb(fmpq((decay - other).numerator, (decay - other).denominator))
         return bool(gap > 0)
     finally:

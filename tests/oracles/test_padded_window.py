@@ -199,9 +199,7 @@ def test_many_rows_against_few_at_each_distance() -> None:
                 # What prefix sums in floats leave open is settled exactly.
                 near = [j for j in range(far + 1) if scores[j] > scores.max() - 1e-6]
                 best = max(math.log(search.at(j)) - float(t) * j for j in near)
-                assert math.isclose(
-                    math.log(d) - float(t) * k, best, rel_tol=1e-12, abs_tol=1e-12
-                )
+                assert math.isclose(math.log(d) - float(t) * k, best, rel_tol=1e-12, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])

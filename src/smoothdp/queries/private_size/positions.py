@@ -113,17 +113,18 @@ class Positions:
             steps.append((above * self.unit - self.top_end - self.length) // self.length + 1)
         return max(0, min(steps))
 
-    def beyond(
-        self, distance: int, below: int | None, above: int | None
-    ) -> list[tuple[int, int]]:
-        """Return the ranges that are read up to a distance where X is level between two ranks."""
+    def beyond(self, distance: int, below: int | None, above: int | None) -> list[tuple[int, int]]:
+        """Return the ranges that are read up to a distance where X is level between two ranks.
+
+        Both ends of the level part are among them: what is between them may stand in any order.
+        """
         low = self.bottom_end - self.length * (distance + 2)
         high = self.top_end + self.length * (distance + 2)
         ranges = self.reached(0)
         if below is not None:
-            ranges.append((low // self.unit, below + 1))
+            ranges.append((min(below, low // self.unit), below + 1))
         if above is not None:
-            ranges.append((above - 1, -(-high // self.unit)))
+            ranges.append((above - 1, max(above, -(-high // self.unit))))
         return ranges
 
 

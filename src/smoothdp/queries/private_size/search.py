@@ -106,7 +106,9 @@ class Search:
         start = int(distances[0])
         zeros = np.zeros(len(distances), np.int64)
         last = zeros if self.positions.is_middle else distances
-        both = zip((distances, zeros, zeros, zeros + 1), (distances, zeros, last, zeros), strict=True)
+        both = zip(
+            (distances, zeros, zeros, zeros + 1), (distances, zeros, last, zeros), strict=True
+        )
         every = Ranges(*map(np.concatenate, both))
         # The near ones first: what they reach drops most of the others.
         order = np.argsort(every.distance, kind="stable")
@@ -124,9 +126,7 @@ class Search:
             reached = scores
             if len(several):
                 reached = scores.copy()
-                reached[several] = self._scores(
-                    ranges.take(several), rate, start, upper=False
-                )
+                reached[several] = self._scores(ranges.take(several), rate, start, upper=False)
             best = max(best, float(reached.max(initial=-math.inf)))
             slack = margin + _MARGIN * abs(best) if best > -math.inf else 0.0
             kept = np.flatnonzero((scores > -math.inf) & (scores >= best - slack))
