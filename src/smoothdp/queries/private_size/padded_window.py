@@ -27,7 +27,7 @@ from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 _HALF = Fraction(1, 2)
-_MOST_RANKS = 1 << 50
+_MOST_RANKS = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class PaddedWindow(Statistic):
         c = exact_fraction(offset, name="offset")
         if max(w, abs(c)) > _MOST_RANKS:
             raise InvalidParameter(
-                expected="a window and an offset of at most 2^50 ranks",
+                expected="a window and an offset of at most 2^40 ranks",
                 got=f"width={width}, offset={offset}"[:80],
                 remedy="Give a smaller number",
             )
