@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -90,18 +91,30 @@ class Literal:
 def draw(rng: random.Random, most: int) -> Case:
     """A case of any of the kinds that might go wrong."""
     q = rng.choice(
-        [Fraction(0), Fraction(1), Fraction(1, 2), Fraction(9, 10), Fraction(1, 4), Fraction(2, 3)]
-        + [Fraction(rng.randrange(0, 998), 997), Fraction(0.1), 1 - TINY, Fraction(1, 2) + TINY]
+        [
+            *map(Fraction, ("0", "1", "1/2", "9/10", "1/4", "2/3")),
+            *[Fraction(rng.randrange(0, 998), 997), Fraction(0.1), 1 - TINY, Fraction(1, 2) + TINY],
+        ]
     )
     n = rng.choice([0, 1, 2, 3, rng.randrange(most), most])
     w = rng.choice(
-        [Fraction(1, 3), Fraction(1, 10**9), max(q, 1 - q) / 2, Fraction(1), Fraction(14)]
-        + [Fraction(rng.randrange(1, 400), rng.choice([1, 3, 7])), Fraction(10**6), Fraction(2.7)]
+        [
+            *[Fraction(1, 3), Fraction(1, 10**9), max(q, 1 - q) / 2, Fraction(1), Fraction(14)],
+            *[Fraction(rng.randrange(1, 400), rng.choice([1, 3, 7])), Fraction(10**6)],
+            Fraction(2.7),
+        ]
     )
     c = rng.choice(
-        [Fraction(0)] * 4
-        + [Fraction(-30), Fraction(10**12, 7), Fraction(-(10**12)), Fraction(rng.uniform(-9, 9))]
-        + [Fraction(-n), Fraction(n, 2)]
+        [
+            *[Fraction(0)] * 4,
+            *[
+                Fraction(-30),
+                Fraction(10**12, 7),
+                Fraction(-(10**12)),
+                Fraction(rng.uniform(-9, 9)),
+            ],
+            *[Fraction(-n), Fraction(n, 2)],
+        ]
     )
     if q == Fraction(1, 2) + TINY:
         # Every j counts about the same: too many of them to look at where the window is far out.
@@ -173,9 +186,7 @@ def check(rng: random.Random, case: Case) -> int:
         for other, bound in bounds.items():
             assert not bound or not is_above(bound, other * rate, d, k * rate)
         seen.append((found.value, bounds, (k, d), distances))
-    for (value, bounds, (k, d), distances), (next_value, after, (l, e), _) in zip(
-        seen, seen[1:], strict=False
-    ):
+    for (value, bounds, (k, d), distances), (next_value, after, (far, e), _) in pairwise(seen):
         assert abs(value - next_value) <= min(bounds[0], after[0])
         equalities += abs(value - next_value) == min(bounds[0], after[0]) > 0
         for i in distances:
@@ -184,8 +195,8 @@ def check(rng: random.Random, case: Case) -> int:
             if i in after and i + 1 in bounds:
                 assert after[i] <= bounds[i + 1]
         # |ln S - ln S'| <= t.
-        assert not is_above(d, (k + 1) * rate, e, l * rate)
-        assert not is_above(e, (l + 1) * rate, d, k * rate)
+        assert not is_above(d, (k + 1) * rate, e, far * rate)
+        assert not is_above(e, (far + 1) * rate, d, k * rate)
     first = seen[0]
     for distance, (value, bounds, _, _) in enumerate(seen[1:], 1):
         # Local sensitivities of databases at a distance are below B_k here.

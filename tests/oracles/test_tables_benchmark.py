@@ -1,4 +1,4 @@
-"""The benchmark of tables: its errors against draws, its rivals against the library, a small run."""
+"""The benchmark of tables: its errors against draws, its rivals against the library."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def test_a_small_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     monkeypatch.setattr(quantiles, "public_tables", lambda: iter(tables))
     monkeypatch.setattr(group_errors, "GRIDS", (26, 501))
     samples = [means.Sample.of(rng.lognormal(0, 1, 301))]
-    monkeypatch.setattr(means, "settings", lambda full: iter([("x", 301, "1", samples)]))
-    monkeypatch.setattr(speed, "large_table", lambda rows, groups: None)
+    monkeypatch.setattr(means, "settings", lambda _full: iter([("x", 301, "1", samples)]))
+    monkeypatch.setattr(speed, "large_table", lambda *_: None)
     targets = Targets()
     quantiles.show_quantiles(False, targets)
     means.show_means(False, targets)
