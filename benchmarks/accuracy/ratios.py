@@ -106,9 +106,14 @@ class Target:
 
 
 class Targets:
-    """The table of targets, in order; cells are counted as they are found."""
+    """The table of targets, in order; cells are counted as they are found.
 
-    def __init__(self) -> None:
+    Args:
+        part: the name under which the ratios are kept. exact: whether no cell has an interval.
+    """
+
+    def __init__(self, part: str = "Accuracy", *, exact: bool = False) -> None:
+        self._part, self._exact = part, exact
         self._rows: dict[str, Target] = {}
 
     def row(self, text: str, reach: float, *, at_most: bool = False, judged: str = "all") -> Target:
@@ -117,8 +122,11 @@ class Targets:
 
     def show(self) -> None:
         """Print the table."""
-        print("\nTargets (95% intervals must be on the right side in every cell of this run)")
+        what = (
+            "every cell" if self._exact else "95% intervals must be on the right side in every cell"
+        )
+        print(f"\nTargets ({what} of this run)")
         for target in self._rows.values():
             print(target.line())
             if (kept := target.kept()) is not None:
-                MEASURED.add("Accuracy", target.text, kept)
+                MEASURED.add(self._part, target.text, kept)

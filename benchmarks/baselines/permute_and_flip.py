@@ -14,6 +14,8 @@ Source: OpenDP 0.16, make_private_quantile; R. McKenna, D. Sheldon, Permute-and-
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from smoothdp.types import FloatArray
@@ -24,7 +26,7 @@ _NODES, _WEIGHTS = (
     for parts in zip(
         *(
             ((a + b) / 2 + (b - a) / 2 * x, (b - a) / 2 * w)
-            for (a, b) in zip(_EDGES[:-1], _EDGES[1:], strict=True)
+            for a, b in pairwise(_EDGES.tolist())
             for x, w in [np.polynomial.legendre.leggauss(6)]
         ),
         strict=True,

@@ -15,7 +15,15 @@ def main(*, full: bool = False) -> None:
     from benchmarks.tables.quantiles import show_quantiles
     from benchmarks.tables.speed import show_speed
 
-    targets = Targets()
+    targets = Targets("Tables", exact=True)
     for show in (show_quantiles, show_means, show_speed):
         show(full, targets)
     targets.show()
+
+
+def written(page: str, printed: str) -> str:
+    """Return a page with the block of its section "Tables" replaced by what was printed."""
+    before, section = page.split("\n## Tables\n", 1)
+    start, _, end = section.split("```\n", 2)
+    lines = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    return f"{before}\n## Tables\n{start}```\n{lines}\n```\n{end}"

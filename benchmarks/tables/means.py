@@ -91,13 +91,10 @@ def show_means(full: bool, targets: Targets) -> None:
     print(
         "\nMeans of skewed data, pure, n private: root-mean-square error of the rule / that of the"
     )
-    print(
-        "  best of 101 rivals in hindsight: clamped at the bounds, or clipped at one of 10 quantiles"
-    )
-    print(
-        "  by the exponential mechanism, on the log scale or not, for 10 to 80% of epsilon. known:"
-    )
-    print("  over that of clamping at the best of b 2^-k, k = 0..20, which nobody knows.")
+    print("  best of 101 rivals in hindsight: clamped at the bounds, or clipped at one of 10")
+    print("  quantiles by the exponential mechanism, on the log scale or not, for 10 to 80% of")
+    print("  epsilon. known: over that of clamping at the best of b 2^-k, k = 0..20, which nobody")
+    print("  knows.")
     print("  Bounds [0, b], b = 1, 10 or 1,000 times the largest value")
     head = f"  {'data':<30}{'b 1x':>8}{'known':>8}{'10x':>8}{'known':>8}{'1000x':>8}{'known':>8}"
     print(f"{head}   best rival at 1000x")

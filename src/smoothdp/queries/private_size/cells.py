@@ -98,6 +98,29 @@ class PaddedCells:
             np.where(at_lower, -below, np.where(at_upper, above, 0.0)),
         )
 
+    def rises(self, cell: int) -> tuple[int | None, int | None]:
+        """Return the ranks next to a cell, below and above it, after which X rises.
+
+        None where it never does. The cell must have been arranged.
+        """
+        (lower, upper), value = self.clamp.bounds, self.exact(cell)
+        first, last, stored = self.clamp.first, self.clamp.last, self._ordered.values
+        below: int | None = None
+        above: int | None = None
+        if value > lower:
+            if value < upper:
+                found = stored < stored[cell - 1]
+            else:
+                found = stored < last if last == upper else stored <= last
+            below = int(np.count_nonzero(found))
+        if value < upper:
+            if value > lower:
+                found = stored <= stored[cell - 1]
+            else:
+                found = stored <= first if first == lower else stored < first
+            above = int(np.count_nonzero(found))
+        return below, above
+
     def keys(self, cells: IntArray) -> IntArray:
         """Return for each cell two whole numbers that are equal where the values are."""
         values = self.values(cells)

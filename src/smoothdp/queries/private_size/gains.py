@@ -64,8 +64,8 @@ class Gains:
             (second, np.where(turns, second, second + 1), second + 1),
         )
 
-    def log_differences(self, top: IntArray, bottom: IntArray) -> FloatArray:
-        """Return ln(Y(T) - Y(B)) in floats, of a difference within RELATIVE_ERROR of the truth.
+    def logs(self, top: IntArray, bottom: IntArray) -> FloatArray:
+        """Return ln(Y(T) - Y(B)) in floats, of a difference within RELATIVE_ERROR; -inf of 0.
 
         Values may differ by less than the least normal float: a product of such a gap and a
         length would lose its digits or be 0, so mantissas and exponents are kept apart.
@@ -96,14 +96,15 @@ class Gains:
 
     def distinct(self, top: IntArray, bottom: IntArray) -> IntArray:
         """Return positions that hold every exact difference which occurs, most of them once."""
+        if self.length * 3 >= 1 << 62:
+            # Lengths of more than 64 bits are not compared.
+            return np.arange(len(top))
         pieces = self.pieces(top, bottom)
         rows = [_whole(length) for length in pieces.lengths]
         for length, t, b in zip(*pieces, strict=True):
             used = np.asarray(length, np.float64) > 0
             rows.extend(np.where(used, self.cells.keys(t), 0))
             rows.extend(np.where(used, self.cells.keys(b), 0))
-        if self.length * 3 >= 1 << 62:
-            return np.arange(len(top))
         _, kept = np.unique(np.stack(rows), axis=1, return_index=True)
         return np.asarray(kept, np.int64)
 

@@ -28,7 +28,8 @@ from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
 _HALF = Fraction(1, 2)
-_FINEST = 10**30
+_MOST_RANKS = 1 << 40
+_FINEST_LEVEL, _FINEST_RANKS = 10**6, 10**30
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,18 @@ class PaddedWindow(Statistic):
                 remedy="Give a positive number",
             )
         c = exact_fraction(offset, name="offset")
-        if math.lcm(q.denominator, w.denominator, c.denominator) > _FINEST:
+        if max(w, abs(c)) > _MOST_RANKS:
             raise InvalidParameter(
-                expected="level, width and offset with a common denominator of at most 1e30",
-                got=f"level={level}, width={width}, offset={offset}",
+                expected="a window and an offset of at most 2^40 ranks",
+                got=f"width={width}, offset={offset}"[:80],
+                remedy="Give a smaller number",
+            )
+        ranks = math.lcm(w.denominator, c.denominator)
+        if q.denominator > _FINEST_LEVEL or ranks > _FINEST_RANKS:
+            # Levels very near to each other tie the search; positions are whole units.
+            raise InvalidParameter(
+                expected="a level with a denominator of at most 1e6, and ranks with one of 1e30",
+                got=f"level={level}, width={width}, offset={offset}"[:80],
                 remedy="Round them to fewer digits",
             )
         object.__setattr__(self, "level", q)

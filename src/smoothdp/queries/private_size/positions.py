@@ -101,6 +101,33 @@ class Positions:
         ]
         return [(start // self.unit, -(-stop // self.unit)) for start, stop in ranges]
 
+    def first_gain(self, below: int | None, above: int | None) -> int:
+        """Return the least k with B_k > 0, where X rises after these ranks next to the window.
+
+        The lowest position that is read at k is B - M - q k, the highest T + M + q k
+        (proofs/private-size#8).
+        """
+        steps = []
+        if below is not None:
+            steps.append((self.bottom_end - self.length - below * self.unit) // self.length + 1)
+        if above is not None:
+            steps.append((above * self.unit - self.top_end - self.length) // self.length + 1)
+        return max(0, min(steps))
+
+    def beyond(self, distance: int, below: int | None, above: int | None) -> list[tuple[int, int]]:
+        """Return the ranges that are read up to a distance where X is level between two ranks.
+
+        Both ends of the level part are among them: what is between them may stand in any order.
+        """
+        low = self.bottom_end - self.length * (distance + 2)
+        high = self.top_end + self.length * (distance + 2)
+        ranges = self.reached(0)
+        if below is not None:
+            ranges.append((min(below, low // self.unit), below + 1))
+        if above is not None:
+            ranges.append((above - 1, max(above, -(-high // self.unit))))
+        return ranges
+
 
 def _saturation(end: int, start: int, stop: int, *, length: int, unit: int) -> int:
     """Return k, for some j <= k, with T >= n and B <= -M."""

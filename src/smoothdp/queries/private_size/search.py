@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -72,15 +73,23 @@ class Search:
     def largest(self, rate: Fraction) -> Candidate:
         """Return (k, w B_k) with the largest e^(-rate k) B_k, exactly; rate > 0."""
         furthest = self.positions.furthest
-        reach = min(first_reach(max(2, self.positions.n_records), rate), furthest)
+        first = first_reach(max(2, self.positions.n_records), rate)
+        start, reach = 0, min(first, furthest)
+        ranges = self.positions.reached
         while True:
-            self.cells.arrange(*self.positions.reached(reach))
-            near = self._near(np.arange(reach + 1), rate=float(rate))
-            needed = min(needed_reach(self.log_range, near.best, rate), furthest)
+            self.cells.arrange(*ranges(reach))
+            near = self._near(np.arange(start, reach + 1), rate=float(rate))
+            if near.best == -math.inf:
+                # X is level around the window: all is 0 up to a distance that is known.
+                rises = self.cells.rises(self.positions.bottom_end // self.positions.unit + 1)
+                start = self.positions.first_gain(*rises)
+                reach = min(start + first, furthest)
+                ranges = partial(self.positions.beyond, below=rises[0], above=rises[1])
+                continue
+            needed = min(start + needed_reach(self.log_range, near.best, rate), furthest)
             if needed <= reach:
                 break
-            # Without a gap so far the need is unknown.
-            reach = min(4 * reach + 1, furthest) if needed >= furthest else needed
+            reach = needed
         differences = self._exact(near)
         pairs = zip(near.ranges.distance.tolist(), differences, strict=True)
         return largest(pairs, rate)
@@ -90,7 +99,11 @@ class Search:
         return self.gains.exact(top, bottom)
 
     def _near(self, distances: IntArray, *, rate: float) -> _Near:
-        """Return pairs that are certain to contain a maximiser at each rate and distance."""
+        """Return pairs that are certain to contain a maximiser at each rate and distance.
+
+        Scores count distances from the first of them.
+        """
+        start = int(distances[0])
         zeros = np.zeros(len(distances), np.int64)
         last = zeros if self.positions.is_middle else distances
         both = zip(
@@ -102,18 +115,18 @@ class Search:
         pending = [
             every.take(order[start : start + _FIRST]) for start in range(0, len(order), _FIRST)
         ][::-1]
-        margin = _MARGIN * (8 + rate * float(distances[-1]))
+        margin = _MARGIN * (8 + rate * float(distances[-1] - start))
         best = -math.inf
         leaves: list[tuple[Ranges, FloatArray]] = []
         while pending:
             ranges = pending.pop()
-            scores = self._scores(ranges, rate, upper=True)
+            scores = self._scores(ranges, rate, start, upper=True)
             # Of a single pair both are its score.
             several = np.flatnonzero(ranges.first < ranges.last)
             reached = scores
             if len(several):
                 reached = scores.copy()
-                reached[several] = self._scores(ranges.take(several), rate, upper=False)
+                reached[several] = self._scores(ranges.take(several), rate, start, upper=False)
             best = max(best, float(reached.max(initial=-math.inf)))
             slack = margin + _MARGIN * abs(best) if best > -math.inf else 0.0
             kept = np.flatnonzero((scores > -math.inf) & (scores >= best - slack))
@@ -150,9 +163,9 @@ class Search:
         top = self.positions.top(k, last if upper else first) - back
         return top, self.positions.bottom(k, first) - back
 
-    def _scores(self, ranges: Ranges, rate: float, *, upper: bool) -> FloatArray:
-        logs = self.gains.log_differences(*self._ends(ranges, upper=upper))
-        return np.asarray(logs - rate * ranges.distance, np.float64)
+    def _scores(self, ranges: Ranges, rate: float, start: int, *, upper: bool) -> FloatArray:
+        logs = self.gains.logs(*self._ends(ranges, upper=upper))
+        return np.asarray(logs - rate * (ranges.distance - start), np.float64)
 
 
 class _Near(NamedTuple):
