@@ -11,6 +11,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.codec import require_readable
 from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
+from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import require_same
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms
 from smoothdp.composition.composed_profile import ComposedProfile
@@ -158,7 +159,7 @@ def _short(text: str) -> str:
 
 
 def public_parameters(mechanism: object) -> dict[str, str]:
-    """Return the scalar parameters of a mechanism as text.
+    """Return the scalar parameters of a mechanism as text, and its label.
 
     Only numbers, words and choices are kept, and none that is called a sensitivity: a ledger
     holds nothing that could be data.
@@ -169,7 +170,12 @@ def public_parameters(mechanism: object) -> dict[str, str]:
     for field in fields(mechanism):
         if field.name.startswith("_") or "sensitivity" in field.name:
             continue
-        text = _scalar(getattr(mechanism, field.name, None))
+        value = getattr(mechanism, field.name, None)
+        if isinstance(value, Label):
+            words = value.to_dict()
+            texts |= {"label": words.pop("name"), **words}
+            continue
+        text = _scalar(value)
         if text is not None:
             texts[field.name.removeprefix("exact_")] = text
     return texts

@@ -9,6 +9,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.data.read_table import read_table
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.queries import FixedStatistic
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.released_table import ReleasedTable
 from smoothdp.tables.request import TableRequest
@@ -20,7 +21,7 @@ def release_table(
     *,
     by: str | Sequence[str],
     keys: object,
-    statistics: Mapping[str, tuple[str, Statistic]],
+    statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
     guarantee: Guarantee,
     shares: Mapping[str, Parameter] | None = None,
     counts: bool = False,
@@ -43,7 +44,8 @@ def release_table(
         data: a mapping from names to columns, or a file of CSV or Parquet.
         by: the column of the keys, or several.
         keys: the groups, public: a list of labels or tuples, or for each column its labels.
-        statistics: for each name of a result (column, query).
+        statistics: for each name of a result (column, query); a `Count` of all rows has no
+            column, None, and one of a column counts those with a value.
         guarantee: of the whole table, with neighbours="add_remove".
         shares: what part of it each statistic gets, and "n", the counts: by name. The counts
             get a tenth, the statistics the rest in equal parts, unless said.
@@ -90,7 +92,7 @@ def release_table(
     table = read_table(
         data,
         categories=list(request.by),
-        numbers=list(dict.fromkeys(statistic.column for statistic in request.statistics)),
+        numbers=list(request.columns),
     )
     if ledger is not None:
         ledger.charge(mechanism)

@@ -62,7 +62,7 @@ class TableMechanism:
     def of(cls, request: TableRequest) -> TableMechanism:
         """Return the mechanism of a request, having tried each of its statistics."""
         label = request.label or Label("table")
-        read = dict.fromkeys([*request.by, *(s.column for s in request.statistics)])
+        read = dict.fromkeys([*request.by, *request.columns])
         mechanism = cls(
             request,
             label.name if request.label else "",
@@ -95,7 +95,7 @@ class TableMechanism:
             ReleaseRequest.read(
                 statistic.query,
                 guarantee=statistic.guarantee,
-                clamp=True,
+                clamp=statistic.has_bounds,
                 coverage=request.coverage,
                 n_guess=n_guess if statistic.needs_size else None,
             )
@@ -103,7 +103,7 @@ class TableMechanism:
 
     def describe(self) -> str:
         """Return the table and its public parameters in words."""
-        what = [f"{s.name}: {s.query.describe()} of {s.column!r}" for s in self.request.statistics]
+        what = [f"{s.name}: {s.words()}" for s in self.request.statistics]
         if self.count_noise is not None:
             what.insert(0, f"rows of each group, with {self.count_noise.describe()}")
         by = " and ".join(map(repr, self.request.by))
@@ -135,14 +135,15 @@ class TableMechanism:
                 which = statistic.name, size if statistic.needs_size else None
                 if which not in made:
                     made[which] = self.statistic(statistic, which[1])
-                column = table.numbers[statistic.column][rows]
+                name = statistic.column
+                column = rows if name is None else table.numbers[name][rows]
                 cells[statistic.name] = _cell(made[which].release(column, rng=source))
             released[key] = cells
         return self._table(released, source.is_private)
 
     def _table(self, released: dict[Key, dict[str, Cell]], is_private: bool) -> ReleasedTable:
         request = self.request
-        words = {s.name: f"{s.query.describe()} of {s.column!r}" for s in request.statistics}
+        words = {s.name: s.words() for s in request.statistics}
         spent = {s.name: s.guarantee for s in request.statistics}
         if request.count is not None:
             spent = {COUNT: request.count, **spent}

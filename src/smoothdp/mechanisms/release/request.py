@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_positive
@@ -13,7 +14,7 @@ from smoothdp.mechanisms.release.arguments import check_kinds
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.grid import read_step
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import Query
+from smoothdp.queries import ClampedMean, FixedStatistic, Mean, Query
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import Statistic
 
@@ -28,9 +29,10 @@ class ReleaseRequest:
         step: of the output, if the caller gave one. clamp: whether to clamp the output.
         coverage: of the error bars beside the value; None: no bars.
         n_guess: a public guess of n where n is private.
+        label: a name of the release.
     """
 
-    query: Statistic
+    query: Statistic | FixedStatistic
     guarantee: Guarantee
     noise: NoiseDistribution | type[NoiseDistribution] | None = None
     smoothing: Fraction | None = None
@@ -38,11 +40,12 @@ class ReleaseRequest:
     clamp: bool = False
     coverage: Coverage | None = None
     n_guess: Fraction | None = None
+    label: Label | None = None
 
     @classmethod
     def read(
         cls,
-        query: Statistic,
+        query: Statistic | FixedStatistic,
         *,
         guarantee: Guarantee,
         noise: NoiseDistribution | type[NoiseDistribution] | None = None,
@@ -51,6 +54,7 @@ class ReleaseRequest:
         clamp: bool = False,
         coverage: Coverage | None = None,
         n_guess: Parameter | None = None,
+        label: object = None,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
 
@@ -69,7 +73,10 @@ class ReleaseRequest:
                 got=f"n_guess={n_guess} with {guarantee!r}",
                 remedy='Leave n_guess out, or give a guarantee with neighbours="add_remove"',
             )
-        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess)
+        named = Label.read(label)
+        if isinstance(query, Mean) and guarantee.neighbours is Neighbours.ADD_REMOVE:
+            query = ClampedMean(query.bounds)
+        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, named)
 
     @property
     def has_private_size(self) -> bool:

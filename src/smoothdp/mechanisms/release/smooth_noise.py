@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.work import limited
@@ -54,6 +55,7 @@ class SmoothNoise:
         n_records: n, public; None for a `Custom`, whose data may be of any kind.
         grid: the values that can come out.
         bars: how ln S is released beside the value, for a confidence interval; None: not.
+        label: a name of the release, for the ledger.
 
     Raises:
         InvalidParameter: a law that cannot be sampled; a subclass of a query that replaces what
@@ -79,6 +81,7 @@ class SmoothNoise:
     n_records: int | None
     grid: OutputGrid
     bars: ErrorBars | None = None
+    label: Label | None = None
 
     def __post_init__(self) -> None:
         if self.n_records is not None:
@@ -156,6 +159,7 @@ class SmoothNoise:
         if request.has_private_size:
             request, n_records = with_private_size(request), None
         query, guarantee, coverage = request.query, request.guarantee, request.coverage
+        assert isinstance(query, Statistic)
         step = request.step
         if n_records is not None or isinstance(query, Query):
             n_records = exact_int(n_records, name="n_records", minimum=1)
@@ -186,7 +190,7 @@ class SmoothNoise:
         is_whole = request.step is not None and step.denominator == 1
         grid = OutputGrid(step, query.bounds if request.clamp else None, is_whole)
         if coverage is None:
-            return cls(query, calibration, n_records, grid)
+            return cls(query, calibration, n_records, grid, label=request.label)
         bars = ErrorBars.make(
             coverage,
             calibration,
@@ -196,7 +200,7 @@ class SmoothNoise:
             spread=spread,
             n_records=n_records,
         )
-        return cls(query, calibration, n_records, grid, bars)
+        return cls(query, calibration, n_records, grid, bars, request.label)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -235,6 +239,10 @@ class SmoothNoise:
         """
         return self.calibration.profile() if self.bars is None else self.bars.guarantee.profile()
 
+    def read(self, data: object) -> object:
+        """Return the data as `release` takes them, checked."""
+        return self.query.read(data)
+
     def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
         """Return the statistic with noise, and the guarantee; with bars an `IntervalRelease`.
 
@@ -255,7 +263,7 @@ class SmoothNoise:
         sources = (self.source, self.query.source, self.noise.source, self.calibration.source)
         common = (self.guarantee, self.describe(), source.is_private, library_version(), sources)
         if self.bars is None:
-            return Release(value, *common)
+            return Release(value, *common, label=self.label)
         interval = self.bars.interval(
             index * self.grid.step,
             self.bars.log_sensitivity(
@@ -273,6 +281,7 @@ class SmoothNoise:
             interval,
             coverage.confidence,
             coverage.words(self.query, self.n_records),
+            label=self.label,
         )
 
     def check_size(self, n_records: int | None) -> None:

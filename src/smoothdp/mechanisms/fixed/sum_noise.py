@@ -1,0 +1,149 @@
+"""Statistics that are functions of sums, with discrete noise on each sum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
+from smoothdp.claims.release import Release, library_version
+from smoothdp.exact.parameters.numbers import exact_text, float_bounds
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.additive.integer_noise import whole_law
+from smoothdp.mechanisms.additive.whole_laws import WholeLaw
+from smoothdp.mechanisms.fixed.arguments import check_arguments
+from smoothdp.mechanisms.fixed.draws import noisy_sums
+from smoothdp.mechanisms.release.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.queries.fixed.fixed_statistic import Sums
+from smoothdp.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class SumNoise:
+    """The mechanism: sums of whole numbers, an exact draw added to each, then a public function.
+
+    The scale comes from the guarantee and the statistic alone, so the guarantee is known before
+    any data are seen, whatever n is. What follows the noise is a function of the noisy sums.
+
+    Source: proofs/private-sums#1, #2, #3.
+
+    Attributes:
+        query: the statistic. guarantee: what is promised.
+        step: of the output, if the caller gave one.
+        confidence: of the interval beside the value; None: no interval.
+        label: a name of the release.
+
+    Raises:
+        InvalidParameter: a statistic without error bars, a guarantee that allows no loss.
+        IncompatibleClaims: a guarantee of another kind, or about other neighbours.
+
+    >>> from smoothdp.exact.random.entropy import SeededRandom
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Count
+    >>> promise = PureDP("0.5", neighbours="add_remove")
+    >>> SumNoise(Count(), promise).release([1, 2, 3], rng=SeededRandom(4)).value
+    4
+    """
+
+    source: ClassVar[Source] = Source("own", "proofs/private-sums#1")
+    query: Sums
+    guarantee: Guarantee
+    step: Fraction | None = None
+    confidence: Fraction | None = None
+    label: Label | None = None
+
+    def __post_init__(self) -> None:
+        self.query.check_neighbours(self.guarantee.neighbours)
+        # Both refuse here, before any data.
+        law = self.law
+        if self.confidence is not None:
+            self.query.covers()
+            law.reach(1 - self.confidence, count=self.query.n_sums)
+
+    @classmethod
+    def of_request(cls, request: ReleaseRequest) -> SumNoise:
+        """Return the mechanism that a request asks for."""
+        query = request.query
+        assert isinstance(query, Sums)
+        check_arguments(request, query)
+        coverage = request.coverage
+        confidence = None if coverage is None else coverage.confidence
+        return cls(query, request.guarantee, request.step, confidence, request.label)
+
+    @property
+    def law(self) -> WholeLaw:
+        """The law of the noise on each sum."""
+        reach = self.query.reach(self.guarantee.neighbours)
+        return whole_law(self.guarantee, total=reach.total, square=reach.square)
+
+    def profile(self) -> PrivacyProfile:
+        """Return the privacy profile of one release: that of the guarantee."""
+        return self.guarantee.profile()
+
+    def describe(self) -> str:
+        """Return the mechanism and its public parameters in words."""
+        each = "" if self.query.n_sums == 1 else " on each"
+        text = f"{self.query.describe()}; plus {self.law.describe()}{each}"
+        if self.step is not None:
+            text += f"; rounded to a multiple of {exact_text(self.step)}"
+        return text
+
+    def read(self, data: object) -> object:
+        """Return the data as `release` takes them, checked."""
+        return self.query.read(data, self.guarantee.neighbours)
+
+    def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
+        """Return the statistic with noise, and the guarantee; with bars an `IntervalRelease`.
+
+        Args:
+            data: one column. Where n is private no row is refused.
+            rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
+        """
+        return self.released(self.read(data), read_rng(rng))
+
+    def released(self, values: object, source: Entropy) -> Release[float | int]:
+        """Return the release of what `read` returned."""
+        law = self.law
+        sums = noisy_sums(self.query.private_sums(values), law, source)
+        value = rounded(self.query.result(sums), self.step, is_whole=self._is_whole)
+        common = (
+            self.guarantee,
+            self.describe(),
+            source.is_private,
+            library_version(),
+            (self.source, self.query.source),
+        )
+        if self.confidence is None:
+            return Release(value, *common, label=self.label)
+        size = law.reach(1 - self.confidence, count=self.query.n_sums)
+        low, high = self.query.bars(sums, size)
+        interval = float_bounds(low)[0], float_bounds(high)[1]
+        return IntervalRelease(
+            value, *common, interval, self.confidence, self.query.covers(), label=self.label
+        )
+
+    @property
+    def _is_whole(self) -> bool:
+        step = self.query.result([1]) if self.query.n_sums == 1 else Fraction(1, 2)
+        return (self.step or step).denominator == 1
+
+
+def rounded(value: Fraction, step: Fraction | None, *, is_whole: bool) -> float | int:
+    """Return a number on a grid: an int if all its points are whole, else the nearest float.
+
+    >>> rounded(Fraction(22, 7), Fraction(1, 4), is_whole=False), rounded(Fraction(9), None, is_whole=True)
+    (3.25, 9)
+    """
+    if step is not None:
+        value = math.floor(value / step + Fraction(1, 2)) * step
+    if is_whole:
+        return int(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
