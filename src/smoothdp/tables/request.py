@@ -8,15 +8,16 @@ from fractions import Fraction
 from typing import cast
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.parts import part_of
 from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive
 from smoothdp.mechanisms.release.coverage import Coverage, read_coverage
-from smoothdp.queries import Count, FixedStatistic, Mean, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Count, FixedStatistic, Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import Key, read_public_keys
-from smoothdp.tables.shares import part_of, read_shares
+from smoothdp.tables.shares import read_shares
 
 COUNT = "n"
 """The name of the count of a group."""
@@ -40,11 +41,6 @@ class ColumnStatistic:
     def needs_size(self) -> bool:
         """Whether a rule chooses its window or its noise by a guess of the group's size."""
         return isinstance(self.query, Median | Quantile | TrimmedMean)
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether its values lie within bounds, to which a value with noise is clamped."""
-        return not isinstance(self.query, FixedStatistic | Mean)
 
     def words(self) -> str:
         """Return the statistic and its column."""

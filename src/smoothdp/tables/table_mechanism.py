@@ -11,11 +11,8 @@ from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.data.table import Table
 from smoothdp.exact.random.entropy import Entropy, read_rng
-from smoothdp.mechanisms.additive.integer_noise import (
-    IntegerNoise,
-    integer_noise,
-    noise_deviation,
-)
+from smoothdp.mechanisms.additive.integer_noise import IntegerNoise, integer_noise
+from smoothdp.mechanisms.private_size.bought_size import TRIED_SIZES, low_end
 from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.request import ReleaseRequest
@@ -23,10 +20,6 @@ from smoothdp.sources import Source
 from smoothdp.tables.grouping import Key, group_rows
 from smoothdp.tables.released_table import Cell, ReleasedTable
 from smoothdp.tables.request import COUNT, ColumnStatistic, TableRequest
-
-_LOW_END = 2
-"""A released count enters a rule less so many deviations: too few is safer than too many."""
-_TRIED_SIZES = (Fraction(1), Fraction(1000), Fraction(10**9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,7 @@ class TableMechanism:
             len(request.keys),
         )
         for statistic in request.statistics:
-            for size in _TRIED_SIZES:
+            for size in TRIED_SIZES:
                 mechanism.statistic(statistic, size)
         return mechanism
 
@@ -95,7 +88,7 @@ class TableMechanism:
             ReleaseRequest.read(
                 statistic.query,
                 guarantee=statistic.guarantee,
-                clamp=statistic.has_bounds,
+                clamp=True,
                 coverage=request.coverage,
                 n_guess=n_guess if statistic.needs_size else None,
             )
@@ -128,7 +121,7 @@ class TableMechanism:
             if self.count_noise is not None:
                 count = self.count_noise.release(len(rows), rng=source).value
                 if size is None:
-                    size = self._low_end(count)
+                    size = low_end(count, self.count_noise.law)
                 if request.shows_count:
                     cells[COUNT] = Cell(count)
             for statistic in request.statistics:
@@ -167,12 +160,6 @@ class TableMechanism:
     def _size(self, key: Key) -> Fraction | None:
         guess = self.request.n_guess
         return guess if guess is None or isinstance(guess, Fraction) else guess[key]
-
-    def _low_end(self, count: int) -> Fraction:
-        """Return a guess of n from a released count, with two digits: groups share noise."""
-        assert self.count_noise is not None
-        low = max(1.0, count - _LOW_END * noise_deviation(self.count_noise))
-        return Fraction(f"{low:.2g}")
 
 
 def _cell(released: Release[float | int]) -> Cell:

@@ -74,16 +74,6 @@ def whole_law(guarantee: Guarantee, *, total: int, square: int) -> WholeLaw:
     )
 
 
-def noise_deviation(noise: IntegerNoise) -> float:
-    """Return about the standard deviation of the noise: to choose by, not to promise.
-
-    >>> from smoothdp.claims import PureDP
-    >>> round(noise_deviation(integer_noise(PureDP(1))), 4)
-    1.357
-    """
-    return noise.law.deviation
-
-
 def _check_positive(amount: Fraction, guarantee: Guarantee) -> None:
     if amount <= 0:
         raise InvalidParameter(

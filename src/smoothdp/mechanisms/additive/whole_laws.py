@@ -17,6 +17,7 @@ from smoothdp.exact.random.geometric import two_sided_geometric
 
 _BITS = 256
 _SHORT = 10**12
+ONE = Fraction(1)
 
 
 class WholeLaw(ABC):
@@ -27,8 +28,8 @@ class WholeLaw(ABC):
         """Return one number, exactly of this law."""
 
     @abstractmethod
-    def describe(self) -> str:
-        """Return the law in words."""
+    def describe(self, unit: Fraction = ONE) -> str:
+        """Return the law in words, in units of which 1 is worth ``unit``."""
 
     @property
     @abstractmethod
@@ -79,9 +80,9 @@ class DiscreteLaplaceLaw(WholeLaw):
         """Return one number."""
         return two_sided_geometric(1 / self.scale, rng)
 
-    def describe(self) -> str:
+    def describe(self, unit: Fraction = ONE) -> str:
         """Return the law in words."""
-        return f"discrete Laplace noise of scale {_short(self.scale)}"
+        return f"discrete Laplace noise of scale {_short(self.scale * unit)}"
 
     @property
     def deviation(self) -> float:
@@ -107,9 +108,9 @@ class DiscreteGaussianLaw(WholeLaw):
         """Return one number."""
         return discrete_gaussian(self.sigma_squared, rng)
 
-    def describe(self) -> str:
+    def describe(self, unit: Fraction = ONE) -> str:
         """Return the law in words."""
-        return f"discrete Gaussian noise of variance {_short(self.sigma_squared)}"
+        return f"discrete Gaussian noise of variance {_short(self.sigma_squared * unit**2)}"
 
     @property
     def deviation(self) -> float:

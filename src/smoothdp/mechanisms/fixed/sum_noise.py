@@ -87,8 +87,8 @@ class SumNoise:
 
     def describe(self) -> str:
         """Return the mechanism and its public parameters in words."""
-        each = "" if self.query.n_sums == 1 else " on each"
-        text = f"{self.query.describe()}; plus {self.law.describe()}{each}"
+        each = "" if self.query.n_sums == 1 else " on each, where a row adds 1 in all"
+        text = f"{self.query.describe()}; plus {self.law.describe(self.query.unit)}{each}"
         if self.step is not None:
             text += f"; rounded to a multiple of {exact_text(self.step)}"
         return text
@@ -129,15 +129,15 @@ class SumNoise:
 
     @property
     def _is_whole(self) -> bool:
-        step = self.query.result([1]) if self.query.n_sums == 1 else Fraction(1, 2)
-        return (self.step or step).denominator == 1
+        step = self.query.unit if self.step is None else self.step
+        return step.denominator == 1
 
 
 def rounded(value: Fraction, step: Fraction | None, *, is_whole: bool) -> float | int:
     """Return a number on a grid: an int if all its points are whole, else the nearest float.
 
-    >>> rounded(Fraction(22, 7), Fraction(1, 4), is_whole=False), rounded(Fraction(9), None, is_whole=True)
-    (3.25, 9)
+    >>> rounded(Fraction(22, 7), Fraction(1, 4), is_whole=False)
+    3.25
     """
     if step is not None:
         value = math.floor(value / step + Fraction(1, 2)) * step

@@ -30,6 +30,7 @@ def release(
     covers: str = "statistic",
     sd_bound: Parameter | None = None,
     n_guess: Parameter | None = None,
+    n_share: Parameter | None = None,
     label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
@@ -68,7 +69,8 @@ def release(
             beforehand.
         n_guess: where the guarantee is about adding or removing a record, so that n is private:
             about how many records there are, from what is public. It chooses window and noise;
-            too few is safer than too many.
+            too few is safer than too many. None: a count is bought, and its low end taken.
+        n_share: what part of the guarantee buys that count; a tenth unless said.
         label: a name of the release, or a `Label` with purpose and who: it stands beside the
             promise, and in the ledger.
         ledger: a `Ledger`, asked before the data are touched and charged before they are used.
@@ -106,6 +108,7 @@ def release(
         clamp=clamp,
         coverage=coverage,
         n_guess=n_guess,
+        n_share=n_share,
         label=label,
     )
     mechanism, values = prepared(request, data)

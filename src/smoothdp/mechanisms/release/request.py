@@ -9,7 +9,12 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_positive
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_fraction,
+    exact_positive,
+    proper_probability,
+)
 from smoothdp.mechanisms.release.arguments import check_kinds
 from smoothdp.mechanisms.release.coverage import Coverage
 from smoothdp.mechanisms.release.grid import read_step
@@ -29,6 +34,7 @@ class ReleaseRequest:
         step: of the output, if the caller gave one. clamp: whether to clamp the output.
         coverage: of the error bars beside the value; None: no bars.
         n_guess: a public guess of n where n is private.
+        n_share: of the guarantee, for a count that stands in for n_guess; None: by the rule.
         label: a name of the release.
     """
 
@@ -40,6 +46,7 @@ class ReleaseRequest:
     clamp: bool = False
     coverage: Coverage | None = None
     n_guess: Fraction | None = None
+    n_share: Fraction | None = None
     label: Label | None = None
 
     @classmethod
@@ -54,6 +61,7 @@ class ReleaseRequest:
         clamp: bool = False,
         coverage: Coverage | None = None,
         n_guess: Parameter | None = None,
+        n_share: Parameter | None = None,
         label: object = None,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
@@ -73,10 +81,22 @@ class ReleaseRequest:
                 got=f"n_guess={n_guess} with {guarantee!r}",
                 remedy='Leave n_guess out, or give a guarantee with neighbours="add_remove"',
             )
+        if n_share is not None and (guess is not None or isinstance(query, FixedStatistic)):
+            raise InvalidParameter(
+                expected="n_share only where a count chooses the window and the noise",
+                got=f"n_share={n_share} with "
+                + (query.describe() if guess is None else f"n_guess={n_guess}"),
+                remedy="Leave n_share out",
+            )
+        share = (
+            None
+            if n_share is None
+            else proper_probability(n_share, name="n_share", remedy="Give a share such as 0.1")
+        )
         named = Label.read(label)
         if isinstance(query, Mean) and guarantee.neighbours is Neighbours.ADD_REMOVE:
             query = ClampedMean(query.bounds)
-        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, named)
+        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share, named)
 
     @property
     def has_private_size(self) -> bool:

@@ -15,6 +15,7 @@ from smoothdp.exact.balls.work import limited
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, exact_text
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.lazy import RoundedDraws
+from smoothdp.mechanisms.private_size.rules import with_private_size
 from smoothdp.mechanisms.release.arguments import (
     check_sampler,
     check_statistic,
@@ -27,7 +28,6 @@ from smoothdp.mechanisms.release.draws import value_draws
 from smoothdp.mechanisms.release.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
-from smoothdp.mechanisms.release.private_size import with_private_size
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work

@@ -54,6 +54,11 @@ class ClampedMean(Sums):
         """2."""
         return 2
 
+    @property
+    def unit(self) -> Fraction:
+        """1 / G: a row adds 1 in all."""
+        return Fraction(1, self.parts)
+
     def describe(self) -> str:
         """Return the statistic in words."""
         return f"mean, values clamped to {bounds_text(self.bounds)}, as the ratio of two sums"

@@ -43,6 +43,11 @@ class Count(Sums):
         """1."""
         return 1
 
+    @property
+    def unit(self) -> Fraction:
+        """1."""
+        return Fraction(1)
+
     def describe(self) -> str:
         """Return the statistic in words."""
         return "number of rows"

@@ -99,6 +99,11 @@ class Sums(FixedStatistic):
     def n_sums(self) -> int:
         """How many sums there are."""
 
+    @property
+    @abstractmethod
+    def unit(self) -> Fraction:
+        """What 1 in a sum is worth: in the units of the data for one sum, of rows for several."""
+
     def private_sums(self, values: object) -> Sealed[tuple[int, ...]]:
         """Return the sums of private data: sealed, for a sampler."""
         return Sealed(self.sums(values))

@@ -78,6 +78,11 @@ class Sum(Sums):
         """1."""
         return 1
 
+    @property
+    def unit(self) -> Fraction:
+        """The step of the grid."""
+        return self.grid
+
     def describe(self) -> str:
         """Return the statistic in words."""
         first, last = (end * self.grid for end in self.steps)

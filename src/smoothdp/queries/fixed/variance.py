@@ -52,6 +52,11 @@ class Variance(Sums):
         """3."""
         return 3
 
+    @property
+    def unit(self) -> Fraction:
+        """1 / G^2: a row adds 1 in all."""
+        return Fraction(1, self.parts**2)
+
     def describe(self) -> str:
         """Return the statistic in words."""
         return (
