@@ -10,6 +10,7 @@ from smoothdp.queries.extremes import Maximum, Minimum
 from smoothdp.queries.fixed.clamped_mean import ClampedMean
 from smoothdp.queries.fixed.count import Count
 from smoothdp.queries.fixed.fixed_statistic import FixedStatistic
+from smoothdp.queries.fixed.skewed_mean import SkewedMean
 from smoothdp.queries.fixed.total import Sum
 from smoothdp.queries.fixed.variance import Variance
 from smoothdp.queries.means import Mean, TrimmedMean, WindowMean
@@ -33,6 +34,7 @@ __all__ = [
     "Query",
     "SensitivityCurve",
     "SensitivitySummary",
+    "SkewedMean",
     "Sum",
     "TrimmedMean",
     "Variance",

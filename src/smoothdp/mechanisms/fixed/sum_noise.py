@@ -104,12 +104,15 @@ class SumNoise:
             data: one column. Where n is private no row is refused.
             rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
         """
-        return self.released(self.read(data), read_rng(rng))
+        source = read_rng(rng)
+        return self.release_of(self.draw(self.read(data), source), source)
 
-    def released(self, values: object, source: Entropy) -> Release[float | int]:
-        """Return the release of what `read` returned."""
-        law = self.law
-        sums = noisy_sums(self.query.private_sums(values), law, source)
+    def draw(self, values: object, source: Entropy) -> tuple[int, ...]:
+        """Return the sums of what `read` returned, with noise."""
+        return noisy_sums(self.query.private_sums(values), self.law, source)
+
+    def release_of(self, sums: tuple[int, ...], source: Entropy) -> Release[float | int]:
+        """Return the release that noisy sums make: a public function of them."""
         value = rounded(self.query.result(sums), self.step, is_whole=self._is_whole)
         common = (
             self.guarantee,
@@ -120,7 +123,7 @@ class SumNoise:
         )
         if self.confidence is None:
             return Release(value, *common, label=self.label)
-        size = law.reach(1 - self.confidence, count=self.query.n_sums)
+        size = self.law.reach(1 - self.confidence, count=self.query.n_sums)
         low, high = self.query.bars(sums, size)
         interval = float_bounds(low)[0], float_bounds(high)[1]
         return IntervalRelease(

@@ -7,11 +7,13 @@ from typing import Protocol
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.mechanisms.fixed.skewed_noise import SkewedNoise
 from smoothdp.mechanisms.fixed.sum_noise import SumNoise
 from smoothdp.mechanisms.private_size.bought_size import DEFAULT_SHARE, BoughtSize
 from smoothdp.mechanisms.private_size.rules import needs_guess
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.queries import SkewedMean
 from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.statistic import Statistic
 
@@ -41,6 +43,8 @@ def mechanism_of(request: ReleaseRequest, *, n_records: int | None = None) -> Re
     """
     if isinstance(request.query, Sums):
         return SumNoise.of_request(request)
+    if isinstance(request.query, SkewedMean):
+        return SkewedNoise.of_request(request)
     if needs_guess(request):
         return BoughtSize(request, request.n_share or DEFAULT_SHARE)
     return SmoothNoise.of_request(request, n_records=n_records)

@@ -114,7 +114,8 @@ def release(
     mechanism, values = prepared(request, data)
     if isinstance(mechanism, SmoothNoise) and isinstance(query, Statistic):
         size = request.n_guess if mechanism.n_records is None else mechanism.n_records
-        warn_if_useless(query, guarantee, size)
+        if size is not None:
+            warn_if_useless(query, guarantee, size)
     read_rng(rng)
     if ledger is not None:
         ledger.charge(mechanism)

@@ -49,6 +49,13 @@ class ClampedMean(Sums):
     def __init__(self, bounds: object) -> None:
         object.__setattr__(self, "bounds", read_bounds(bounds))
 
+    @classmethod
+    def between(cls, low: Fraction, high: Fraction) -> ClampedMean:
+        """Return the mean with exact bounds low < high, of any digits, which are not checked."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "bounds", (low, high))
+        return made
+
     @property
     def n_sums(self) -> int:
         """2."""
