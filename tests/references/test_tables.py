@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from smoothdp.queries import Quantile
+from smoothdp.queries import ClampedMean, Quantile
 
 CASES = json.loads(Path(__file__).with_name("tables.json").read_text())["cases"]
 WINDOWS = [case for case in CASES if "window" in case["inputs"]]
@@ -34,5 +34,17 @@ def test_windows_with_a_private_number_of_records(case: dict[str, Any]) -> None:
     assert abs(Fraction(found) - truth) <= UP * truth
 
 
+MEANS = [case for case in CASES if case["function"] == "two_sums_mean_noise_sd"]
+
+
+@pytest.mark.parametrize("case", MEANS, ids=lambda c: c["function"])
+def test_noise_of_a_mean_of_two_sums(case: dict[str, Any]) -> None:
+    given = case["inputs"]
+    data = [float(Fraction(value)) for value in given["data"]]
+    found = ClampedMean(given["bounds"]).noise_sd(data, epsilon=given["epsilon"])
+    truth = Fraction(case["expected"])
+    assert abs(Fraction(found) - truth) <= 2 * UP * truth
+
+
 def test_every_case_is_present() -> None:
-    assert (len(CASES), len(WINDOWS)) == (67, 35)
+    assert (len(CASES), len(WINDOWS), len(MEANS)) == (67, 35, 1)

@@ -73,7 +73,7 @@ def release_table(
     ...     guarantee=sd.PureDP(2, neighbours="add_remove"), rng=sd.SeededRandom(1),
     ... )
     >>> table.columns()["n"], list(table.groups)
-    ([491, 501, -3], [('N',), ('S',), ('W',)])
+    ([500, 503, -10], [('N',), ('S',), ('W',)])
     """
     request = TableRequest.read(
         by=by,

@@ -31,7 +31,7 @@ def scaled_tail_sum(sigma_squared: Fraction, start: int) -> arb:
     >>> from smoothdp.exact.balls.balls import precision
     >>> with precision(64):
     ...     round(float(scaled_tail_sum(Fraction(1), 0)), 12)
-    1.753314137316
+    1.753314144021
     """
     bits = ctx.prec
     # Beyond this many terms the rest is below 2^-(bits + 10) of the first.

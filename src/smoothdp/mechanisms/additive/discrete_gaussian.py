@@ -55,7 +55,7 @@ class DiscreteGaussianMechanism:
     >>> mechanism.guarantee
     ZCDP(rho=1/16, neighbours='replace_one')
     >>> round(mechanism.profile().delta(1), 9)
-    0.000764597
+    0.000417962
     """
 
     source: ClassVar[Source] = Source("canonne-kamath-steinke", "Theorem 14")

@@ -54,7 +54,7 @@ class DiscreteLaplaceMechanism:
     >>> mechanism.guarantee
     PureDP(epsilon=1/2, neighbours='add_remove')
     >>> round(mechanism.profile().delta("0.1"), 6), mechanism.profile().delta("0.5")
-    (0.175489, 0.0)
+    (0.185338, 0.0)
     """
 
     source: ClassVar[Source] = Source("canonne-kamath-steinke", "Algorithm 2")

@@ -56,7 +56,7 @@ class PaddedWindow(Statistic):
 
     >>> window = PaddedWindow("1/2", bounds=(0, 10), width="3/2")
     >>> window.value([3]), window.value([])
-    (3.8333333333333335, 5.0)
+    (3.6666666666666665, 5.0)
     >>> window.local_bound([3], distance=0)
     2.8333333333333335
     """
