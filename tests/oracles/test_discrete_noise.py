@@ -161,9 +161,7 @@ def test_many_atoms_leave_it_to_the_profile() -> None:
     ],
 )
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_reach_is_the_least(
-    law: DiscreteLaplaceLaw | DiscreteGaussianLaw, count: int
-) -> None:
+def test_the_reach_is_the_least(law: DiscreteLaplaceLaw | DiscreteGaussianLaw, count: int) -> None:
     weight = (
         laplace(law.scale) if isinstance(law, DiscreteLaplaceLaw) else gaussian(law.sigma_squared)
     )

@@ -24,8 +24,8 @@ from smoothdp.queries.fixed.fixed_statistic import Sums
 
 ADD = Neighbours.ADD_REMOVE
 LAWS: list[WholeLaw] = [
-    DiscreteLaplaceLaw(Fraction(2)),
-    DiscreteLaplaceLaw(Fraction(9)),
+    DiscreteLaplaceLaw(Fraction(1)),
+    DiscreteLaplaceLaw(Fraction(4)),
     DiscreteGaussianLaw(Fraction(12)),
 ]
 Bars = Callable[[Sums, Sequence[int], int], tuple[Fraction, Fraction]]
@@ -43,7 +43,7 @@ def chances(law: WholeLaw) -> dict[int, float]:
         p, far = math.exp(-1 / law.scale), int(22 * law.scale)
         return {z: (1 - p) / (1 + p) * p ** abs(z) for z in range(-far, far + 1)}
     assert isinstance(law, DiscreteGaussianLaw)
-    weights = {z: math.exp(-z * z / (2 * float(law.sigma_squared))) for z in range(-30, 31)}
+    weights = {z: math.exp(-z * z / (2 * float(law.sigma_squared))) for z in range(-24, 25)}
     whole = sum(weights.values())
     return {z: weight / whole for z, weight in weights.items()}
 
@@ -71,11 +71,20 @@ def without_rounding(query: Sums, sums: Sequence[int], size: int) -> tuple[Fract
     low, high = query.bars(sums, size)
     half = Fraction(1, 8)
     both = sum(sums) > 0
-    return (low + half, high - half) if both and 0 < low and high < 1 else (low, high)
+    return (low + half, high - half) if both and low > 0 and high < 1 else (low, high)
 
 
 def too_short(query: Sums, sums: Sequence[int], size: int) -> tuple[Fraction, Fraction]:
     return query.bars(sums, max(0, size - 2))
+
+
+def without_half_of_it(query: Sums, sums: Sequence[int], size: int) -> tuple[Fraction, Fraction]:
+    """A wrong interval: half as far, and nothing for the rounding."""
+    del query
+    above, both = sums[0], sum(sums)
+    if both <= 0:
+        return Fraction(0), Fraction(1)
+    return Fraction(above - size // 2, both), Fraction(above + size // 2, both)
 
 
 DATA = [[0.5], [0.1], [0.9, 0.95], [0.0, 1.0], [0.12] * 3, [0.37, 0.62, 1.0], [0.124] * 4]
@@ -92,15 +101,14 @@ def test_exact_coverage_of_the_mean(law: WholeLaw, miss: Fraction) -> None:
 
 
 def test_wrong_intervals_are_noticed() -> None:
-    law, miss, query = LAWS[0], Fraction(1, 2), CoarseMean((0, 1))
-    least = {
-        bars.__name__: min(
-            coverage(query, rows, sum(map(Fraction, rows), Fraction(0)) / len(rows), law, miss, bars)
-            for rows in [*DATA, [0.124] * 12]
-        )
-        for bars in (without_rounding, too_short)
-    }
-    assert max(least.values()) < 0.5, least
+    query = CoarseMean((0, 1))
+    rows = [0.3] * 8
+    truth = Fraction(0.3)
+    small = DiscreteLaplaceLaw(Fraction(1, 2))
+    miss = Fraction(1, 2)
+    assert coverage(query, rows, truth, small, miss, honest) >= 0.5
+    assert coverage(query, rows, truth, small, miss, without_rounding) < 0.5
+    assert coverage(query, [0.25] * 8, Fraction(1, 4), LAWS[1], miss, without_half_of_it) < 0.5
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)

@@ -51,12 +51,12 @@ CASES: list[tuple[Guarantee, dict[int, float], dict[int, float]]] = [
     (
         PureDP("1/2", neighbours="add_remove"),
         {3 + z: laplace(z, 2) for z in range(-30, 31)},
-        {3 + z: laplace(z, 2.3) for z in range(-30, 31)},
+        {3 + z: laplace(z, 2.6) for z in range(-30, 31)},
     ),
     (
         ZCDP("1/8", neighbours="add_remove"),
         {3 + z: gaussian(z, 4) for z in range(-30, 31)},
-        {3 + z: gaussian(z, 4.9) for z in range(-30, 31)},
+        {3 + z: gaussian(z, 5.6) for z in range(-30, 31)},
     ),
 ]
 

@@ -85,9 +85,10 @@ def test_rows_are_rounded_exactly_wherever_they_stand() -> None:
             for x in rows.tolist()
         ]
         assert found == exact
-        assert nearest_steps(rows[::-1], origin=low, step=step, least=0, most=8).tolist() == exact[
-            ::-1
-        ]
+        assert (
+            nearest_steps(rows[::-1], origin=low, step=step, least=0, most=8).tolist()
+            == exact[::-1]
+        )
 
 
 def law(z: int) -> Fraction:

@@ -170,14 +170,13 @@ def public_parameters(mechanism: object) -> dict[str, str]:
     for field in fields(mechanism):
         if field.name.startswith("_") or "sensitivity" in field.name:
             continue
-        value = getattr(mechanism, field.name, None)
-        if isinstance(value, Label):
-            words = value.to_dict()
-            texts |= {"label": words.pop("name"), **words}
-            continue
-        text = _scalar(value)
+        text = _scalar(getattr(mechanism, field.name, None))
         if text is not None:
             texts[field.name.removeprefix("exact_")] = text
+    label = getattr(mechanism, "label", None)
+    if isinstance(label, Label):
+        words = label.to_dict()
+        texts |= {"label": words.pop("name"), **words}
     return texts
 
 

@@ -121,7 +121,7 @@ class TableMechanism:
             if self.count_noise is not None:
                 count = self.count_noise.release(len(rows), rng=source).value
                 if size is None:
-                    size = low_end(count, self.count_noise.law)
+                    size = self._low_end(count)
                 if request.shows_count:
                     cells[COUNT] = Cell(count)
             for statistic in request.statistics:
@@ -160,6 +160,11 @@ class TableMechanism:
     def _size(self, key: Key) -> Fraction | None:
         guess = self.request.n_guess
         return guess if guess is None or isinstance(guess, Fraction) else guess[key]
+
+    def _low_end(self, count: int) -> Fraction:
+        """Return a guess of n from a released count, with two digits: groups share noise."""
+        assert self.count_noise is not None
+        return low_end(count, self.count_noise.law.deviation)
 
 
 def _cell(released: Release[float | int]) -> Cell:

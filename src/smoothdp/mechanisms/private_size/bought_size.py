@@ -17,7 +17,7 @@ from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.integer_noise import whole_law
 from smoothdp.mechanisms.additive.whole_laws import WholeLaw
 from smoothdp.mechanisms.fixed.draws import noisy_sums
-from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.private_size.read_rows import read_rows
 from smoothdp.queries.read_arguments import Values
@@ -27,7 +27,7 @@ DEFAULT_SHARE = Fraction(1, 10)
 """What of the guarantee a count gets, unless said."""
 LOW_END = 2
 """A released count enters a rule less so many deviations: too few is safer than too many."""
-TRIED_SIZES = (Fraction(1), Fraction(1000), Fraction(10**9))
+TRIED_SIZES = (Fraction(1), Fraction(1000), Fraction(MOST_RECORDS))
 """Guesses of n for which a mechanism is tried before data are read.
 
 The rules take smoothing and window from an interval whose ends the first and the last reach, so
@@ -35,14 +35,14 @@ that nothing is refused once the count is drawn.
 """
 
 
-def low_end(count: int, law: WholeLaw) -> Fraction:
-    """Return a guess of n from a released count, of two digits; at least 1.
+def low_end(count: int, deviation: float) -> Fraction:
+    """Return a guess of n from a released count, of two digits; from 1 to `MOST_RECORDS`.
 
-    >>> from smoothdp.mechanisms.additive.whole_laws import DiscreteLaplaceLaw
-    >>> low_end(1000, DiscreteLaplaceLaw(Fraction(10)))
+    >>> low_end(1000, 14.1)
     Fraction(970, 1)
     """
-    return Fraction(f"{max(1.0, count - LOW_END * law.deviation):.2g}")
+    most = float(MOST_RECORDS)
+    return Fraction(f"{min(max(1.0, min(count, MOST_RECORDS) - LOW_END * deviation), most):.2g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class BoughtSize:
         source = read_rng(rng)
         values = self.read(data)
         (count,) = noisy_sums(Sealed((len(values),)), self.law, source)
-        guess = low_end(count, self.law)
+        guess = low_end(count, self.law.deviation)
         released = self.mechanism(guess).release(values, rng=source)
         words = (
             f"{released.mechanism}; chosen for {float(guess):g} records, the low end of a count "

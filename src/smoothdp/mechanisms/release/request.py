@@ -23,6 +23,9 @@ from smoothdp.queries import ClampedMean, FixedStatistic, Mean, Query
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import Statistic
 
+MOST_RECORDS = 10**12
+"""The largest guess of n: positions of windows are kept in 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRequest:
@@ -75,17 +78,25 @@ class ReleaseRequest:
         step = None if round_to is None else read_step(round_to)
         rate = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
         guess = None if n_guess is None else exact_positive(n_guess, name="n_guess")
+        if guess is not None and guess > MOST_RECORDS:
+            raise InvalidParameter(
+                expected="n_guess of at most 1e12",
+                got=f"n_guess={n_guess}",
+                remedy="Give about how many records there are; too few is safer than too many",
+            )
         if guess is not None and guarantee.neighbours is not Neighbours.ADD_REMOVE:
             raise InvalidParameter(
                 expected="n_guess only where the number of records is private",
                 got=f"n_guess={n_guess} with {guarantee!r}",
                 remedy='Leave n_guess out, or give a guarantee with neighbours="add_remove"',
             )
-        if n_share is not None and (guess is not None or isinstance(query, FixedStatistic)):
+        is_private = guarantee.neighbours is Neighbours.ADD_REMOVE
+        is_bought = is_private and guess is None and not isinstance(query, FixedStatistic | Mean)
+        if n_share is not None and not is_bought:
             raise InvalidParameter(
                 expected="n_share only where a count chooses the window and the noise",
-                got=f"n_share={n_share} with "
-                + (query.describe() if guess is None else f"n_guess={n_guess}"),
+                got=f"n_share={n_share} with {query.describe()}, {guarantee!r}"
+                + ("" if guess is None else f", n_guess={n_guess}"),
                 remedy="Leave n_share out",
             )
         share = (
@@ -94,7 +105,7 @@ class ReleaseRequest:
             else proper_probability(n_share, name="n_share", remedy="Give a share such as 0.1")
         )
         named = Label.read(label)
-        if isinstance(query, Mean) and guarantee.neighbours is Neighbours.ADD_REMOVE:
+        if isinstance(query, Mean) and is_private:
             query = ClampedMean(query.bounds)
         return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share, named)
 
