@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import smoothdp as sd
-from smoothdp.claims import Label
+from smoothdp.claims.label import Label
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, SmoothdpError
 from smoothdp.exact.random.entropy import Entropy, SeededRandom
 from smoothdp.mechanisms.additive.whole_laws import WholeLaw

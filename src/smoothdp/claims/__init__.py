@@ -15,7 +15,6 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
-from smoothdp.claims.label import Label
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release
@@ -26,7 +25,6 @@ __all__ = [
     "DataModel",
     "GaussianDP",
     "Guarantee",
-    "Label",
     "Neighbours",
     "Pair",
     "PrivacyProfile",

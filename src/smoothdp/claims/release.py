@@ -35,7 +35,7 @@ class Release(Generic[Value]):
             published, because whoever knows the seed can undo the noise.
         library_version: the version of smoothdp that made it.
         sources: where the mechanism and its guarantee are described.
-        label: what the release is called, for what and by whom it was made, if that was said.
+        label: its name, purpose and who, if it was given one.
 
     Raises:
         InvalidParameter: a guarantee that is none.

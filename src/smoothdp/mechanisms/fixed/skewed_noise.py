@@ -9,7 +9,6 @@ from typing import ClassVar
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.parts import part_of
-from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.exact.random.entropy import Entropy, read_rng
@@ -42,7 +41,7 @@ class SkewedNoise:
 
     Attributes:
         query: the statistic. guarantee: what is promised of both parts together.
-        step, confidence, label: as of `SumNoise`.
+        step, confidence: as of `SumNoise`.
 
     Raises:
         InvalidParameter, IncompatibleClaims: no noise keeps a part of the guarantee, or it is
@@ -61,7 +60,6 @@ class SkewedNoise:
     guarantee: Guarantee
     step: Fraction | None = None
     confidence: Fraction | None = None
-    label: Label | None = None
 
     def __post_init__(self) -> None:
         self.query.check_neighbours(self.guarantee.neighbours)
@@ -77,7 +75,7 @@ class SkewedNoise:
         check_arguments(request, query)
         coverage = request.coverage
         confidence = None if coverage is None else coverage.confidence
-        return cls(query, request.guarantee, request.step, confidence, request.label)
+        return cls(query, request.guarantee, request.step, confidence)
 
     @property
     def rank(self) -> Fraction:
@@ -102,7 +100,7 @@ class SkewedNoise:
     def mean_mechanism(self, query: ClampedMean) -> SumNoise:
         """Return the mechanism of the mean below a height."""
         rest = part_of(self.guarantee, 1 - HEIGHT_SHARE)
-        return SumNoise(query, rest, self.step, self.confidence, self.label)
+        return SumNoise(query, rest, self.step, self.confidence)
 
     def profile(self) -> PrivacyProfile:
         """Return the privacy profile of one release: that of the guarantee."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.exact.parameters.numbers import exact_text, float_bounds
 from smoothdp.exact.random.entropy import Entropy, read_rng
@@ -36,7 +35,6 @@ class SumNoise:
         query: the statistic. guarantee: what is promised.
         step: of the output, if the caller gave one.
         confidence: of the interval beside the value; None: no interval.
-        label: a name of the release.
 
     Raises:
         InvalidParameter: a statistic without error bars, a guarantee that allows no loss.
@@ -55,7 +53,6 @@ class SumNoise:
     guarantee: Guarantee
     step: Fraction | None = None
     confidence: Fraction | None = None
-    label: Label | None = None
 
     def __post_init__(self) -> None:
         self.query.check_neighbours(self.guarantee.neighbours)
@@ -73,7 +70,7 @@ class SumNoise:
         check_arguments(request, query)
         coverage = request.coverage
         confidence = None if coverage is None else coverage.confidence
-        return cls(query, request.guarantee, request.step, confidence, request.label)
+        return cls(query, request.guarantee, request.step, confidence)
 
     @property
     def law(self) -> WholeLaw:
@@ -122,13 +119,11 @@ class SumNoise:
             (self.source, self.query.source),
         )
         if self.confidence is None:
-            return Release(value, *common, label=self.label)
+            return Release(value, *common)
         size = self.law.reach(1 - self.confidence, count=self.query.n_sums)
         low, high = self.query.bars(sums, size)
         interval = float_bounds(low)[0], float_bounds(high)[1]
-        return IntervalRelease(
-            value, *common, interval, self.confidence, self.query.covers(), label=self.label
-        )
+        return IntervalRelease(value, *common, interval, self.confidence, self.query.covers())
 
     @property
     def _is_whole(self) -> bool:

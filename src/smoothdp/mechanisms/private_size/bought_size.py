@@ -9,7 +9,6 @@ from typing import ClassVar
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.parts import part_of
-from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release
 from smoothdp.claims.sealed import Sealed
 from smoothdp.exact.parameters.numbers import exact_text
@@ -74,11 +73,6 @@ class BoughtSize:
     def guarantee(self) -> Guarantee:
         """What is promised of count and statistic together."""
         return self.request.guarantee
-
-    @property
-    def label(self) -> Label | None:
-        """The name of the release."""
-        return self.request.label
 
     @property
     def law(self) -> WholeLaw:

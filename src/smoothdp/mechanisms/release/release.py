@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label, Labelled
 from smoothdp.claims.release import Release
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
@@ -71,8 +74,7 @@ def release(
             about how many records there are, from what is public. It chooses window and noise;
             too few is safer than too many. None: a count is bought, and its low end taken.
         n_share: what part of the guarantee buys that count; a tenth unless said.
-        label: a name of the release, or a `Label` with purpose and who: it stands beside the
-            promise, and in the ledger.
+        label: a name for the ledger, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, asked before the data are touched and charged before they are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
 
@@ -98,6 +100,7 @@ def release(
     45
     """
     coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+    named = Label.read(label)
     check_budget(ledger, guarantee)
     request = ReleaseRequest.read(
         query,
@@ -109,7 +112,6 @@ def release(
         coverage=coverage,
         n_guess=n_guess,
         n_share=n_share,
-        label=label,
     )
     mechanism, values = prepared(request, data)
     if isinstance(mechanism, SmoothNoise) and isinstance(query, Statistic):
@@ -118,5 +120,6 @@ def release(
             warn_if_useless(query, guarantee, size)
     read_rng(rng)
     if ledger is not None:
-        ledger.charge(mechanism)
-    return mechanism.release(values, rng=rng)
+        ledger.charge(mechanism if named is None else Labelled(mechanism, named))
+    released = mechanism.release(values, rng=rng)
+    return released if named is None else replace(released, label=named)

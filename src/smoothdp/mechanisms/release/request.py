@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import (
@@ -38,7 +37,6 @@ class ReleaseRequest:
         coverage: of the error bars beside the value; None: no bars.
         n_guess: a public guess of n where n is private.
         n_share: of the guarantee, for a count that stands in for n_guess; None: by the rule.
-        label: a name of the release.
     """
 
     query: Statistic | FixedStatistic
@@ -50,7 +48,6 @@ class ReleaseRequest:
     coverage: Coverage | None = None
     n_guess: Fraction | None = None
     n_share: Fraction | None = None
-    label: Label | None = None
 
     @classmethod
     def read(
@@ -65,7 +62,6 @@ class ReleaseRequest:
         coverage: Coverage | None = None,
         n_guess: Parameter | None = None,
         n_share: Parameter | None = None,
-        label: object = None,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
 
@@ -104,10 +100,9 @@ class ReleaseRequest:
             if n_share is None
             else proper_probability(n_share, name="n_share", remedy="Give a share such as 0.1")
         )
-        named = Label.read(label)
         if isinstance(query, Mean) and is_private:
             query = ClampedMean(query.bounds)
-        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share, named)
+        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share)
 
     @property
     def has_private_size(self) -> bool:

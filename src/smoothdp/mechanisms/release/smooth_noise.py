@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.work import limited
@@ -55,7 +54,6 @@ class SmoothNoise:
         n_records: n, public; None for a `Custom`, whose data may be of any kind.
         grid: the values that can come out.
         bars: how ln S is released beside the value, for a confidence interval; None: not.
-        label: a name of the release, for the ledger.
 
     Raises:
         InvalidParameter: a law that cannot be sampled; a subclass of a query that replaces what
@@ -81,7 +79,6 @@ class SmoothNoise:
     n_records: int | None
     grid: OutputGrid
     bars: ErrorBars | None = None
-    label: Label | None = None
 
     def __post_init__(self) -> None:
         if self.n_records is not None:
@@ -190,7 +187,7 @@ class SmoothNoise:
         is_whole = request.step is not None and step.denominator == 1
         grid = OutputGrid(step, query.bounds if request.clamp else None, is_whole)
         if coverage is None:
-            return cls(query, calibration, n_records, grid, label=request.label)
+            return cls(query, calibration, n_records, grid)
         bars = ErrorBars.make(
             coverage,
             calibration,
@@ -200,7 +197,7 @@ class SmoothNoise:
             spread=spread,
             n_records=n_records,
         )
-        return cls(query, calibration, n_records, grid, bars, request.label)
+        return cls(query, calibration, n_records, grid, bars)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -263,7 +260,7 @@ class SmoothNoise:
         sources = (self.source, self.query.source, self.noise.source, self.calibration.source)
         common = (self.guarantee, self.describe(), source.is_private, library_version(), sources)
         if self.bars is None:
-            return Release(value, *common, label=self.label)
+            return Release(value, *common)
         interval = self.bars.interval(
             index * self.grid.step,
             self.bars.log_sensitivity(
@@ -281,7 +278,6 @@ class SmoothNoise:
             interval,
             coverage.confidence,
             coverage.words(self.query, self.n_records),
-            label=self.label,
         )
 
     def check_size(self, n_records: int | None) -> None:
