@@ -32,7 +32,7 @@ QUERIES: list[Query] = [
     Quantile("0.9", bounds=(0, 100)),
     Quantile(1, bounds=(0, 100)),
     TrimmedMean("0.1", bounds=(0, 100)),
-    Median((0, 100), window="2.5"),
+    Median((0, 100), window=Fraction(5, 2)),
 ]
 ROWS = [float(k % 101) for k in range(3000)]
 

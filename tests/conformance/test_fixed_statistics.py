@@ -146,7 +146,7 @@ def test_what_is_counted(kind: str) -> None:
         "list": [1, None, 2.0, math.nan, "x"],
         "array": np.array([1.0, math.nan, 2.0, 3.0]),
         "text": np.array(["a", "", "b"]),
-        "masked": np.ma.masked_array([1, 2, 3, 4], [0, 0, 0, 1]),  # type: ignore[no-untyped-call]
+        "masked": np.ma.masked_array([1, 2, 3, 4], [False, False, False, True]),
         "dates": np.array(["2026-01-01", "NaT", "2026-01-02", "2026-01-03"], "datetime64[D]"),
         "objects": np.array([None, 1, "x", 2], object),
     }

@@ -73,6 +73,7 @@ PARTS = {
     "Entry",
     "Explanation",
     "Filter",
+    "FixedStatistic",
     "Guarantee",
     "HistogramEstimate",
     "Message",

@@ -113,7 +113,8 @@ def test_wrong_intervals_are_noticed() -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_counts_and_sums_are_covered(law: WholeLaw) -> None:
-    for query in (Count(), Sum((-3, 7), grid="1/2")):
+    queries: list[Sums] = [Count(), Sum((-3, 7), grid="1/2")]
+    for query in queries:
         for rows in ([], [1.2], [-9.0, 5.0, 8.0]):
             truth = query.result(query.sums(query.read(rows, ADD)))
             for miss in (Fraction(1, 3), Fraction(1, 100)):

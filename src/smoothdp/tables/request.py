@@ -180,7 +180,7 @@ def read_statistics(
         if not isinstance(query, Query | FixedStatistic):
             raise InvalidParameter(
                 expected=f"a statistic of a column for {name!r}",
-                got=query.describe(),
+                got=cast("Statistic", query).describe(),
                 remedy="Use one of smoothdp.queries",
             )
         named.append((name, column, query))

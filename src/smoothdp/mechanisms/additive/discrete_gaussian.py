@@ -126,7 +126,7 @@ class DiscreteGaussianMechanism:
         reach = far + math.isqrt(math.ceil(_FAR**2 * variance)) + 1
         if 2 * reach > _MOST_ATOMS:
             return None
-        places = np.arange(-reach, reach + 1)
+        places = np.arange(-reach, reach + 1, dtype=np.float64)
         # Under P the output z has weight e^(-(z - D)^2 / (2 sigma^2)).
         rate = float(1 / (2 * variance))
         losses = (2.0 * places - far) * float(far / (2 * variance))
@@ -136,8 +136,9 @@ class DiscreteGaussianMechanism:
             beyond = 2 * scaled_tail_sum(variance, reach - far + 1) / gaussian_sum(variance)
             exponent = ball(Fraction((reach - far + 1) ** 2) / (2 * variance))
             log_rest = enclose(beyond.log() - exponent).upper
-        masses = -((places - far).astype(np.float64) ** 2) * rate - log_whole
+        masses = -((places - far) ** 2) * rate - log_whole
         loose = 4 * UNIT_ROUNDOFF
+        # Places and their squares are exact; each product and sum is rounded once.
         slack = Slack(
             loose * (float(np.abs(masses).max()) + abs(log_whole) + 1),
             loose * float(np.abs(losses).max()),

@@ -141,14 +141,15 @@ class SkewedNoise:
                 f"there are about {max(0.0, float(Fraction(sum(sums), ClampedMean.parts))):.4g}: "
                 "expect an error of the order of the bounds"
             )
-        changes: dict[str, object] = {
-            "guarantee": self.guarantee,
-            "mechanism": words,
-            "sources": (self.source, *first.sources, *released.sources),
-        }
         if isinstance(released, IntervalRelease):
-            changes["covers"] = f"{released.covers}: the mean of clipped values, not the plain one"
-        return replace(released, **changes)
+            covers = f"{released.covers}: the mean of clipped values, not the plain one"
+            released = replace(released, covers=covers)
+        return replace(
+            released,
+            guarantee=self.guarantee,
+            mechanism=words,
+            sources=(self.source, *first.sources, *released.sources),
+        )
 
 
 def _short(value: float) -> Fraction:

@@ -59,6 +59,15 @@ class BoughtSize:
     Raises:
         InvalidParameter, IncompatibleClaims: no noise keeps a part of the guarantee, or a
             statistic that is not released where n is private.
+
+    >>> from smoothdp.exact.random.entropy import SeededRandom
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Median
+    >>> request = ReleaseRequest.read(
+    ...     Median((0, 100)), guarantee=PureDP(1, neighbours="add_remove")
+    ... )
+    >>> 40 < BoughtSize(request).release([40, 50, 60] * 300, rng=SeededRandom(1)).value < 60
+    True
     """
 
     source: ClassVar[Source] = Source("own", "proofs/private-sums#8")

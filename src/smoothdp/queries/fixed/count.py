@@ -53,7 +53,11 @@ class Count(Sums):
         return "number of rows"
 
     def check_neighbours(self, neighbours: Neighbours) -> None:
-        """Refuse all but adding or removing a record."""
+        """Accept adding or removing a record.
+
+        Raises:
+            IncompatibleClaims: other neighbours: the number of records is public then.
+        """
         if neighbours is not Neighbours.ADD_REMOVE:
             raise IncompatibleClaims(
                 expected="a guarantee about adding or removing a record for the number of rows, "

@@ -68,7 +68,11 @@ class SkewedMean(FixedStatistic):
         )
 
     def check_neighbours(self, neighbours: Neighbours) -> None:
-        """Refuse all but adding or removing a record."""
+        """Accept adding or removing a record.
+
+        Raises:
+            IncompatibleClaims: other neighbours, for which no bound is proved.
+        """
         if neighbours is not Neighbours.ADD_REMOVE:
             raise IncompatibleClaims(
                 expected=f"a guarantee about adding or removing a record for the {self.describe()}",

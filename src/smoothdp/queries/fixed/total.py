@@ -92,7 +92,11 @@ class Sum(Sums):
         )
 
     def check_neighbours(self, neighbours: Neighbours) -> None:
-        """Refuse zero_out, and replacing where all values count the same."""
+        """Accept adding, removing or replacing a record.
+
+        Raises:
+            IncompatibleClaims: replacing where all values count the same, and other neighbours.
+        """
         super().check_neighbours(neighbours)
         if neighbours is Neighbours.REPLACE_ONE and self.steps[0] == self.steps[1]:
             raise IncompatibleClaims(

@@ -91,12 +91,20 @@ class Variance(Sums):
         return (high - low) ** 2 * min(max(share, Fraction(0)), _QUARTER)
 
     def bars(self, sums: Sequence[int], size: int) -> tuple[Fraction, Fraction]:
-        """Refuse: no interval for the variance is proved here."""
+        """Refuse: no interval for a variance is proved.
+
+        Raises:
+            InvalidParameter: always.
+        """
         del sums, size
         raise no_bars(self.describe())
 
     def covers(self) -> str:
-        """Refuse, as `bars`."""
+        """Refuse, as `bars`.
+
+        Raises:
+            InvalidParameter: always.
+        """
         raise no_bars(self.describe())
 
 
