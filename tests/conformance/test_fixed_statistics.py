@@ -262,3 +262,19 @@ def test_private_values_are_not_shown() -> None:
     exact = sd.LaplaceMechanism("1e-6").release(Fraction(1, 3), rng=SeededRandom(1)).value
     assert exact == pytest.approx(1 / 3, abs=1e-4)
     assert isinstance(sd.GaussianMechanism(10).release(np.float64(2.5)).value, float)
+
+
+@pytest.mark.parametrize("rows", [[], [1e308] * 9, [5.0]], ids=str)
+def test_extremes_are_released_or_refused_beforehand(rows: list[float]) -> None:
+    """Sums beyond floats, tiny guarantees: nothing depends on the rows."""
+    huge = 2.0**1021
+    tiny = sd.PureDP("1e-200", neighbours="add_remove")
+    for claim in (PRIVATE, tiny, sd.ZCDP("1e-200", neighbours="add_remove")):
+        for query in (Count(), Sum((0, huge)), Mean((-huge, huge)), Sum((0, 2.0**-900))):
+            released: Any = sd.release(rows, query, guarantee=claim, confidence="0.9")
+            assert abs(released.value) < math.inf or isinstance(released.value, int)
+            assert released.interval[0] <= released.interval[1]
+    with pytest.raises(InvalidParameter, match="3e-11"):
+        sd.release(rows, SkewedMean((0, 1)), guarantee=tiny)
+    with pytest.raises(InvalidParameter, match="1e12"):
+        sd.release(rows, sd.queries.Median((0, 1)), guarantee=PRIVATE, n_guess=1e13)

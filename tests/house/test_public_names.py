@@ -73,7 +73,6 @@ PARTS = {
     "Entry",
     "Explanation",
     "Filter",
-    "FixedStatistic",
     "Guarantee",
     "HistogramEstimate",
     "Message",

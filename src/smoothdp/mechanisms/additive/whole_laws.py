@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.exact.balls.special import Ball
@@ -17,6 +18,7 @@ from smoothdp.exact.random.geometric import two_sided_geometric
 
 _BITS = 256
 _SHORT = 10**12
+_SMALL = Fraction(1, 10**8)
 ONE = Fraction(1)
 
 
@@ -50,19 +52,23 @@ class WholeLaw(ABC):
         3
         """
 
-        def certain(z: int) -> bool:
-            with precision(_BITS):
-                inside = 1 - 2 * self.tail(z + 1)
-                return bool(inside > 0) and bool(inside**count >= ball(1 - miss))
+        return _reach(self, miss, count)
 
-        high = max(1, math.ceil(self.deviation))
-        while not certain(high):
-            high *= 2
-        low = -1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if certain(middle) else (middle, high)
-        return high
+
+@lru_cache(maxsize=4096)
+def _reach(law: WholeLaw, miss: Fraction, count: int) -> int:
+    def certain(z: int) -> bool:
+        with precision(_BITS):
+            inside = 1 - 2 * law.tail(z + 1)
+            return bool(inside > 0) and bool(inside**count >= ball(1 - miss))
+
+    low, high = -1, 1
+    while not certain(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if certain(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,11 @@ class DiscreteLaplaceLaw(WholeLaw):
     def deviation(self) -> float:
         """1 / (sqrt(2) sinh(1 / 2b))."""
         half = 1 / (2 * self.scale)
-        return 1 / (math.sqrt(2) * math.sinh(float(half))) if half < 300 else 0.0
+        if half >= 300:
+            return 0.0
+        if half < _SMALL:
+            return _float(math.isqrt(math.floor(2 * self.scale**2)))
+        return 1 / (math.sqrt(2) * math.sinh(float(half)))
 
     def tail(self, size: int) -> Ball:
         """Return P(Z >= size)."""
@@ -115,6 +125,8 @@ class DiscreteGaussianLaw(WholeLaw):
     @property
     def deviation(self) -> float:
         """sigma, slightly too large."""
+        if self.sigma_squared > _SHORT:
+            return _float(math.isqrt(math.floor(self.sigma_squared)))
         return math.sqrt(self.sigma_squared)
 
     def tail(self, size: int) -> Ball:
@@ -127,5 +139,13 @@ class DiscreteGaussianLaw(WholeLaw):
 def _short(value: Fraction) -> str:
     """Return a number as text; of a long one six digits."""
     if value.denominator > _SHORT or value.numerator > _SHORT * value.denominator:
-        return f"about {float(value):.6g}"
+        return f"about {_float(value):.6g}"
     return exact_text(value)
+
+
+def _float(value: Fraction | int) -> float:
+    """Return the nearest float, infinite where floats end."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

@@ -10,13 +10,14 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.parts import part_of
 from smoothdp.claims.release import Release
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.fixed.arguments import check_arguments
 from smoothdp.mechanisms.fixed.sum_noise import SumNoise
 from smoothdp.mechanisms.release.defaults import LARGEST_SMOOTHING, Rule
 from smoothdp.mechanisms.release.interval_release import IntervalRelease
-from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.fixed.clamped_mean import ClampedMean
 from smoothdp.queries.fixed.skewed_mean import SkewedMean
@@ -63,6 +64,12 @@ class SkewedNoise:
 
     def __post_init__(self) -> None:
         self.query.check_neighbours(self.guarantee.neighbours)
+        if self.rank > MOST_RECORDS:
+            raise InvalidParameter(
+                expected="an epsilon of at least 3e-11 for the mean of skewed data",
+                got=f"{self.guarantee!r}",
+                remedy="Raise epsilon or rho, or use ClampedMean",
+            )
         # Both refuse here, before any data: what noise is needed does not depend on the height.
         self.height_mechanism()
         self.mean_mechanism(self.query.clipped_at(Fraction(1)))

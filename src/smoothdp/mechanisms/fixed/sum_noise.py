@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -20,6 +21,8 @@ from smoothdp.mechanisms.release.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.sources import Source
+
+_LARGEST = Fraction(sys.float_info.max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,10 @@ class SumNoise:
             return Release(value, *common)
         size = self.law.reach(1 - self.confidence, count=self.query.n_sums)
         low, high = self.query.bars(sums, size)
-        interval = float_bounds(low)[0], float_bounds(high)[1]
+        interval = (
+            -math.inf if low < -_LARGEST else float_bounds(_within_floats(low))[0],
+            math.inf if high > _LARGEST else float_bounds(_within_floats(high))[1],
+        )
         return IntervalRelease(value, *common, interval, self.confidence, self.query.covers())
 
     @property
@@ -139,9 +145,9 @@ def rounded(value: Fraction, step: Fraction | None, *, is_whole: bool) -> float 
     """
     if step is not None:
         value = math.floor(value / step + Fraction(1, 2)) * step
-    if is_whole:
-        return int(value)
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
+    return int(value) if is_whole else float(_within_floats(value))
+
+
+def _within_floats(value: Fraction) -> Fraction:
+    """Return a number, or the largest float on its side: a sum may lie beyond floats."""
+    return min(max(value, -_LARGEST), _LARGEST)

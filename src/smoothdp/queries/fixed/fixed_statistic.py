@@ -40,7 +40,7 @@ class FixedStatistic(ABC):
     record no row is refused: see `smoothdp.queries.private_size.read_rows`.
     """
 
-    source: ClassVar[Source]
+    source: ClassVar[Source] = Source("own", "proofs/private-sums#1")
 
     @abstractmethod
     def describe(self) -> str:
@@ -133,9 +133,14 @@ def nearest_steps(
     low, high = _float_below(lower - step), -_float_below(-(upper + step))
     clipped = np.clip(values.astype(np.float64), low, high)
     scaled = (clipped - float(origin)) / float(step)
-    # Relative errors of 2^-53: of x, of the origin, of the difference, of step and quotient.
-    largest = max(abs(Fraction(low)), abs(Fraction(high))) + abs(origin)
-    doubt = float(8 * largest / step) * 2.0**-53 + 1e-300
+    # Relative errors of 2^-53: of the difference, of step, quotient and sum; of x and the origin
+    # only where they are no floats.
+    doubtful = 8 * (abs(lower - origin) + abs(upper - origin) + 2 * step)
+    if values.dtype.kind != "f":
+        doubtful += 2 * max(abs(lower), abs(upper)) + 2 * step
+    if Fraction(float(origin)) != origin:
+        doubtful += 2 * abs(origin)
+    doubt = float(doubtful / step) * 2.0**-53 + 1e-300
     moved = scaled + 0.5
     result = np.floor(moved)
     near = np.abs(moved - np.rint(moved)) <= doubt
