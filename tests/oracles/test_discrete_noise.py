@@ -120,6 +120,41 @@ def test_it_is_not_gaussian_dp_with_the_same_deviation() -> None:
 
 
 @pytest.mark.parametrize(("kind", "parameter", "far"), CASES[5:7] + CASES[-5:-2], ids=str)
+def test_curves_are_those_of_the_laws(kind: str, parameter: Fraction, far: int) -> None:
+    """Powers at the knots, and between them, by Neyman and Pearson; never below the truth."""
+    weight = laplace(parameter) if kind == "laplace" else gaussian(parameter)
+    curve = mechanism(kind, parameter, far).tradeoff()
+    with mp.workdps(40):
+        whole = mp.fsum(weight(z) for z in range(-300, 301))
+        for k in range(-4, far + 5):
+            alpha = mp.fsum(weight(z) for z in range(k, 301)) / whole
+            beta = 1 - mp.fsum(weight(z - far) for z in range(k, 301)) / whole
+            if 1e-9 < alpha < 1 - 1e-9:
+                assert curve(float(alpha)) == pytest.approx(float(beta), rel=1e-9, abs=1e-9)
+                assert curve(float(alpha)) <= beta + 1e-15
+
+
+def test_the_mu_of_a_discrete_gaussian_is_its_own() -> None:
+    """The largest over the knots, and above 1 / sigma."""
+    for variance in (Fraction(1, 4), Fraction(4), Fraction(25)):
+        found = sd.DiscreteGaussianMechanism(variance).tradeoff().gaussian_mu(delta="1e-12")
+        assert found > 1 / math.sqrt(variance)
+        weight = gaussian(variance)
+        with mp.workdps(40):
+            whole = mp.fsum(weight(z) for z in range(-300, 301))
+
+            def quantile(k: int, weight: Weight = weight, whole: mp.mpf = whole) -> mp.mpf:
+                """The x with P(N > x) = P(Z >= k)."""
+                tail = mp.fsum(weight(z) for z in range(k, 301)) / whole
+                return mp.sqrt(2) * mp.erfinv(1 - 2 * tail)
+
+            reach = int(5 * math.sqrt(variance)) + 1
+            knots = [quantile(k) - quantile(k - 1) for k in range(1 - reach, reach + 1)]
+            assert found == pytest.approx(float(max(knots)), rel=1e-4)
+            assert found >= max(knots) * (1 - mp.mpf(10) ** -6)
+
+
+@pytest.mark.parametrize(("kind", "parameter", "far"), CASES[5:7] + CASES[-5:-2], ids=str)
 def test_composition_is_that_of_the_laws(kind: str, parameter: Fraction, far: int) -> None:
     """Two releases: the law of both outputs, summed."""
     weight = laplace(parameter) if kind == "laplace" else gaussian(parameter)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.concentrated import ZCDP
@@ -25,10 +26,26 @@ from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.private_number import read_private_integer
 from smoothdp.mechanisms.additive.whole_laws import DiscreteGaussianLaw
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 _FAR = 40
 """Deviations beyond which the atoms of the loss are taken as infinite: e^-800 in all."""
 _MOST_ATOMS = 200_000
+_MOST_KNOTS = 20_000
+
+
+class _Atoms(NamedTuple):
+    """Outputs one by one, under the shifted law P; under Q they are the mirror image.
+
+    Attributes:
+        log_p: ln of the masses. losses: of P against Q. log_rest: of the mass left out, at most.
+        error: of each ln of a mass.
+    """
+
+    log_p: FloatArray
+    losses: FloatArray
+    log_rest: float
+    error: float
 
 
 @dataclass(frozen=True, init=False)
@@ -94,8 +111,17 @@ class DiscreteGaussianMechanism:
         return FunctionProfile(self._log_delta_bounds, self.neighbours)
 
     def tradeoff(self) -> TradeoffFunction:
-        """Return the trade-off curve of one release, whose `gaussian_mu` is its own."""
-        return self.profile().tradeoff()
+        """Return the trade-off curve of one release, whose `gaussian_mu` is its own.
+
+        Of its atoms while they are few; else what its profile proves at 200 epsilons.
+        """
+        if 2 * self._reach > _MOST_KNOTS:
+            return self.profile().tradeoff()
+        atoms = self._atoms
+        # What is beyond the atoms, less than e^-800: to an attacker it tells all.
+        log_p = np.array([*atoms.log_p, atoms.log_rest, -math.inf])
+        log_q = np.array([*atoms.log_p[::-1], -math.inf, atoms.log_rest])
+        return TradeoffFunction.from_atoms(Atoms(log_p, log_q, atoms.error))
 
     def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
         variance, far = self.exact_sigma_squared, self.sensitivity
@@ -122,30 +148,37 @@ class DiscreteGaussianMechanism:
         Atoms within 40 deviations; the rest, below e^-800, has an infinite loss. None where
         atoms are too many: then the profile says all.
         """
-        variance, far = self.exact_sigma_squared, self.sensitivity
-        reach = far + math.isqrt(math.ceil(_FAR**2 * variance)) + 1
-        if 2 * reach > _MOST_ATOMS:
+        if 2 * self._reach > _MOST_ATOMS:
             return None
-        places = np.arange(-reach, reach + 1, dtype=np.float64)
-        # Under P the output z has weight e^(-(z - D)^2 / (2 sigma^2)).
-        rate = float(1 / (2 * variance))
-        losses = (2.0 * places - far) * float(far / (2 * variance))
+        atoms = self._atoms
+        slack = Slack(atoms.error, 4 * UNIT_ROUNDOFF * float(np.abs(atoms.losses).max()))
+        exact = AtomsLaw(atoms.log_p, atoms.losses, LOG_ZERO, slack)
+        rest = LogBounds(-math.inf, atoms.log_rest)
+        above = AtomsLaw(atoms.log_p, atoms.losses, rest, slack)
+        return LossLaws(self.neighbours, LossBracket(above, exact))
+
+    @property
+    def _reach(self) -> int:
+        """How far from both centres outputs are counted one by one."""
+        return self.sensitivity + math.isqrt(math.ceil(_FAR**2 * self.exact_sigma_squared)) + 1
+
+    @property
+    def _atoms(self) -> _Atoms:
+        variance, far, reach = self.exact_sigma_squared, self.sensitivity, self._reach
+        places = np.arange(far - reach, reach + 1, dtype=np.float64)
         with precision(128):
             log_whole = float(gaussian_sum(variance).log().mid())
             # Beyond on both sides of the place of the shifted noise.
-            beyond = 2 * scaled_tail_sum(variance, reach - far + 1) / gaussian_sum(variance)
-            exponent = ball(Fraction((reach - far + 1) ** 2) / (2 * variance))
+            first = reach - far + 1
+            beyond = 2 * scaled_tail_sum(variance, first) / gaussian_sum(variance)
+            exponent = ball(Fraction(first**2) / (2 * variance))
             log_rest = enclose(beyond.log() - exponent).upper
-        masses = -((places - far) ** 2) * rate - log_whole
-        loose = 4 * UNIT_ROUNDOFF
-        # Places and their squares are exact; each product and sum is rounded once.
-        slack = Slack(
-            loose * (float(np.abs(masses).max()) + abs(log_whole) + 1),
-            loose * float(np.abs(losses).max()),
-        )
-        exact = AtomsLaw(masses, losses, LOG_ZERO, slack)
-        above = AtomsLaw(masses, losses, LogBounds(-math.inf, log_rest), slack)
-        return LossLaws(self.neighbours, LossBracket(above, exact))
+        # Under P the output z has weight e^(-(z - D)^2 / (2 sigma^2)). Places and their squares
+        # are exact; each product and sum is rounded once.
+        log_p = -((places - far) ** 2) * float(1 / (2 * variance)) - log_whole
+        losses = (2.0 * places - far) * float(far / (2 * variance))
+        error = 4 * UNIT_ROUNDOFF * (float(np.abs(log_p).max()) + abs(log_whole) + 1)
+        return _Atoms(log_p, losses, log_rest, error)
 
     def describe(self) -> str:
         """Return the mechanism in words."""

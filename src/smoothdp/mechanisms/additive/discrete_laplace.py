@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.standard import PureDP
@@ -90,8 +91,16 @@ class DiscreteLaplaceMechanism:
         return FunctionProfile(self._log_delta_bounds, self.neighbours)
 
     def tradeoff(self) -> TradeoffFunction:
-        """Return the trade-off curve of one release."""
-        return self.profile().tradeoff()
+        """Return the trade-off curve of one release.
+
+        Of its D + 1 atoms while they are few; else what its profile proves at 200 epsilons.
+        """
+        if self.sensitivity >= _MOST_ATOMS:
+            return self.profile().tradeoff()
+        law = self._atoms()
+        # Under the unshifted law the masses are the mirror image.
+        atoms = Atoms(law.log_masses, law.log_masses[::-1], law.slack.mass)
+        return TradeoffFunction.from_atoms(atoms)
 
     def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
         b, far = self.exact_scale, self.sensitivity
