@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     )
     from smoothdp.mechanisms import (
         BernoulliHistogram as BernoulliHistogram,
+        DiscreteGaussianMechanism as DiscreteGaussianMechanism,
+        DiscreteLaplaceMechanism as DiscreteLaplaceMechanism,
         GaussianMechanism as GaussianMechanism,
         LaplaceMechanism as LaplaceMechanism,
         NoisySamplingHistogram as NoisySamplingHistogram,

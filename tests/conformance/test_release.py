@@ -119,6 +119,7 @@ def test_a_release_says_nothing_of_the_data() -> None:
         "is_private",
         "library_version",
         "sources",
+        "label",
     }
     other = release([17.5] * 401, Median(BOUNDS), guarantee=PureDP(1), rng=SeededRandom(6))
     assert other.mechanism == result.mechanism
@@ -285,8 +286,14 @@ BAD: list[tuple[dict[str, Any], type[SmoothdpError], str]] = [
     ({"guarantee": GaussianDP(1)}, InvalidParameter, "GaussianDP"),
     ({"guarantee": PureDP(0)}, InvalidParameter, "epsilon=0"),
     ({"guarantee": ZCDP(0)}, InvalidParameter, "rho=0"),
-    ({"guarantee": PureDP(1, neighbours="add_remove")}, InvalidParameter, "n_guess=None"),
+    (
+        {"guarantee": PureDP(1, neighbours="add_remove"), "query": Maximum((0, 1))},
+        InvalidParameter,
+        "maximum",
+    ),
     ({"n_guess": 100}, InvalidParameter, "n_guess=100"),
+    ({"n_share": 0.5}, InvalidParameter, "n_share=0.5"),
+    ({"label": "two\nlines"}, InvalidParameter, "two"),
     ({"noise": "laplace"}, InvalidParameter, "'laplace'"),
     ({"noise": int}, InvalidParameter, "int"),
     ({"noise": Gaussian()}, InvalidParameter, "Gaussian"),

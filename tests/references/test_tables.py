@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
-from smoothdp.queries import Quantile
+from smoothdp.queries import ClampedMean, Quantile
 
 CASES = json.loads(Path(__file__).with_name("tables.json").read_text())["cases"]
 WINDOWS = [case for case in CASES if "window" in case["inputs"]]
@@ -79,5 +79,17 @@ def test_keys_and_persons(case: dict[str, Any]) -> None:
     assert -Fraction(1, 10**18) * truth <= found - truth <= UP * truth
 
 
+MEANS = [case for case in CASES if case["function"] == "two_sums_mean_noise_sd"]
+
+
+@pytest.mark.parametrize("case", MEANS, ids=lambda c: c["function"])
+def test_noise_of_a_mean_of_two_sums(case: dict[str, Any]) -> None:
+    given = case["inputs"]
+    data = [float(Fraction(value)) for value in given["data"]]
+    found = ClampedMean(given["bounds"]).noise_sd(data, epsilon=given["epsilon"])
+    truth = Fraction(case["expected"])
+    assert abs(Fraction(found) - truth) <= 2 * UP * truth
+
+
 def test_every_case_is_present() -> None:
-    assert (len(CASES), len(WINDOWS), len(KEYS)) == (67, 35, 31)
+    assert (len(CASES), len(WINDOWS), len(MEANS), len(KEYS)) == (67, 35, 1, 31)

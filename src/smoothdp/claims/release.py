@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
 from smoothdp.errors import InvalidParameter
 from smoothdp.version import __version__
 
@@ -34,6 +35,7 @@ class Release(Generic[Value]):
             published, because whoever knows the seed can undo the noise.
         library_version: the version of smoothdp that made it.
         sources: where the mechanism and its guarantee are described.
+        label: its name, purpose and who, if it was given one.
 
     Raises:
         InvalidParameter: a guarantee that is none.
@@ -51,6 +53,7 @@ class Release(Generic[Value]):
     is_private: bool
     library_version: str
     sources: tuple[Source, ...]
+    label: Label | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, Guarantee):
@@ -61,7 +64,10 @@ class Release(Generic[Value]):
             )
 
     def sentence(self) -> str:
-        """Return the promise in plain English."""
+        """Return the promise in plain English, after the label if there is one."""
+        before = "" if self.label is None else f"{self.label.words()}: "
         if not self.is_private:
-            return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
-        return self.guarantee.sentence()
+            return (
+                f"{before}NOT PRIVATE: made with seeded randomness, for tests and simulation only."
+            )
+        return before + self.guarantee.sentence()

@@ -1,14 +1,19 @@
 """Mechanisms: programs that are run on data, each with the guarantee known before it runs."""
 
+from smoothdp.mechanisms.additive.discrete_gaussian import DiscreteGaussianMechanism
+from smoothdp.mechanisms.additive.discrete_laplace import DiscreteLaplaceMechanism
 from smoothdp.mechanisms.additive.gaussian import GaussianMechanism
 from smoothdp.mechanisms.additive.laplace import LaplaceMechanism
 from smoothdp.mechanisms.average.sampling_average import SamplingAverage
 from smoothdp.mechanisms.composed import Composed
+from smoothdp.mechanisms.fixed.skewed_noise import SkewedNoise
+from smoothdp.mechanisms.fixed.sum_noise import SumNoise
 from smoothdp.mechanisms.histogram.bernoulli_histogram import BernoulliHistogram
 from smoothdp.mechanisms.histogram.noisy_histogram import NoisySamplingHistogram
 from smoothdp.mechanisms.histogram.post_processed import PostProcessed
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
+from smoothdp.mechanisms.private_size.bought_size import BoughtSize
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_trim
 from smoothdp.mechanisms.release.release import release
@@ -17,7 +22,10 @@ from smoothdp.mechanisms.voting.sampling_winner import SamplingWinner
 
 __all__ = [
     "BernoulliHistogram",
+    "BoughtSize",
     "Composed",
+    "DiscreteGaussianMechanism",
+    "DiscreteLaplaceMechanism",
     "GaussianMechanism",
     "IntervalRelease",
     "LaplaceMechanism",
@@ -26,8 +34,10 @@ __all__ = [
     "SamplingAverage",
     "SamplingHistogram",
     "SamplingWinner",
+    "SkewedNoise",
     "SmoothNoise",
     "StratifiedHistogram",
+    "SumNoise",
     "default_trim",
     "release",
 ]

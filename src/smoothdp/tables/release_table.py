@@ -9,6 +9,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.data.read_table import read_table
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.queries import FixedStatistic
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.person import Person
 from smoothdp.tables.released_table import ReleasedTable
@@ -21,7 +22,7 @@ def release_table(
     *,
     by: str | Sequence[str],
     keys: object,
-    statistics: Mapping[str, tuple[str, Statistic]],
+    statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
     guarantee: Guarantee,
     person: Person | None = None,
     shares: Mapping[str, Parameter] | None = None,
@@ -51,7 +52,8 @@ def release_table(
         by: the column of the keys, or several.
         keys: the groups, public: a list of labels or tuples, or for each column its labels. Or
             "private", under ApproxDP: all of delta goes to the keys.
-        statistics: for each name of a result (column, query).
+        statistics: for each name of a result (column, query); a `Count` of all rows has no
+            column, None, and one of a column counts those with a value.
         guarantee: of the whole table, with neighbours="add_remove".
         person: whose rows are the unit; None: each row is a unit of its own.
         shares: what part of it each statistic gets, and "n", the counts, or "keys", private ones:
@@ -102,7 +104,7 @@ def release_table(
     table = read_table(
         data,
         categories=list(request.read_columns),
-        numbers=list(dict.fromkeys(statistic.column for statistic in request.statistics)),
+        numbers=list(request.columns),
     )
     if ledger is not None:
         ledger.charge(mechanism)

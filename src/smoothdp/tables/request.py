@@ -8,17 +8,18 @@ from fractions import Fraction
 from typing import cast
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.parts import part_of
 from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
-from smoothdp.queries import Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Count, FixedStatistic, Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import Key, read_public_keys
 from smoothdp.tables.person import Person
 from smoothdp.tables.private_keys import KeySelection, check_private, statistics_guarantee
-from smoothdp.tables.shares import part_of, read_shares
+from smoothdp.tables.shares import read_shares
 
 COUNT = "n"
 """The name of the count of a group."""
@@ -33,19 +34,24 @@ class ColumnStatistic:
     """A statistic of a column, for every group.
 
     Attributes:
-        name: of the result. column: of the data. query: what is released of it.
-        guarantee: its part of what one row gets in its group.
+        name: of the result. column: of the data; None: the rows themselves, for a count.
+        query: what is released of it. guarantee: its part of what one row gets in its group.
     """
 
     name: str
-    column: str
-    query: Statistic
+    column: str | None
+    query: Statistic | FixedStatistic
     guarantee: Guarantee
 
     @property
     def needs_size(self) -> bool:
         """Whether a rule chooses its window or its noise by a guess of the group's size."""
         return isinstance(self.query, Median | Quantile | TrimmedMean)
+
+    def words(self) -> str:
+        """Return the statistic and its column."""
+        of = "" if self.column is None else f" of {self.column!r}"
+        return self.query.describe() + of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +83,18 @@ class TableRequest:
     coverage: Coverage | None
     label: Label | None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that statistics are of, each once."""
+        return tuple(dict.fromkeys(s.column for s in self.statistics if s.column is not None))
+
     @classmethod
     def read(
         cls,
         *,
         by: str | Sequence[str],
         keys: object,
-        statistics: Mapping[str, tuple[str, Statistic]],
+        statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
         guarantee: Guarantee,
         person: Person | None = None,
         shares: Mapping[str, Parameter] | None = None,
@@ -182,15 +193,19 @@ def check_guarantee(guarantee: object) -> None:
         )
 
 
-def read_statistics(statistics: object, *, by: Sequence[str]) -> list[tuple[str, str, Statistic]]:
+def read_statistics(
+    statistics: object, *, by: Sequence[str]
+) -> list[tuple[str, str | None, Statistic | FixedStatistic]]:
     """Return (name, column, query) of each; raises InvalidParameter for another shape."""
     if not isinstance(statistics, Mapping):
         raise _no_statistics(f"statistics={statistics!r}"[:80])
-    named: list[tuple[str, str, Statistic]] = []
+    named: list[tuple[str, str | None, Statistic | FixedStatistic]] = []
     for name, pair in statistics.items():
         good = isinstance(pair, tuple | list) and len(pair) == 2
         column, query = pair if good else (None, None)
-        if not (isinstance(name, str) and isinstance(column, str) and isinstance(query, Statistic)):
+        has_column = isinstance(column, str) or (column is None and isinstance(query, Count))
+        known = isinstance(query, Statistic | FixedStatistic)
+        if not (isinstance(name, str) and has_column and known):
             raise _no_statistics(f"{name!r}: {pair!r}"[:80])
         if name in (COUNT, KEYS, *by):
             raise InvalidParameter(
@@ -198,10 +213,10 @@ def read_statistics(statistics: object, *, by: Sequence[str]) -> list[tuple[str,
                 got=f"{name!r}",
                 remedy="Call it by what it is, such as 'median wage'",
             )
-        if not isinstance(query, Query):
+        if not isinstance(query, Query | FixedStatistic):
             raise InvalidParameter(
                 expected=f"a statistic of a column for {name!r}",
-                got=query.describe(),
+                got=cast("Statistic", query).describe(),
                 remedy="Use one of smoothdp.queries",
             )
         named.append((name, column, query))

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.terms import EpsilonTerms, RhoTerms
-from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.exact.parameters.numbers import LogRatio, Parameter, exact_fraction, exact_text
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 
 DEFAULTS = {"keys": Fraction(1, 10), "n": Fraction(1, 10)}
 """The shares of private keys, and of a count that is bought to choose windows."""
@@ -60,33 +57,3 @@ def read_shares(
             remedy="Lower them, or leave some out",
         )
     return {**given, **dict.fromkeys(open_names, left / max(1, len(open_names)))}
-
-
-def part_of(guarantee: Guarantee, share: Fraction) -> Guarantee:
-    """Return a share of a guarantee: parts whose shares add up to 1 compose to it.
-
-    Epsilon and delta, or rho, are multiplied; epsilon is rounded down where it is a logarithm.
-
-    Raises:
-        IncompatibleClaims: a claim whose parts do not add up.
-
-    >>> from smoothdp.claims import ApproxDP
-    >>> part_of(ApproxDP(1, delta="1e-6"), Fraction(1, 4))
-    ApproxDP(epsilon=1/4, delta=2.5e-7, neighbours='replace_one')
-    """
-    terms = guarantee.terms()
-    if isinstance(terms, EpsilonTerms):
-        epsilon = terms.epsilon
-        if isinstance(epsilon, LogRatio):
-            epsilon = Fraction(log_bounds(epsilon.ratio).lower)
-        changes: dict[str, object] = {"epsilon": share * epsilon}
-        if "delta" in guarantee.parameter_names:
-            changes["delta"] = share * terms.delta
-        return guarantee.changed(**changes)
-    if isinstance(terms, RhoTerms):
-        return guarantee.changed(rho=share * terms.rho)
-    raise IncompatibleClaims(
-        expected="PureDP, ApproxDP, ZCDP or TruncatedCDP, whose parts add up",
-        got=f"{guarantee!r}",
-        remedy="Give one of these for a table",
-    )

@@ -11,11 +11,8 @@ from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.data.table import Table
 from smoothdp.exact.random.entropy import Entropy, read_rng
-from smoothdp.mechanisms.additive.integer_noise import (
-    IntegerNoise,
-    integer_noise,
-    noise_deviation,
-)
+from smoothdp.mechanisms.additive.integer_noise import IntegerNoise, integer_noise
+from smoothdp.mechanisms.private_size.bought_size import TRIED_SIZES, low_end
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
@@ -24,10 +21,6 @@ from smoothdp.tables.grouping import Groups, Key
 from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.released_table import Cell, ReleasedTable
 from smoothdp.tables.request import COUNT, KEYS, ColumnStatistic, TableRequest
-
-_LOW_END = 2
-"""A released count enters a rule less so many deviations: too few is safer than too many."""
-_TRIED_SIZES = (Fraction(1), Fraction(1000), Fraction(10**9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +57,7 @@ class TableMechanism:
     def of(cls, request: TableRequest) -> TableMechanism:
         """Return the mechanism of a request, having tried each of its statistics."""
         label = request.label or Label("table")
-        read = dict.fromkeys([*request.read_columns, *(s.column for s in request.statistics)])
+        read = dict.fromkeys([*request.read_columns, *request.columns])
         mechanism = cls(
             request,
             label.name if request.label else "",
@@ -75,7 +68,7 @@ class TableMechanism:
             None if request.selection else len(request.keys),
         )
         for statistic in request.statistics:
-            for size in _TRIED_SIZES:
+            for size in TRIED_SIZES:
                 mechanism.statistic(statistic, size)
         return mechanism
 
@@ -105,7 +98,7 @@ class TableMechanism:
 
     def describe(self) -> str:
         """Return the table and its public parameters in words."""
-        what = [f"{s.name}: {s.query.describe()} of {s.column!r}" for s in self.request.statistics]
+        what = [f"{s.name}: {s.words()}" for s in self.request.statistics]
         if self.count_noise is not None:
             what.insert(0, f"rows of each group, with {self.count_noise.describe()}")
         if self.request.person is not None:
@@ -143,7 +136,8 @@ class TableMechanism:
                 which = statistic.name, size if statistic.needs_size else None
                 if which not in made:
                     made[which] = self.statistic(statistic, which[1])
-                column = table.numbers[statistic.column][rows]
+                name = statistic.column
+                column = rows if name is None else table.numbers[name][rows]
                 cells[statistic.name] = _cell(made[which].release(column, rng=source))
             released[key] = cells
         return self._table(released, source.is_private)
@@ -164,7 +158,7 @@ class TableMechanism:
 
     def _table(self, released: dict[Key, dict[str, Cell]], is_private: bool) -> ReleasedTable:
         request = self.request
-        words = {s.name: f"{s.query.describe()} of {s.column!r}" for s in request.statistics}
+        words = {s.name: s.words() for s in request.statistics}
         spent = {s.name: request.cost(s.guarantee) for s in request.statistics}
         if request.count is not None:
             spent = {COUNT: request.cost(request.count), **spent}
@@ -203,12 +197,9 @@ class TableMechanism:
     def _low_end(self, count: int) -> Fraction:
         """Return a guess of n from a released count, with two digits: groups share noise."""
         if self.count_noise is not None:
-            deviation = noise_deviation(self.count_noise)
-        else:
-            assert self.request.selection is not None
-            deviation = self.request.selection.deviation
-        low = max(1.0, count - _LOW_END * deviation)
-        return Fraction(f"{low:.2g}")
+            return low_end(count, self.count_noise.law.deviation)
+        assert self.request.selection is not None
+        return low_end(count, self.request.selection.deviation)
 
 
 def _cell(released: Release[float | int]) -> Cell:

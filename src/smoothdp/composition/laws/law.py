@@ -200,8 +200,8 @@ class LossLaws:
 class HasLossLaws(Protocol):
     """An object that offers the laws of its privacy loss."""
 
-    def loss_laws(self) -> LossLaws:
-        """Return the laws."""
+    def loss_laws(self) -> LossLaws | None:
+        """Return the laws; None where the profile is to say all."""
         ...
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -12,6 +11,11 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.mechanisms.additive.discrete_gaussian import DiscreteGaussianMechanism
 from smoothdp.mechanisms.additive.discrete_laplace import DiscreteLaplaceMechanism
+from smoothdp.mechanisms.additive.whole_laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    WholeLaw,
+)
 
 IntegerNoise = DiscreteLaplaceMechanism | DiscreteGaussianMechanism
 
@@ -27,36 +31,47 @@ def integer_noise(guarantee: Guarantee, *, sensitivity: int = 1) -> IntegerNoise
     >>> integer_noise(PureDP("0.1", neighbours="add_remove")).exact_scale
     Fraction(10, 1)
     """
+    law = whole_law(guarantee, total=sensitivity, square=sensitivity**2)
+    about = guarantee.neighbours
+    if isinstance(law, DiscreteLaplaceLaw):
+        return DiscreteLaplaceMechanism(law.scale, sensitivity, neighbours=about)
+    assert isinstance(law, DiscreteGaussianLaw)
+    return DiscreteGaussianMechanism(law.sigma_squared, sensitivity, neighbours=about)
+
+
+def whole_law(guarantee: Guarantee, *, total: int, square: int) -> WholeLaw:
+    """Return the law of the noise on each of several whole numbers.
+
+    Discrete Laplace of scale total / epsilon, or discrete Gaussian of sigma^2 = square / (2 rho).
+
+    Args:
+        guarantee: what the noise is to keep.
+        total: how far neighbours are apart at most, summed over the numbers.
+        square: the squares of these distances, summed.
+
+    Raises:
+        InvalidParameter: a guarantee that allows no loss.
+        IncompatibleClaims: a claim of another kind.
+
+    >>> from smoothdp.claims import ZCDP
+    >>> whole_law(ZCDP("1/8"), total=2, square=2)
+    DiscreteGaussianLaw(sigma_squared=Fraction(8, 1))
+    """
     terms = guarantee.terms()
     if isinstance(terms, EpsilonTerms):
         epsilon = terms.epsilon
         if isinstance(epsilon, LogRatio):
             epsilon = Fraction(log_bounds(epsilon.ratio).lower)
         _check_positive(epsilon, guarantee)
-        scale = sensitivity / epsilon
-        return DiscreteLaplaceMechanism(scale, sensitivity, neighbours=guarantee.neighbours)
+        return DiscreteLaplaceLaw(total / epsilon)
     if isinstance(terms, RhoTerms):
         _check_positive(terms.rho, guarantee)
-        variance = Fraction(sensitivity**2) / (2 * terms.rho)
-        return DiscreteGaussianMechanism(variance, sensitivity, neighbours=guarantee.neighbours)
+        return DiscreteGaussianLaw(Fraction(square) / (2 * terms.rho))
     raise IncompatibleClaims(
         expected="PureDP, ApproxDP, ZCDP or TruncatedCDP for noise on whole numbers",
         got=f"{guarantee!r}",
         remedy="Give one of these",
     )
-
-
-def noise_deviation(noise: IntegerNoise) -> float:
-    """Return about the standard deviation of the noise: to choose by, not to promise.
-
-    >>> from smoothdp.claims import PureDP
-    >>> round(noise_deviation(integer_noise(PureDP(1))), 4)
-    1.357
-    """
-    if isinstance(noise, DiscreteGaussianMechanism):
-        return math.sqrt(noise.exact_sigma_squared)
-    half = 1 / (2 * float(noise.exact_scale))
-    return 1 / (math.sqrt(2) * math.sinh(half)) if half < 300 else 0.0
 
 
 def _check_positive(amount: Fraction, guarantee: Guarantee) -> None:

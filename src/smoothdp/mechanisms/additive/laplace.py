@@ -1,4 +1,4 @@
-"""The Laplace mechanism, for the accountant: its profile and its loss, in closed form."""
+"""The Laplace mechanism: its profile and its loss in closed form, and an exact way to run it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Rational
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.guarantees.standard import PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.claims.release import Release, library_version
 from smoothdp.composition.laws.law import (
     BallTransform,
     LossLaw,
@@ -27,7 +29,9 @@ from smoothdp.exact.balls.balls import ball, real_bounds
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.balls.special import Ball, log_probability, number
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_positive
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_positive, exact_text
+from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.additive.real_draws import LAPLACE, noisy_number
 from smoothdp.sources import Source
 
 
@@ -36,8 +40,8 @@ class LaplaceMechanism:
     """A number with sensitivity ``sensitivity`` plus Laplace noise of scale ``scale``.
 
     With a = sensitivity / scale it is a-DP, and its profile 1 - e^((e - a) / 2) for e <= a is
-    strictly below that of the claim. This class says what such a release costs; it draws
-    nothing, for noise from floating-point samplers does not have this profile.
+    strictly below that of the claim. `release` draws exactly: noise from floating-point
+    samplers does not have this profile.
 
     Source: Dwork, Roth, Definition 3.3 and Theorem 3.6.
 
@@ -95,6 +99,29 @@ class LaplaceMechanism:
         low, high = real_bounds(self.ratio)
         law = LaplaceLaw(high, math.nextafter(high - low, 1.0), self.ratio)
         return LossLaws(self.neighbours, known(law))
+
+    def describe(self) -> str:
+        """Return the mechanism in words."""
+        return f"Laplace noise of scale {exact_text(self.exact_scale)}"
+
+    def release(self, value: Rational | float, *, rng: Entropy | None = None) -> Release[float]:
+        """Return the number with noise, correctly rounded to a public grid, and the guarantee.
+
+        The step of the grid is a power of two, about 2^-30 of the noise: it depends on the noise
+        alone. The rounding is a function of the ideal output, so the guarantee is its.
+
+        Args:
+            value: a finite number, which neighbours move by the sensitivity at most. A float
+                counts as the binary fraction that it is.
+            rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
+
+        Raises:
+            InvalidData: no finite number; the message does not show it.
+        """
+        source = read_rng(rng)
+        noisy = noisy_number(value, LAPLACE, scale=self.exact_scale, rng=source)
+        common = (self.describe(), source.is_private, library_version(), (self.source,))
+        return Release(noisy, self.guarantee, *common)
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.release.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import Query
+from smoothdp.queries import FixedStatistic, Query
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.query import check_overrides
 from smoothdp.queries.read_arguments import read_smoothing
@@ -51,7 +51,7 @@ def resolve_smoothing(
 
 def check_kinds(query: object, guarantee: object, noise: object, clamp: object) -> None:
     """Refuse arguments of another kind than `SmoothNoise.calibrate` takes."""
-    if not isinstance(query, Statistic):
+    if not isinstance(query, Statistic | FixedStatistic):
         raise InvalidParameter(
             expected="a statistic such as Median((0, 100))",
             got=f"query={query!r}",
@@ -76,6 +76,9 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
             got=f"clamp={clamp!r}",
             remedy="Give clamp=True for a value within the bounds, else clamp=False",
         )
+    if isinstance(query, FixedStatistic):
+        query.check_neighbours(guarantee.neighbours)
+        return
     if isinstance(query, Query) and guarantee.neighbours is Neighbours.ADD_REMOVE:
         # `with_private_size` takes another statistic in its place.
         check_overrides(query)

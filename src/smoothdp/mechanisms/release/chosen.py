@@ -7,8 +7,15 @@ from typing import Protocol
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.release import Release
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.mechanisms.fixed.skewed_noise import SkewedNoise
+from smoothdp.mechanisms.fixed.sum_noise import SumNoise
+from smoothdp.mechanisms.private_size.bought_size import DEFAULT_SHARE, BoughtSize
+from smoothdp.mechanisms.private_size.rules import needs_guess
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.queries import SkewedMean
+from smoothdp.queries.fixed.fixed_statistic import Sums
+from smoothdp.queries.statistic import Statistic
 
 
 class Releasable(Protocol):
@@ -21,6 +28,9 @@ class Releasable(Protocol):
     def describe(self) -> str:
         """Return the mechanism and its public parameters in words."""
 
+    def read(self, data: object) -> object:
+        """Return the data as `release` takes them, checked."""
+
     def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
         """Return the statistic with noise."""
 
@@ -31,4 +41,20 @@ def mechanism_of(request: ReleaseRequest, *, n_records: int | None = None) -> Re
     Args:
         request: what is asked for. n_records: n where it is public.
     """
+    if isinstance(request.query, Sums):
+        return SumNoise.of_request(request)
+    if isinstance(request.query, SkewedMean):
+        return SkewedNoise.of_request(request)
+    if needs_guess(request):
+        return BoughtSize(request, request.n_share or DEFAULT_SHARE)
     return SmoothNoise.of_request(request, n_records=n_records)
+
+
+def prepared(request: ReleaseRequest, data: object) -> tuple[Releasable, object]:
+    """Return the mechanism for data, and the data read; n is used where it is public alone."""
+    query = request.query
+    if isinstance(query, Statistic) and not request.has_private_size:
+        values = query.read(data)
+        return mechanism_of(request, n_records=query.size(values)), values
+    mechanism = mechanism_of(request)
+    return mechanism, mechanism.read(data)

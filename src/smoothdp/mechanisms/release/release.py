@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label, Labelled
 from smoothdp.claims.release import Release
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
+from smoothdp.mechanisms.release.chosen import prepared
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.queries import FixedStatistic
 from smoothdp.queries.statistic import Statistic
 
 
 def release(
     data: object,
-    query: Statistic,
+    query: Statistic | FixedStatistic,
     *,
     guarantee: Guarantee,
     noise: NoiseDistribution | type[NoiseDistribution] | None = None,
@@ -28,6 +33,8 @@ def release(
     covers: str = "statistic",
     sd_bound: Parameter | None = None,
     n_guess: Parameter | None = None,
+    n_share: Parameter | None = None,
+    label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Release[float | int]:
@@ -65,7 +72,9 @@ def release(
             beforehand.
         n_guess: where the guarantee is about adding or removing a record, so that n is private:
             about how many records there are, from what is public. It chooses window and noise;
-            too few is safer than too many.
+            too few is safer than too many. None: a count is bought, and its low end taken.
+        n_share: what part of the guarantee buys that count; a tenth unless said.
+        label: a name for the ledger, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, asked before the data are touched and charged before they are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
 
@@ -91,6 +100,7 @@ def release(
     45
     """
     coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+    named = Label.read(label)
     check_budget(ledger, guarantee)
     request = ReleaseRequest.read(
         query,
@@ -101,17 +111,15 @@ def release(
         clamp=clamp,
         coverage=coverage,
         n_guess=n_guess,
+        n_share=n_share,
     )
-    if request.has_private_size:
-        mechanism = SmoothNoise.of_request(request, n_records=None)
-        values = mechanism.query.read(data)
-        warn_if_useless(query, guarantee, request.n_guess)
-    else:
-        values = query.read(data)
-        n_records = query.size(values)
-        mechanism = SmoothNoise.of_request(request, n_records=n_records)
-        warn_if_useless(query, guarantee, n_records)
+    mechanism, values = prepared(request, data)
+    if isinstance(mechanism, SmoothNoise) and isinstance(query, Statistic):
+        size = request.n_guess if mechanism.n_records is None else mechanism.n_records
+        if size is not None:
+            warn_if_useless(query, guarantee, size)
     read_rng(rng)
     if ledger is not None:
-        ledger.charge(mechanism)
-    return mechanism.release(values, rng=rng)
+        ledger.charge(mechanism if named is None else Labelled(mechanism, named))
+    released = mechanism.release(values, rng=rng)
+    return released if named is None else replace(released, label=named)

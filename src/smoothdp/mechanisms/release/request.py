@@ -8,14 +8,22 @@ from fractions import Fraction
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_positive
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_fraction,
+    exact_positive,
+    proper_probability,
+)
 from smoothdp.mechanisms.release.arguments import check_kinds
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.grid import read_step
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import Query
+from smoothdp.queries import ClampedMean, FixedStatistic, Mean, Query
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import Statistic
+
+MOST_RECORDS = 10**12
+"""The largest guess of n: positions of windows are kept in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +36,10 @@ class ReleaseRequest:
         step: of the output, if the caller gave one. clamp: whether to clamp the output.
         coverage: of the error bars beside the value; None: no bars.
         n_guess: a public guess of n where n is private.
+        n_share: of the guarantee, for a count that stands in for n_guess; None: by the rule.
     """
 
-    query: Statistic
+    query: Statistic | FixedStatistic
     guarantee: Guarantee
     noise: NoiseDistribution | type[NoiseDistribution] | None = None
     smoothing: Fraction | None = None
@@ -38,11 +47,12 @@ class ReleaseRequest:
     clamp: bool = False
     coverage: Coverage | None = None
     n_guess: Fraction | None = None
+    n_share: Fraction | None = None
 
     @classmethod
     def read(
         cls,
-        query: Statistic,
+        query: Statistic | FixedStatistic,
         *,
         guarantee: Guarantee,
         noise: NoiseDistribution | type[NoiseDistribution] | None = None,
@@ -51,6 +61,7 @@ class ReleaseRequest:
         clamp: bool = False,
         coverage: Coverage | None = None,
         n_guess: Parameter | None = None,
+        n_share: Parameter | None = None,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
 
@@ -63,13 +74,35 @@ class ReleaseRequest:
         step = None if round_to is None else read_step(round_to)
         rate = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
         guess = None if n_guess is None else exact_positive(n_guess, name="n_guess")
+        if guess is not None and guess > MOST_RECORDS:
+            raise InvalidParameter(
+                expected="n_guess of at most 1e12",
+                got=f"n_guess={n_guess}",
+                remedy="Give about how many records there are; too few is safer than too many",
+            )
         if guess is not None and guarantee.neighbours is not Neighbours.ADD_REMOVE:
             raise InvalidParameter(
                 expected="n_guess only where the number of records is private",
                 got=f"n_guess={n_guess} with {guarantee!r}",
                 remedy='Leave n_guess out, or give a guarantee with neighbours="add_remove"',
             )
-        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess)
+        is_private = guarantee.neighbours is Neighbours.ADD_REMOVE
+        is_bought = is_private and guess is None and not isinstance(query, FixedStatistic | Mean)
+        if n_share is not None and not is_bought:
+            raise InvalidParameter(
+                expected="n_share only where a count chooses the window and the noise",
+                got=f"n_share={n_share} with {query.describe()}, {guarantee!r}"
+                + ("" if guess is None else f", n_guess={n_guess}"),
+                remedy="Leave n_share out",
+            )
+        share = (
+            None
+            if n_share is None
+            else proper_probability(n_share, name="n_share", remedy="Give a share such as 0.1")
+        )
+        if isinstance(query, Mean) and is_private:
+            query = ClampedMean(query.bounds)
+        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share)
 
     @property
     def has_private_size(self) -> bool:

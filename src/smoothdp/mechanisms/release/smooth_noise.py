@@ -14,6 +14,7 @@ from smoothdp.exact.balls.work import limited
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, exact_text
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.lazy import RoundedDraws
+from smoothdp.mechanisms.private_size.rules import with_private_size
 from smoothdp.mechanisms.release.arguments import (
     check_sampler,
     check_statistic,
@@ -26,7 +27,6 @@ from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_family, resolve_window
 from smoothdp.mechanisms.release.draws import value_draws
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
-from smoothdp.mechanisms.release.private_size import with_private_size
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
@@ -156,6 +156,7 @@ class SmoothNoise:
         if request.has_private_size:
             request, n_records = with_private_size(request), None
         query, guarantee, coverage = request.query, request.guarantee, request.coverage
+        assert isinstance(query, Statistic)
         step = request.step
         if n_records is not None or isinstance(query, Query):
             n_records = exact_int(n_records, name="n_records", minimum=1)
@@ -234,6 +235,10 @@ class SmoothNoise:
         Tighter than what the guarantee implies; with error bars it is just that.
         """
         return self.calibration.profile() if self.bars is None else self.bars.guarantee.profile()
+
+    def read(self, data: object) -> object:
+        """Return the data as `release` takes them, checked."""
+        return self.query.read(data)
 
     def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
         """Return the statistic with noise, and the guarantee; with bars an `IntervalRelease`.

@@ -31,37 +31,47 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.mechanisms.release.defaults import BOUNDS_IN_SPREADS, LARGEST_SMOOTHING, Rule
 from smoothdp.mechanisms.release.request import ReleaseRequest
-from smoothdp.queries import Median, Quantile, Query
+from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 
 _BARS_MOST = 0.19
 """Error bars cost more than they give from t = e / 5 on."""
 
 
+def needs_guess(request: ReleaseRequest) -> bool:
+    """Return whether a rule has to choose a window or a smoothing and no guess of n is given."""
+    if not request.has_private_size or request.n_guess is not None:
+        return False
+    query = request.query
+    open_window = isinstance(query, Median | Quantile) and query.window is None
+    return request.smoothing is None or open_window or isinstance(query, TrimmedMean)
+
+
 def with_private_size(request: ReleaseRequest) -> ReleaseRequest:
     """Return the request with the statistic for a private n, and its smoothing.
 
     Raises:
-        InvalidParameter: a statistic that has none, or no n_guess.
+        InvalidParameter: a statistic that has none, or no n_guess where a rule needs one.
     """
-    if request.n_guess is None:
+    window, guess = request.query, request.n_guess
+    if needs_guess(request):
         raise InvalidParameter(
             expected="n_guess where the number of records is private",
             got="n_guess=None",
             remedy="Give about how many records there are, from what is public; too few is safer",
         )
     has_bars = request.coverage is not None
-    window = request.query
     if isinstance(window, Query):
-        window = resolve_private_size(
-            window, request.guarantee, request.n_guess, error_bars=has_bars
+        window = (
+            window.with_private_size()
+            if guess is None
+            else resolve_private_size(window, request.guarantee, guess, error_bars=has_bars)
         )
     assert isinstance(window, PaddedWindow)
     smoothing = request.smoothing
     if smoothing is None:
-        smoothing = private_size_smoothing(
-            window, request.guarantee, request.n_guess, error_bars=has_bars
-        )
+        assert guess is not None
+        smoothing = private_size_smoothing(window, request.guarantee, guess, error_bars=has_bars)
     return replace(request, query=window, smoothing=smoothing)
 
 

@@ -1,0 +1,1 @@
+"""Statistics that are functions of sums: a record moves them by a fixed amount at most."""
