@@ -8,7 +8,7 @@ from typing import Any
 
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import ball, precision, round_down
-from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LogBounds
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
@@ -88,7 +88,7 @@ def every_composition(
     upper = high * (1 + error) + 1e-300
     lower = low * (1 - error) - 1e-300
     logs = LogBounds(
-        math.log(lower) - 1e-15 if lower > 0 else -math.inf, min(0.0, math.log(upper) + 1e-15)
+        math.log(lower) if lower > 0 else -math.inf, min(0.0, math.log(upper))
     )
     return Bracket(_outwards(logs), where, "all compositions, exact table of delta(x)")
 
@@ -180,4 +180,7 @@ def _log_nothing_lost(p: Fraction, n: int, draws: int) -> float:
 
 
 def _outwards(logs: LogBounds) -> LogBounds:
-    return LogBounds(math.nextafter(logs.lower, -math.inf), min(0.0, logs.upper))
+    """Move logarithms of two floats by the error of a logarithm, which grows with it."""
+    lower, upper = logs.lower, logs.upper
+    lower = math.nextafter(lower - LIBM_ERROR * abs(lower), -math.inf)
+    return LogBounds(lower, min(0.0, math.nextafter(upper + LIBM_ERROR * abs(upper), math.inf)))
