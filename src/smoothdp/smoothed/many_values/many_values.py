@@ -87,9 +87,7 @@ def every_composition(
     # Entries and products below the smallest float were rounded: at most 1e-300 in all.
     upper = high * (1 + error) + 1e-300
     lower = low * (1 - error) - 1e-300
-    logs = LogBounds(
-        math.log(lower) if lower > 0 else -math.inf, min(0.0, math.log(upper))
-    )
+    logs = LogBounds(math.log(lower) if lower > 0 else -math.inf, min(0.0, math.log(upper)))
     return Bracket(_outwards(logs), where, "all compositions, exact table of delta(x)")
 
 
