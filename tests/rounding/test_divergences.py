@@ -15,9 +15,11 @@ import pytest
 from flint import arb
 
 from smoothdp.noise import StudentT
+from smoothdp.noise.calibration.approximate import envelope
 from smoothdp.noise.calibration.approximate.envelope import log_envelope
 from smoothdp.noise.divergences.divergences import _divergence
 from smoothdp.noise.divergences.excess import log_range
+from smoothdp.noise.divergences.offset import Offset
 from tests.rounding.certain import between, bits, exact
 
 F = Fraction
@@ -143,6 +145,40 @@ def test_an_envelope_is_above_every_dilation_of_its_piece(
                 value = truth()
                 if value > 0:
                     assert exact(found.upper) >= value.log()
+
+
+class Blurred(Offset):
+    """An offset of whose second density nothing is known."""
+
+    def log_q(self, v: arb | None) -> arb:
+        return super().log_q(v) + arb(0, 1e9)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("ends", [(F(0), F(1, 10)), (F(5), F(11, 2))], ids=str)
+def test_an_envelope_where_the_radius_is_not_found(
+    ends: tuple[Fraction, Fraction], reverse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No point is known to be below R, so none is known to be above it: nothing is subtracted."""
+    s, epsilon = F(1), F(1, 20)
+    seen = []
+
+    def blurred(first: Offset, second: Offset) -> tuple[float, float]:
+        offsets = (Blurred(x.law, x.shift, x.dilation) for x in (first, second))
+        seen.append(crossing(*offsets))
+        return seen[-1]
+
+    crossing = envelope._crossing
+    exact_radius = log_envelope(CAUCHY, s, ends, epsilon, reverse=reverse, target=math.nan)
+    monkeypatch.setattr(envelope, "_crossing", blurred)
+    found = log_envelope(CAUCHY, s, ends, epsilon, reverse=reverse, target=math.nan)
+    assert seen == [(-math.inf, math.inf)]
+    assert found.upper >= exact_radius.lower
+    for t in ends:
+        stretch = (-exact(t)).exp() if reverse else None
+        with bits():
+            value = cauchy_excess(s, -t if reverse else t, epsilon, stretch=stretch)
+            assert exact(found.upper) >= value.log()
 
 
 @pytest.mark.parametrize("t", [F(1, 3), F(-1, 2), F(2)])

@@ -251,10 +251,15 @@ class _Question:
             _Means(
                 log_scale + _log(mean),
                 log_scale + _log(below),
-                min(cap, float(np.logaddexp(log_scale + _log(above), log_beside)) + 1e-12),
+                min(cap, _raised(float(np.logaddexp(log_scale + _log(above), log_beside)))),
             ),
             method,
         )
+
+
+def _raised(log_value: float) -> float:
+    """Return a logarithm, moved by what sums of logarithms of its size may round."""
+    return log_value + 1e-12 + 1e-15 * abs(log_value) if log_value > -math.inf else log_value
 
 
 def _interval(values: FloatArray, alpha: float) -> tuple[float, float]:

@@ -12,12 +12,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.types import FloatArray
 
 _RELATIVE_REMAINDER = 2.0**-42
 _BLOCK = 256
 _AT_ONCE = 16 * _BLOCK
+_MOST_TERMS = 10**8  # 4 GB
 _NATS = 32.0  # e^-32 leaves room below the remainder that is allowed
 
 
@@ -48,6 +50,9 @@ def log_ratio_sum(
     ``weight_roundings`` (in units of 2^-53, relative). ``length`` is a first guess of how
     many terms matter.
 
+    Raises:
+        OutOfReach: more than 1e8 terms matter; nothing of that size is built.
+
     >>> bounds = log_ratio_sum(lambda d: 0.0 * d + 0.5, lambda d: 0.0 * d + 1.0,
     ...     n_terms=10**9, length=4, ratio_roundings=1, weight_roundings=0)
     >>> bounds.lower <= math.log(2.0) <= bounds.upper
@@ -56,6 +61,12 @@ def log_ratio_sum(
     length = max(2, length)
     while True:
         used = min(length, n_terms)
+        if used > _MOST_TERMS:
+            raise OutOfReach(
+                expected=f"at most {_MOST_TERMS} outputs that matter in a sum",
+                got=f"about {used:.2g}",
+                remedy="Use fewer draws or records, or a larger epsilon",
+            )
         steps = np.arange(used, dtype=np.float64)
         products = np.empty(used)
         products[0] = 1.0
@@ -73,7 +84,7 @@ def log_ratio_sum(
                 continue
             # Underflow of a product is at most 1e-300 here, because weights are below 1e8.
             remainder = (float(products[-1]) + 1e-300) * last / (1.0 - last)
-            if remainder > _RELATIVE_REMAINDER * total and length < 1 << 40:
+            if remainder > _RELATIVE_REMAINDER * total:
                 length *= 2
                 continue
         # Term d carries d ratios and d products: (ratio_roundings + 1) d units. A sum of

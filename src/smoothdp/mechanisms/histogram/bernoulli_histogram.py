@@ -129,8 +129,12 @@ class BernoulliHistogram(HistogramMechanism):
         peak = max(weighted_utility(max(1, min(n, centre + step))).upper for step in (-1, 0, 1))
         span = window(size, peak)
         terms = [weighted_utility(draws) for draws in range(span.lowest, span.highest + 1)]
-        lower = log_total([term.lower for term in terms]) - 1e-13
-        upper = log_total([term.upper for term in terms]) + 1e-13
+        lower = log_total([term.lower for term in terms])
+        upper = log_total([term.upper for term in terms])
+        if lower > -math.inf:
+            lower -= 1e-13 + 1e-15 * abs(lower)
+        if upper > -math.inf:
+            upper += 1e-13 + 1e-15 * abs(upper)
         return LogBounds(lower, min(0.0, log_sum_upper(upper, span.log_dropped)))
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> tuple[int, ...]:

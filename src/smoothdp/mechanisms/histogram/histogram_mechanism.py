@@ -110,7 +110,11 @@ class HistogramProfile(PrivacyProfile):
         return min(lower, cap[1]), min(upper, cap[1])
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        """Bound ln delta_epsilon(x), the worst of four values (proofs/two-smallest#4, #7)."""
+        """Bound ln delta_epsilon(x), the worst of four values (proofs/two-smallest#4, #7).
+
+        Raises:
+            OutOfReach: more outputs matter than can be summed.
+        """
         smallest = sorted(self.counts)[:2]
         cap = self.mechanism.cap.logs
         if smallest[0] <= 1:

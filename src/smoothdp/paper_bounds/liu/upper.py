@@ -4,10 +4,10 @@ eta = T/n, KL(a || b) = a ln(a/b) + (1 - a) ln((1 - a)/(1 - b)), H the counts of
 over the whole universe, f the least probability of a category. Every bound here is proved and
 capped by T/n, which holds for every database (proofs/two-smallest#6).
 
-The proofs (proofs/hypergeometric-bounds#1, #2, #3, #4, #5, #6; with the bounds of closed form
-in proofs/smoothed-delta#11) bound the outputs at which the
-likelihood ratio of a neighbour exceeds e^epsilon: many of the moved record's category are drawn,
-or many of the other one are lost. Hypergeometric moments are at most binomial ones.
+The proofs (proofs/hypergeometric-bounds#1, #2, #3, #4, #5, #6; with the bounds of closed form in
+proofs/smoothed-delta#11) bound the outputs at which the likelihood ratio of a neighbour exceeds
+e^epsilon: many of the moved record's category are drawn, or many of the other one are lost.
+Hypergeometric moments are at most binomial ones.
 
 The two-term bound needs no condition on epsilon: the two ratios share it in halves. It explains
 why the paper's curves at epsilon = .5, 1, 2 fall too, where its condition asks for 6.2.

@@ -17,32 +17,40 @@ compositions that is convex, hence largest at a vertex.
 
 With replacement the logarithm of the ratio is at most h_a / (H_a - 1) - h_b / (H_b + 1), h the
 sampled counts, whose moments are at most those of Poisson counts of mean H T / n.
+
+The rates are differences that cancel to second order where epsilon is small beside the mean, and
+are then multiplied by n. So rates and offsets are enclosed by balls, and only what follows, which
+does not cancel, is in floats.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from smoothdp.exact.balls import special
+from smoothdp.exact.balls.balls import ball, precision, round_down, round_up
+from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.parameters.numbers import Real, float_of
 from smoothdp.types import FloatArray
 
 Vertex = tuple[Fraction, ...]
-_SPLITS = np.linspace(0.02, 0.98, 97)
+_SPLITS = [Fraction(k, 100) for k in range(2, 99)]
+# Rates cancel to second order: at differences of 1e-60, 512 bits leave 30 digits. Where nothing
+# is left the rate is rounded down to 0, and the bound is 1.
+_BITS = 512
 _SAFETY = 1e-9
-# Where logarithms of a share, and of a share times e^-epsilon, are floats far from their ends.
 # delta falls when epsilon grows, so a smaller epsilon is on the safe side; and fewer records are.
-_LARGEST_EPSILON = 600.0
-_LEAST_SHARE, _LEAST_SPLIT_SHARE = 1e-30, 1e-300
+_LARGEST_EPSILON = 600
+_LEAST_SHARE = Fraction(1, 10**30)
 _MOST_RECORDS = 10**300
 
 
 class _Term(NamedTuple):
-    """e^(offset - rate H), summed over the categories."""
+    """e^(offset - rate H), summed over the categories: offset rounded up, rate down."""
 
     offset: float
     rate: float
@@ -55,10 +63,11 @@ def log_bound_of_lost(
 
     The bound is 0, delta = 1, where a share below 1e-30 of the records is lost or kept.
     """
-    if not _LEAST_SHARE <= lost <= 1 - Fraction(_LEAST_SHARE):
+    if not _LEAST_SHARE <= lost <= 1 - _LEAST_SHARE:
         return 0.0
-    terms = _lost_terms(_within(epsilon), float(lost), float(1 - lost))
-    return _least(n_records, vertices, list(terms))
+    with precision(_BITS):
+        choices = list(_lost_terms(_within(epsilon), ball(lost)))
+    return _least(n_records, vertices, choices)
 
 
 def log_bound_of_drawn(
@@ -66,49 +75,59 @@ def log_bound_of_drawn(
 ) -> float:
     """Bound ln of smoothed delta, n_draws records drawn with replacement."""
     mean = Fraction(n_draws, n_records)
-    if not _LEAST_SHARE <= mean <= 1 / Fraction(_LEAST_SHARE):
+    if not _LEAST_SHARE <= mean <= 1 / _LEAST_SHARE:
         return 0.0
-    return _least(n_records, vertices, list(_drawn_terms(_within(epsilon), float(mean))))
+    with precision(_BITS):
+        choices = list(_drawn_terms(_within(epsilon), ball(mean)))
+    return _least(n_records, vertices, choices)
 
 
-def _within(epsilon: Real) -> float:
-    return min(_LARGEST_EPSILON, float_of(epsilon))
+def _within(epsilon: Real) -> Ball:
+    return ball(epsilon if float_of(epsilon) < _LARGEST_EPSILON else _LARGEST_EPSILON)
 
 
-def _lost_terms(e: float, r: float, kept: float) -> Iterator[list[_Term]]:
-    if e > 0 and -e < math.log(r):
-        yield [_Term(0.0, _divergence(math.exp(-e), r, kept))]
+def _lost_terms(e: Ball, r: Ball) -> Iterator[list[_Term]]:
+    if (-e).exp() < r:
+        yield [_term(special.number(0.0), _divergence(-e - r.log(), r))]
     for split in _SPLITS:
-        c = r * math.exp(-e * split)
-        g = r * math.exp(e * (1 - split))
-        if e > 0 and g < 1 and c > _LEAST_SPLIT_SHARE:
-            s = math.log(g * kept / (r * (1 - g)))
-            rate = _divergence(g, r, kept)
+        under, over = e * ball(split), e * ball(1 - split)
+        if e > 0 and r * over.exp() < 1:
             # In the other direction category b has one record less.
-            yield [_Term(0.0, _divergence(c, r, kept)), _Term(s * (1 - g) + rate, rate)]
-
-
-def _drawn_terms(e: float, mean: float) -> Iterator[list[_Term]]:
-    for split in _SPLITS:
-        x = mean - e * split
-        y = x + e
-        if e > 0 and x > 0:
-            below, above = (z * math.log(z / mean) - z + mean for z in (x, y))
             yield [
-                _Term(y * math.log(y / mean), above),
-                _Term(x * math.log(mean / x) + below, below),
+                _term(special.number(0.0), _divergence(-under, r)),
+                _term(over, _divergence(over, r)),
             ]
 
 
-def _divergence(share: float, chance: float, miss: float) -> float:
-    """Return KL(share, chance) of two Bernoulli laws; ``miss`` is 1 - chance, well rounded."""
-    return share * math.log(share / chance) + (1 - share) * math.log((1 - share) / miss)
+def _drawn_terms(e: Ball, mean: Ball) -> Iterator[list[_Term]]:
+    for split in _SPLITS:
+        under, over = e * ball(split), e * ball(1 - split)
+        if e > 0 and under < mean:
+            rise = (1 + over / mean) * (over / mean).log1p()
+            fall = (1 - under / mean) * (-(under / mean)).log1p()
+            yield [
+                _term(mean * rise, mean * rise - over),
+                _term(under, mean * fall + under),
+            ]
+
+
+def _term(offset: Ball, rate: Ball) -> _Term:
+    return _Term(round_up(offset), max(0.0, round_down(rate)))
+
+
+def _divergence(log_ratio: Ball, chance: Ball) -> Ball:
+    """Return KL(chance e^log_ratio, chance) of two Bernoulli laws."""
+    share = chance * log_ratio.exp()
+    return share * log_ratio + (1 - share) * ((-share).log1p() - (-chance).log1p())
 
 
 def _least(n: int, vertices: tuple[Vertex, ...], choices: list[list[_Term]]) -> float:
     """Return ln of the smallest of the sums, largest over the vertices each; at most 0.
 
-    Offsets and rates carry relative errors below 1e-12 of what they are made of.
+    Offsets are at most 2400, since y_0 < 50 mu where x_0 > 0: sums round by less than 1e-11,
+    logarithms of moments relatively by 1e-13 where a moment of one record is above .01. Of a vertex
+    that gives every value a positive probability, one that is at most 1/2 has the largest moment
+    of each term, and moments of one record below .01 are beside it at most 4e-4 for two records.
     """
     size = float(min(n, _MOST_RECORDS))
     shares = np.array([[float(p) for p in vertex] for vertex in vertices])
@@ -123,5 +142,4 @@ def _least(n: int, vertices: tuple[Vertex, ...], choices: list[list[_Term]]) -> 
 
 
 def _log_moments(n: float, shares: FloatArray, term: _Term) -> FloatArray:
-    rate = max(term.rate - 1e-13, 0.0)
-    return np.asarray(term.offset + n * np.log1p(shares * math.expm1(-rate)))
+    return np.asarray(term.offset + n * np.log1p(shares * np.expm1(-term.rate)))

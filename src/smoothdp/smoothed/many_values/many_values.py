@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.exact.logspace.bounds import LogBounds, log_difference_lower
+from smoothdp.exact.balls.balls import ball, precision, round_down
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, LogBounds
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
@@ -42,6 +42,7 @@ _SECONDS_A_CELL = 3e-9
 _MOST_SECONDS = 120.0
 # Beyond, a number of records is no float.
 _MOST_RECORDS = 10**300
+_BITS = 128
 
 
 def every_composition(
@@ -86,9 +87,7 @@ def every_composition(
     # Entries and products below the smallest float were rounded: at most 1e-300 in all.
     upper = high * (1 + error) + 1e-300
     lower = low * (1 - error) - 1e-300
-    logs = LogBounds(
-        math.log(lower) - 1e-15 if lower > 0 else -math.inf, min(0.0, math.log(upper) + 1e-15)
-    )
+    logs = LogBounds(math.log(lower) if lower > 0 else -math.inf, min(0.0, math.log(upper)))
     return Bracket(_outwards(logs), where, "all compositions, exact table of delta(x)")
 
 
@@ -154,23 +153,32 @@ def _all_of_a_value_lost(
     With p the probability of a value: the event that no record of it is lost while one is
     there has probability 0 after a record moves away (proofs/smoothed-delta#7).
     """
-    n, lost = mechanism.n_records, mechanism.n_records - mechanism.n_draws
-    missing = log_bounds(1 - mechanism.inclusion())
+    n = mechanism.n_records
     best = (0, -math.inf)
     if n > _MOST_RECORDS:
         return best
     for index, vertex in enumerate(vertices):
-        for p in vertex:
-            if p in (0, 1):
-                continue
-            absent = log_bounds(1 - p)
-            value = log_difference_lower(
-                lost * absent.lower, min(lost * absent.lower, missing.upper + n * absent.upper)
-            )
-            if value > best[1]:
-                best = (index, value - 1e-15 * abs(value))
+        # It falls in p: the least is best.
+        value = _log_nothing_lost(min(vertex), n, mechanism.n_draws)
+        if value > best[1]:
+            best = (index, value)
     return best
 
 
+def _log_nothing_lost(p: Fraction, n: int, draws: int) -> float:
+    """Return ln of (1 - p)^(n - T) - (1 - T/n) (1 - p)^n, rounded down; p <= 1/2.
+
+    As (1 - p)^(n - T) [T/n - (1 - T/n) ((1 - p)^T - 1)], where nothing cancels: the logarithms
+    of the two powers may be of size n p, and differ by no more than (1/n + p) T.
+    """
+    with precision(_BITS):
+        absent = (-ball(p)).log1p()
+        kept = ball(Fraction(draws, n)) - ball(Fraction(n - draws, n)) * (draws * absent).expm1()
+        return min(0.0, round_down((n - draws) * absent + kept.log()))
+
+
 def _outwards(logs: LogBounds) -> LogBounds:
-    return LogBounds(math.nextafter(logs.lower, -math.inf), min(0.0, logs.upper))
+    """Move logarithms of two floats by the error of a logarithm, which grows with it."""
+    lower, upper = logs.lower, logs.upper
+    lower = math.nextafter(lower - LIBM_ERROR * abs(lower), -math.inf)
+    return LogBounds(lower, min(0.0, math.nextafter(upper + LIBM_ERROR * abs(upper), math.inf)))

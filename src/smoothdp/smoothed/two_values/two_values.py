@@ -85,6 +85,7 @@ def _all(line: DeltaLine, chances: tuple[Fraction, Fraction], known: Bracket) ->
     high = math.log(float(values[j]) * (1 + error) + allowance)
     value, error = one_composition(lower, j, chances)
     low = math.log(value * (1 - error)) if value > 0 else -math.inf
+    low = math.nextafter(low - 1e-15 * abs(low), -math.inf)
     counts: tuple[int, ...] = (j, line.n_records - j)
     if low <= known.logs.lower:
         low, counts = known.logs.lower, known.vertex_counts

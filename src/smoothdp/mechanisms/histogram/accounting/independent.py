@@ -29,7 +29,13 @@ from smoothdp.mechanisms.histogram.accounting.half_plane import (
     hypergeometric_half_plane,
 )
 from smoothdp.mechanisms.histogram.accounting.line import BinomialLine
-from smoothdp.mechanisms.histogram.accounting.rows import highest_row, rows_inside, window
+from smoothdp.mechanisms.histogram.accounting.rows import (
+    MOST_ROWS,
+    check_size,
+    highest_row,
+    rows_inside,
+    window,
+)
 from smoothdp.types import FloatArray, IntArray
 
 
@@ -39,6 +45,9 @@ def independent_divergence(
     """Bound ln D(count_a, count_b) when each record is kept with a given probability.
 
     Domain: 0 < keep_probability < 1, count_a >= 1, count_b >= 0.
+
+    Raises:
+        OutOfReach: more outputs matter than can be summed.
     """
     plane = hypergeometric_half_plane(count_a, count_b, epsilon, BITS)
     kept, lost = keep_probability.numerator, keep_probability.denominator
@@ -106,6 +115,7 @@ def _tails(
         start = highest if decay < 0 else max(highest, mean)
         reach = expected_length(min(0.0, math.log(line.ratio(start))), line.curvature(start))
         top = min(line.n_draws, start + 2 * reach + 8)
+    check_size(top - lowest + 1, MOST_ROWS, "outputs that matter in a row")
     size = highest - lowest + 1
     survival, excess, error = np.empty(size), np.empty(size), np.empty(size)
     m, v, error_m, error_v = 1.0, 0.0, 0.0, 0.0

@@ -3,7 +3,7 @@
 With two categories the output is one number, i records of category a, and every set of
 outputs that matters is a tail {i >= first}. The first probability comes by Loader's
 method where that is sharp enough and from ball arithmetic elsewhere; the others follow by the
-ratios of neighbouring probabilities, three roundings each (proofs/two-smallest#2).
+ratios of neighbouring probabilities, a few roundings each (proofs/two-smallest#2).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from smoothdp.types import FloatArray
 Weight = Callable[[FloatArray], FloatArray]
 _SHARP = 2e-13
 _RARE, _FAINT = -600.0, -150.0
+_ALL_FLOATS = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,13 @@ class Line(ABC):
 
     @abstractmethod
     def ratio_from(self, first: int) -> Callable[[FloatArray], FloatArray]:
-        """Return d -> P(first + d + 1) / P(first + d), three roundings each."""
+        """Return d -> P(first + d + 1) / P(first + d), ``ratio_roundings`` roundings each."""
+
+    @property
+    def ratio_roundings(self) -> int:
+        """The most roundings of a ratio."""
+        # Counts below 2^53, their sums and differences are floats.
+        return 3
 
     @abstractmethod
     def ratio(self, i: int) -> float:
@@ -160,6 +167,11 @@ class BinomialLine(Line):
 
         return ratio
 
+    @property
+    def ratio_roundings(self) -> int:
+        # With replacement more may be drawn than floats count: four roundings more.
+        return 3 if self.n_draws < _ALL_FLOATS else 7
+
     def ratio(self, i: int) -> float:
         return (self.n_draws - i) * self.count_a / ((i + 1) * max(self.count_b, 1))
 
@@ -215,7 +227,7 @@ def _sum_from(
         weight,
         n_terms=n_terms,
         length=length,
-        ratio_roundings=3,
+        ratio_roundings=line.ratio_roundings,
         weight_roundings=roundings + 1,
     )
     anchor = line.anchor(start)

@@ -26,6 +26,7 @@ from smoothdp.mechanisms.histogram.accounting.plane_laws import PlaneLaw
 from smoothdp.mechanisms.histogram.accounting.rows import (
     NATS,
     Rows,
+    check_size,
     highest_row,
     rows_inside,
     window,
@@ -33,6 +34,8 @@ from smoothdp.mechanisms.histogram.accounting.rows import (
 from smoothdp.types import FloatArray
 
 _CELLS = 1 << 19
+# Hours of work; the memory for a block; and the whole numbers that fit into 64 bits.
+_MOST_CELLS, _LARGEST_BLOCK, _MOST_DRAWS = 10**11, 5 * 10**7, 1 << 62
 
 
 class _Block(NamedTuple):
@@ -44,7 +47,12 @@ class _Block(NamedTuple):
 
 
 def plane_divergence(law: PlaneLaw, epsilon: Real) -> LogBounds:
-    """Bound ln D: the sum over gain(i, j) > 0 of P(i, j) (1 - e^epsilon / ratio)."""
+    """Bound ln D: the sum over gain(i, j) > 0 of P(i, j) (1 - e^epsilon / ratio).
+
+    Raises:
+        OutOfReach: more outputs matter than can be summed.
+    """
+    check_size(law.n_draws, _MOST_DRAWS, "records drawn")
     plane = law.half_plane(epsilon, BITS)
     marginal = law.marginal_b()
     peak = highest_row(lambda j: _height(law, plane, j), marginal.lowest, marginal.highest)
@@ -96,6 +104,7 @@ def _sum_rows(law: PlaneLaw, plane: HalfPlane, rows: Rows, log_dropped: float) -
     dropped += float(np.sum(np.exp(heights[rows.ambiguous] - scale))) * 2.0**-50
     totals, remainders, error = [], [dropped * 1.001], 0.0
     kept = np.flatnonzero(keep)
+    check_size(int(lengths[kept].sum()), _MOST_CELLS, "outputs that matter")
     start = 0
     while start < kept.size:
         stop = start + 1
@@ -140,6 +149,7 @@ def _sum_block(
 ) -> _Block:
     """Sum ``length`` terms of each row, doubling the length until the rest is negligible."""
     while True:
+        check_size(rows.j.size * length, _LARGEST_BLOCK, "outputs that matter in a row")
         steps = np.arange(length)
         i = rows.first[:, None] + steps
         sampled_rest = law.n_draws - rows.j[:, None] - i

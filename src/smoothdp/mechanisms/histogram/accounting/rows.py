@@ -13,14 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.logspace.bisection import least_integer
 from smoothdp.exact.logspace.bounds import log_sum_upper
 from smoothdp.mechanisms.histogram.accounting.half_plane import HalfPlane
 from smoothdp.mechanisms.histogram.accounting.line import Line
+from smoothdp.text import whole_text
 from smoothdp.types import BoolArray, FloatArray, IntArray
 
 NATS = 36.0
 """Rows and terms below e^-36 of the largest are dropped (and bounded)."""
+MOST_ROWS = 2 * 10**7
+"""Lists of so many rows take 3 GB."""
 
 
 class Rows(NamedTuple):
@@ -51,7 +55,11 @@ def rows_inside(
 
     ``support(j)`` returns the least and greatest possible i on the row; rows that lie
     wholly outside the half-plane are left out.
+
+    Raises:
+        OutOfReach: more than 2e7 rows; nothing of that size is built.
     """
+    check_size(highest - lowest + 1, MOST_ROWS, "rows of outputs that matter")
     slope, slack = plane.slope_a, plane.slack
     js, firsts, steps, ambiguous = [], [], [], []
     level = plane.offset + plane.slope_b * lowest
@@ -71,6 +79,16 @@ def rows_inside(
         np.array(steps, dtype=np.float64),
         np.array(ambiguous, dtype=np.bool_),
     )
+
+
+def check_size(size: int, most: int, what: str) -> None:
+    """Raise OutOfReach for a sum of more than ``most`` parts."""
+    if size > most:
+        raise OutOfReach(
+            expected=f"at most {most} {what}",
+            got=whole_text(size),
+            remedy="Use fewer draws or records; smoothed_delta bounds any number of them",
+        )
 
 
 def highest_row(height: Callable[[int], float], lowest: int, highest: int) -> float:

@@ -86,7 +86,8 @@ def multinomial_line_utility(
     line = BinomialLine(present + 1, other, n_draws)
     if present == 0:
         # The first category is seen exactly when the missing record is: r is infinite.
-        never = LogBounds(*(n_draws * x for x in log_bounds(Fraction(other, other + 1))))
+        low, high = (n_draws * x for x in log_bounds(Fraction(other, other + 1)))
+        never = LogBounds(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
         right = LogBounds(
             math.log(-math.expm1(never.upper)) - 1e-14, math.log(-math.expm1(never.lower)) + 1e-14
         )

@@ -127,6 +127,6 @@ def _utility(
     lower = float(((probabilities @ gain) * (1 - sums) - probabilities @ slip).max()) / odds_lost
     upper = float(((probabilities @ gain) * (1 + sums) + probabilities @ slip).max()) / odds_lost
     return LogBounds(
-        math.log(lower) - 1e-15 if lower > 0 else -math.inf,
-        min(0.0, math.log(upper) + 1e-15) if upper > 0 else -math.inf,
+        math.log(lower * (1 - 1e-12)) if lower > 0 else -math.inf,
+        min(0.0, math.log(upper * (1 + 1e-12))) if upper > 0 else -math.inf,
     )

@@ -114,7 +114,8 @@ def _crossing(first: Offset, second: Offset) -> tuple[float, float]:
     while not gap(low) < 0:
         low, step = low - step, step * 2
         if low < -1e6:
-            return -math.inf, high
+            # Of high nothing is known either.
+            return -math.inf, math.inf
     step = 1.0
     while not gap(high) > 0:
         high, step = high + step, step * 2
