@@ -74,6 +74,15 @@ def _is_infinite(word: str) -> bool:
         return False
 
 
+def no_type(column: str, got: str, wanted: str) -> InvalidData:
+    """Return the error for a column whose type, by the schema, holds no such values."""
+    return InvalidData(
+        expected=f"{wanted} in the column {column!r}",
+        got=f"the type {got}",
+        remedy="Convert the column, or name another",
+    )
+
+
 def no_rows(path: Path) -> InvalidData:
     """Return the error for a file without records."""
     return InvalidData(

@@ -9,6 +9,7 @@ from typing import Any
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
+from smoothdp.data.frames import make_frame
 from smoothdp.sources import Source
 from smoothdp.tables.grouping import Key
 
@@ -39,6 +40,8 @@ class ReleasedTable:
         is_private: False when seeded randomness was used.
         confidence: of the intervals, if there are any.
         label, library_version, sources: as of a `Release`.
+        rows: which rows it is about, in words; empty for all.
+        frame: what kind of data came in.
     """
 
     by: tuple[str, ...]
@@ -52,6 +55,8 @@ class ReleasedTable:
     label: Label | None
     library_version: str
     sources: tuple[Source, ...]
+    rows: str = ""
+    frame: str = "columns"
 
     def sentence(self) -> str:
         """Return the promise in plain English."""
@@ -74,6 +79,14 @@ class ReleasedTable:
                     ]
         return columns
 
+    def to_frame(self) -> Any:
+        """Return the table as a frame of the kind that came in.
+
+        Of pandas, polars or pyarrow; of pyarrow for a relation of DuckDB; of pandas for a file, a
+        mapping, and other frames. The columns as a dict where that library is not installed.
+        """
+        return make_frame(self.columns(), self.frame)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the table and its promise as plain values, for JSON."""
         return {
@@ -84,6 +97,7 @@ class ReleasedTable:
             "spent": {name: json.loads(part.to_json()) for name, part in self.spent.items()},
             "guarantee": self.sentence(),
             "claim": json.loads(self.guarantee.to_json()),
+            "rows": self.rows,
             "unit": self.unit,
             "is_private": self.is_private,
             "confidence": self.confidence,

@@ -10,6 +10,7 @@ from typing import cast
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
+from smoothdp.data.row_rules import RowFilter, Rule, read_rules
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive
 from smoothdp.mechanisms.release.coverage import Coverage, read_coverage
@@ -55,6 +56,7 @@ class TableRequest:
         n_guess: a public guess of a group's size, for all or by key; None: by the count.
         coverage: of error bars; None: no bars.
         label: for the ledger.
+        kept: which rows the table is about. derived: columns that functions of a row make.
     """
 
     by: tuple[str, ...]
@@ -66,6 +68,8 @@ class TableRequest:
     n_guess: Fraction | Mapping[Key, Fraction] | None
     coverage: Coverage | None
     label: Label | None
+    kept: RowFilter
+    derived: Mapping[str, Rule]
 
     @classmethod
     def read(
@@ -80,6 +84,8 @@ class TableRequest:
         confidence: Parameter | None = None,
         n_guess: Parameter | Mapping[object, Parameter] | None = None,
         label: object = None,
+        where: object = None,
+        derive: object = None,
     ) -> TableRequest:
         """Return the request, or raise what `smoothdp.tables.release_table` raises."""
         columns = read_by(by)
@@ -104,6 +110,8 @@ class TableRequest:
             guess,
             read_coverage(confidence, covers="statistic", sd_bound=None),
             Label.read(label),
+            RowFilter.read(where),
+            read_rules(derive),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -62,7 +63,8 @@ class TableMechanism:
     def of(cls, request: TableRequest) -> TableMechanism:
         """Return the mechanism of a request, having tried each of its statistics."""
         label = request.label or Label("table")
-        read = dict.fromkeys([*request.by, *(s.column for s in request.statistics)])
+        named = [*request.by, *(s.column for s in request.statistics), *request.kept.columns]
+        read = dict.fromkeys(named)
         mechanism = cls(
             request,
             label.name if request.label else "",
@@ -107,14 +109,22 @@ class TableMechanism:
         if self.count_noise is not None:
             what.insert(0, f"rows of each group, with {self.count_noise.describe()}")
         by = " and ".join(map(repr, self.request.by))
-        return f"table by {by}, {self.n_groups} public groups; {'; '.join(what)}"
+        kept = [words] if (words := request_words(self.request)) else []
+        return f"table by {by}, {self.n_groups} public groups; {'; '.join([*kept, *what])}"
 
-    def release(self, table: Table, *, rng: Entropy | None = None) -> ReleasedTable:
+    def release(
+        self,
+        table: Table,
+        *,
+        rng: Entropy | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ReleasedTable:
         """Return every statistic of every group with noise, and the guarantee.
 
         Args:
             table: with the columns of ``by`` as categories and the others as numbers.
             rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
+            progress: called with (groups done, groups in all).
         """
         source = read_rng(rng)
         request = self.request
@@ -138,6 +148,8 @@ class TableMechanism:
                 column = table.numbers[statistic.column][rows]
                 cells[statistic.name] = _cell(made[which].release(column, rng=source))
             released[key] = cells
+            if progress is not None:
+                progress(place + 1, len(request.keys))
         return self._table(released, source.is_private)
 
     def _table(self, released: dict[Key, dict[str, Cell]], is_private: bool) -> ReleasedTable:
@@ -161,6 +173,7 @@ class TableMechanism:
             label=request.label,
             library_version=library_version(),
             sources=(self.source,),
+            rows=request_words(request),
         )
 
     def _size(self, key: Key) -> Fraction | None:
@@ -172,6 +185,12 @@ class TableMechanism:
         assert self.count_noise is not None
         low = max(1.0, count - _LOW_END * noise_deviation(self.count_noise))
         return Fraction(f"{low:.2g}")
+
+
+def request_words(request: TableRequest) -> str:
+    """Return which rows a table is about and what columns were made, in words."""
+    made = [f"{name!r} by a function of a row" for name in request.derived]
+    return "; ".join(filter(None, [request.kept.words(), *made]))
 
 
 def _cell(released: Release[float | int]) -> Cell:
