@@ -124,20 +124,22 @@ def _dataset(path: Path) -> tuple[Any, frozenset[str]]:
     import pyarrow
     from pyarrow import dataset
 
+    plain = dataset.dataset(str(path), format="parquet")
     if not path.is_dir():
-        return dataset.dataset(str(path), format="parquet"), frozenset()
-    found = dataset.dataset(str(path), format="parquet", partitioning="hive")
-    if not found.files:
+        return plain, frozenset()
+    if not plain.files:
         raise InvalidData(
             expected=f"Parquet files in the folder {path}",
             got="none",
             remedy="Give the folder that holds them",
         )
-    parts = [] if found.partitioning is None else found.partitioning.schema.names
+    named = dataset.dataset(str(path), format="parquet", partitioning="hive").schema.names
+    parts = [name for name in named if name not in plain.schema.names]
     # As texts whatever they look like: what type is guessed would depend on the rows.
     texts = pyarrow.schema([(name, pyarrow.string()) for name in parts])
-    named = dataset.partitioning(texts, flavor="hive")
-    return dataset.dataset(str(path), format="parquet", partitioning=named), frozenset(parts)
+    by_folder = dataset.partitioning(texts, flavor="hive")
+    found = dataset.dataset(str(path), format="parquet", partitioning=by_folder)
+    return found, frozenset(parts)
 
 
 def _is_dictionary(column: pyarrow.Array) -> bool:

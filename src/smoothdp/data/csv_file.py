@@ -124,19 +124,19 @@ def _kept(reader: _Reader, may_refuse: bool) -> Iterator[list[str]]:
 
 @contextmanager
 def _opened(path: Path, csv_format: CsvFormat, errors: str) -> Iterator[io.TextIOBase]:
-    options = {"encoding": csv_format.encoding, "errors": errors, "newline": ""}
+    encoding = csv_format.encoding
     if path == STDIN:
         # Left open: it is not ours.
-        file = io.TextIOWrapper(sys.stdin.buffer, **options)
+        file = io.TextIOWrapper(sys.stdin.buffer, encoding, errors, newline="")
         try:
             yield file
         finally:
             file.detach()
     elif path.suffix.lower() == ".gz":
-        with gzip.open(path, "rt", **options) as unpacked:  # type: ignore[call-overload]
+        with gzip.open(path, "rt", encoding=encoding, errors=errors, newline="") as unpacked:
             yield unpacked
     else:
-        with path.open(**options) as plain:  # type: ignore[call-overload]
+        with path.open(encoding=encoding, errors=errors, newline="") as plain:
             yield plain
 
 

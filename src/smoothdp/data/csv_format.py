@@ -92,6 +92,16 @@ class CsvFormat:
             raise _unknown(f"{strange[0]!r}", names)
         return cls(**cast("CsvOptions", options))
 
+    def options(self) -> CsvOptions:
+        """Return the arguments by name."""
+        return {
+            "delimiter": self.delimiter,
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "na": self.na,
+            "encoding": self.encoding,
+        }
+
     def delimiter_of(self, ending: str) -> str:
         """Return the delimiter of a file by the ending of its name."""
         if self.delimiter is not None:
@@ -185,7 +195,7 @@ def _check_marks(delimiter: object, decimal: object, thousands: object) -> None:
 def _read_encoding(encoding: object) -> str:
     try:
         codec = codecs.lookup(cast("str", encoding))
-        is_text = codec._is_text_encoding  # type: ignore[attr-defined]
+        is_text = codec._is_text_encoding
     except (LookupError, TypeError, ValueError):
         is_text = False
     if not is_text:

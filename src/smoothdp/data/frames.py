@@ -17,6 +17,7 @@ from smoothdp.data.table import require_columns
 from smoothdp.errors import InvalidData, MissingExtra
 
 _LIBRARIES = ("pandas", "polars", "pyarrow", "duckdb", "modin", "dask", "ibis", "pyspark", "cudf")
+_ROWS_AT_ONCE = 131072
 _KEPT_KINDS = ("pandas", "polars", "pyarrow")
 
 
@@ -40,6 +41,8 @@ def frame_source(data: object) -> Source:
         InvalidData: an object that is no frame.
         MissingExtra: narwhals or pyarrow is not installed.
     """
+    if type(data).__name__ == "DuckDBPyRelation":
+        return _relation_source(data)
     frames = _narwhals()
     native = frames.from_native(data, pass_through=True)
     if not isinstance(native, frames.DataFrame | frames.LazyFrame):
@@ -55,6 +58,24 @@ def frame_source(data: object) -> Source:
         yield from _batches(native, present if everything else list(wanted))
 
     return Source(_library(native), batches)
+
+
+def _relation_source(relation: Any) -> Source:
+    """Return the table of a relation of DuckDB, read in parts: it need not fit into memory."""
+    _narwhals()
+
+    def batches(wanted: Sequence[str], everything: bool) -> Iterator[Batch]:
+        from smoothdp.data.arrow_batch import ArrowBatch
+
+        require_columns(wanted, relation.columns)
+        names = relation.columns if everything or not wanted else wanted
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        chosen = relation.project(quoted)
+        reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
+        for batch in reader(_ROWS_AT_ONCE):
+            yield ArrowBatch(batch)
+
+    return Source("duckdb", batches)
 
 
 def frame_columns(data: object, names: Sequence[str]) -> dict[str, list[object]]:
@@ -113,14 +134,9 @@ def _batches(frame: Any, names: list[str]) -> Iterator[Batch]:
 
 
 def _arrow(frame: Any) -> Iterator[Any]:
-    """Yield record batches; of DuckDB one by one, so that they need not fit into memory."""
+    """Yield record batches of a frame, collected if it is lazy."""
     import pyarrow
 
-    if frame.implementation.is_duckdb():
-        native = frame.to_native()
-        reader = getattr(native, "to_arrow_reader", None) or native.fetch_arrow_reader
-        yield from reader(131072)
-        return
     if hasattr(frame, "collect"):
         lazy_polars = frame.implementation.is_polars()
         frame = frame.collect(backend="polars" if lazy_polars else "pyarrow")
@@ -145,8 +161,10 @@ def frame_column(column: object) -> np.ndarray | Encoded | list[object]:
     frames = _narwhals()
     if isinstance(column, pyarrow.Array):
         column = pyarrow.chunked_array([column])
-    series = column if isinstance(column, frames.Series) else frames.from_native(
-        column, series_only=True
+    series = (
+        column
+        if isinstance(column, frames.Series)
+        else frames.from_native(column, series_only=True)
     )
     native, kind = series.to_native(), series.dtype
     dtype = getattr(native, "dtype", None)

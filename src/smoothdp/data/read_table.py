@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from smoothdp.data.batches import Batch, Column, ColumnsBatch, LabelKind, Source, TextBatch
-from smoothdp.data.columns import existing_file
+from smoothdp.data.columns import existing_file, read_column
 from smoothdp.data.csv_file import csv_columns, is_csv
 from smoothdp.data.csv_format import CsvFormat
 from smoothdp.data.row_rules import DerivedBatch, RowFilter, read_rules
 from smoothdp.data.table import Categories, Label, Table, require_columns, same_label
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter
 from smoothdp.types import FloatArray, IntArray
 
 
@@ -81,6 +81,45 @@ def read_table(
     )
 
 
+def read_numbers_of(
+    data: object,
+    column: str,
+    *,
+    may_drop: bool,
+    where: object = None,
+    derive: object = None,
+    csv: object = None,
+) -> FloatArray | IntArray:
+    """Return a column of numbers of a table.
+
+    Args:
+        data, where, derive, csv: as for `read_table`. column: its name.
+        may_drop: whether n is private. Otherwise no row is left out, and one without a number
+            is nan, except that a file is read by `read_column`.
+
+    Raises:
+        IncompatibleClaims: a filter or a derived column where n is public.
+        Others as `read_table`.
+    """
+    if may_drop:
+        table = read_table(
+            data, categories=[], numbers=[column], where=where, derive=derive, csv=csv
+        )
+        return table.numbers[column]
+    if where is not None or derive is not None:
+        raise IncompatibleClaims(
+            expected="where and derive with a guarantee about adding or removing a record: how "
+            "many records a filter keeps, or a function fails on, is private",
+            got="a guarantee about replacing one",
+            remedy='Give neighbours="add_remove"',
+        )
+    if isinstance(data, str | Path):
+        csv_format = CsvFormat.read(csv)
+        return read_column(data, column, **csv_format.options())
+    batches = open_source(data, csv=csv).batches([column], False)
+    return _joined([batch.numbers(column) for batch in batches])
+
+
 def open_source(data: object, *, csv: object = None) -> Source:
     """Return where the rows of some data are; raises what `read_table` raises."""
     csv_format = CsvFormat.read(csv)
@@ -144,7 +183,10 @@ def _column(column: object, name: str) -> Column:
     if isinstance(column, list | tuple):
         return column
     if isinstance(column, np.ma.MaskedArray):
-        return list(column.astype(object).filled(None))
+        return [
+            None if gone else one
+            for one, gone in zip(column.tolist(), np.ma.getmaskarray(column).tolist(), strict=True)
+        ]
     if isinstance(column, np.ndarray):
         if column.ndim == 1:
             return column

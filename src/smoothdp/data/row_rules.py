@@ -44,7 +44,7 @@ class Condition:
     """
 
     column: str
-    wanted: frozenset[object]
+    wanted: frozenset[tuple[str, Label]]
     kind: LabelKind
     negated: bool = False
     ranges: tuple[tuple[str, float | str], ...] = ()
@@ -69,13 +69,13 @@ class Condition:
                 for name, bound in self.ranges
             )
             return f"{self.column} {bounds}"
-        said = " or ".join(sorted(repr(label) for _, label in map(tuple, self.wanted)))  # type: ignore[call-overload]
+        said = " or ".join(sorted(repr(label) for _, label in self.wanted))
         return f"{self.column} {'other than ' if self.negated else ''}{said}"
 
     def _passes(self, label: Label) -> bool:
         if self.ranges:
             return isinstance(label, str) and all(_RANGES[n](label, b) for n, b in self.ranges)
-        return (same_label(label) in self.wanted) is not self.negated
+        return (_labelled(label) in self.wanted) is not self.negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,11 @@ def _condition(column: str, asked: object) -> Condition:
     if None in kinds or len(kinds) != 1:
         raise _no_filter(f"{column}: {asked!r}"[:80])
     kind = cast("LabelKind", kinds.pop())
-    return Condition(column, frozenset(map(same_label, plain)), kind, negated)
+    return Condition(column, frozenset(map(_labelled, plain)), kind, negated)
+
+
+def _labelled(label: object) -> tuple[str, Label]:
+    return cast("tuple[str, Label]", same_label(label))
 
 
 def _range(column: str, asked: Mapping[object, object]) -> Condition:

@@ -117,7 +117,7 @@ def _plain(label: object) -> Label:
     return value if isinstance(value, str | int | float | bool) else str(value)
 
 
-def read_numbers(column: Sequence[object], name: str) -> FloatArray | IntArray:
+def read_numbers(column: Sequence[object] | np.ndarray, name: str) -> FloatArray | IntArray:
     """Return a number for each row, nan where there is none.
 
     The type of an array decides how it is read, never its rows: whole numbers of 64 bits stay
