@@ -19,9 +19,9 @@ from smoothdp.cli.papers.figures import cite, papers
 from smoothdp.cli.plan import noise, plan
 from smoothdp.cli.release import release
 from smoothdp.cli.report import report
-from smoothdp.cli.serve import serve
-from smoothdp.cli.submit import results, submit
-from smoothdp.cli.task import task
+from smoothdp.cli.serving.serve import serve
+from smoothdp.cli.serving.submit import results, submit
+from smoothdp.cli.serving.task import task
 from smoothdp.data import reason
 from smoothdp.errors import PrivacyWarning, SmoothdpError
 
