@@ -65,3 +65,20 @@ class Label:
         """Return what is given, for JSON."""
         texts = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: text for name, text in texts.items() if text}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A mechanism with the label that a ledger keeps beside it.
+
+    Attributes:
+        mechanism: what is charged. label: its name, purpose and who.
+    """
+
+    mechanism: object
+    label: Label
+
+    def parameters(self) -> dict[str, str]:
+        """Return the label as a ledger keeps it."""
+        fields = self.label.to_dict()
+        return {"label": fields.pop("name"), **fields}

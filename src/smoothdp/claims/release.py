@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
 from smoothdp.errors import InvalidParameter
 from smoothdp.text import html_card
 from smoothdp.version import __version__
@@ -36,6 +37,7 @@ class Release(Generic[Value]):
             published, because whoever knows the seed can undo the noise.
         library_version: the version of smoothdp that made it.
         sources: where the mechanism and its guarantee are described.
+        label: its name, purpose and who, if it was given one.
 
     Raises:
         InvalidParameter: a guarantee that is none.
@@ -53,6 +55,7 @@ class Release(Generic[Value]):
     is_private: bool
     library_version: str
     sources: tuple[Source, ...]
+    label: Label | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, Guarantee):
@@ -75,7 +78,8 @@ class Release(Generic[Value]):
         if interval is not None:
             rows.append(("error bars", f"{_shown(interval)} ({getattr(self, 'covers', '')})"))
         rows += [("mechanism", self.mechanism), ("claim", repr(self.guarantee))]
-        return html_card("Release", rows, note=self.sentence())
+        title = "Release" if self.label is None else self.label.words()
+        return html_card(title, rows, note=self.sentence())
 
 
 def _shown(value: object) -> str:

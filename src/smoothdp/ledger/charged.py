@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -11,6 +11,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.codec import require_readable
 from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
+from smoothdp.claims.label import Labelled
 from smoothdp.claims.neighbours import require_same
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms
 from smoothdp.composition.composed_profile import ComposedProfile
@@ -43,6 +44,9 @@ class Charged:
 
 def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
     """Return a mechanism as it is charged, or raise what is wrong with it."""
+    if isinstance(mechanism, Labelled):
+        inner = read_charged(mechanism.mechanism, claim)
+        return replace(inner, parameters={**inner.parameters, **mechanism.parameters()})
     if claim is not None and not isinstance(claim, Guarantee):
         raise InvalidParameter(
             expected="claim as a guarantee",

@@ -2,5 +2,7 @@
 
 from smoothdp.tables.release_table import release_table
 from smoothdp.tables.released_table import ReleasedTable
+from smoothdp.tables.spec import TableSpec
+from smoothdp.tables.table_check import TableCheck
 
-__all__ = ["ReleasedTable", "release_table"]
+__all__ = ["ReleasedTable", "TableCheck", "TableSpec", "release_table"]

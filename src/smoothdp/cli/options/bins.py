@@ -11,6 +11,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.columns import read_domain, require_known
+from smoothdp.data.csv_format import CsvOptions
 
 RULE = "the 16-byte BLAKE2b digest of its UTF-8 text, big-endian, modulo the number of bins"
 _VALUES_SHOWN = 12
@@ -55,12 +56,17 @@ class Bins:
 
 
 def read_counted(
-    file: Path, column: str, domain: Path | None, bins: int | None, missing: str | None
+    file: Path,
+    column: str,
+    domain: Path | None,
+    bins: int | None,
+    missing: str | None,
+    csv: CsvOptions,
 ) -> tuple[list[str], list[str], Bins | None]:
     """Return the users' values, all that there may be, and the bins if they were hashed."""
     listed = [] if domain is None else read_domain(domain)
     names = listed if bins is None else bin_names(bins)
-    values = sd.read_column(file, column, kind="category", missing=missing)
+    values = sd.read_column(file, column, kind="category", missing=missing, **csv)
     if bins is not None:
         return [bin_of(value, bins) for value in values], names, Bins(bins, domain, listed)
     assert domain is not None

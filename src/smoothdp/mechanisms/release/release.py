@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label, Labelled
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release
 from smoothdp.data.read_table import read_numbers_of
@@ -35,6 +38,7 @@ def release(
     where: object = None,
     derive: object = None,
     csv: object = None,
+    label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Release[float | int]:
@@ -78,6 +82,7 @@ def release(
         column: the name of the column, where the data are a table.
         where, derive, csv: as of `smoothdp.tables.release_table`. A filter and a derived column
             need a guarantee about adding or removing a record.
+        label: a name for the ledger, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, asked before the data are touched and charged before they are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
 
@@ -103,6 +108,7 @@ def release(
     45
     """
     coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+    named = Label.read(label)
     check_budget(ledger, guarantee)
     request = ReleaseRequest.read(
         query,
@@ -134,5 +140,6 @@ def release(
         warn_if_useless(query, guarantee, n_records)
     read_rng(rng)
     if ledger is not None:
-        ledger.charge(mechanism)
-    return mechanism.release(values, rng=rng)
+        ledger.charge(mechanism if named is None else Labelled(mechanism, named))
+    released = mechanism.release(values, rng=rng)
+    return released if named is None else replace(released, label=named)
