@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         services as services,
         shuffle as shuffle,
         smoothed as smoothed,
+        tables as tables,
         testing as testing,
         training_runs as training_runs,
     )
@@ -83,6 +84,9 @@ if TYPE_CHECKING:
     )
     from smoothdp.smoothed import (
         smoothed_delta as smoothed_delta,
+    )
+    from smoothdp.tables import (
+        release_table as release_table,
     )
     from smoothdp.training_runs import (
         SubsampledGaussian as SubsampledGaussian,

@@ -42,6 +42,7 @@ NEED_NO_SOURCE = {
     "CentralLimitEstimate",
     "Collection",
     "ComposedProfile",
+    "CsvFormat",
     "DataModel",
     "DeltaInterval",
     "ErrorPoint",

@@ -43,17 +43,15 @@ class TableCheck:
         lines = [
             *([("Table", self.label.words())] if self.label is not None else []),
             ("Reads", self.columns),
-            *([("Rows", self.rows)] if self.rows else []),
+            *([("About", self.rows)] if self.rows else []),
             ("Groups", self.groups),
             ("Promise", repr(self.guarantee)),
         ]
         parts = [
-            (name, repr(part), self.expected.get(name, "")) for name, part in self.spent.items()
+            f"{name}\n  costs one {self.unit}: {part!r}\n  {self.expected.get(name, '')}".rstrip()
+            for name, part in self.spent.items()
         ]
-        header = ("Released", f"costs one {self.unit}", "what to expect")
-        return "\n\n".join(
-            (text_table(lines), text_table(parts, header=header), self.guarantee.sentence())
-        )
+        return "\n\n".join((text_table(lines), *parts, self.guarantee.sentence()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain values, for JSON."""

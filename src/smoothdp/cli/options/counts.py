@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.csv_files import CsvFileOptions
+from smoothdp.cli.options.csv_files import CsvTextOptions
 from smoothdp.data.csv_format import CsvOptions
 
 
@@ -18,7 +18,7 @@ def read_counts(
     column: str | None,
     universe: str | None,
     missing: str | None = None,
-    csv: CsvFileOptions | None = None,
+    csv: CsvTextOptions | None = None,
 ) -> dict[str, int]:
     """Return records per category, in order, from --counts or from a column of a file."""
     if counts is not None:
