@@ -89,6 +89,10 @@ class TableRequest:
     ) -> TableRequest:
         """Return the request, or raise what `smoothdp.tables.release_table` raises."""
         columns = read_by(by)
+        if not isinstance(counts, bool):
+            raise InvalidParameter(
+                expected="counts as true or false", got=f"{counts!r}"[:40], remedy="Give one"
+            )
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
         public = read_public_keys(keys, columns)
