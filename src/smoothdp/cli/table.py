@@ -17,8 +17,6 @@ from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger, open_ledger
 from smoothdp.cli.options.groups import GroupOptions, group_statistic
 from smoothdp.tables import ReleasedTable, TableSpec, release_table
-from smoothdp.tables.table_views import table_page, value_text
-from smoothdp.text import table as text_table
 from smoothdp.whole_file import whole_file
 
 FILE = click.Path(path_type=Path)
@@ -114,17 +112,7 @@ def show_table(released: ReleasedTable, *, as_json: bool) -> None:
     if as_json:
         click.echo(released.to_json())
         return
-    columns = released.columns()
-    rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
-    if released.label is not None:
-        click.echo(f"{released.label.words()}\n")
-    click.echo(text_table(rows, header=list(columns)) if rows else "no groups")
-    click.echo()
-    for name, words in released.statistics.items():
-        click.echo(f"{name}: {words}; with noise")
-    if released.rows:
-        click.echo(f"of {released.rows}")
-    click.echo(f"\n{released.sentence()}")
+    click.echo(released.text())
 
 
 def write_table(
@@ -142,7 +130,7 @@ def write_table(
             writer.writerows(zip(*columns.values(), strict=True))
         click.echo(f"Table: {csv_file}", err=True)
     if html is not None:
-        table_page(released, command=command).write(html)
+        released.page(command=command).write(html)
         click.echo(f"Page: {html}", err=True)
 
 

@@ -78,6 +78,9 @@ class CsvFormat:
     def read(cls, options: object) -> CsvFormat:
         """Return a format from itself or its arguments by name; None is the default.
 
+        Raises:
+            InvalidParameter: an unknown argument, or one outside its domain.
+
         >>> CsvFormat.read({"delimiter": ";"}).delimiter
         ';'
         """

@@ -1,8 +1,18 @@
 """Tables: statistics of every group of a file, under one guarantee."""
 
+from smoothdp.tables.key_file import plain_labels, read_key_file
+from smoothdp.tables.named_statistics import named_statistic
 from smoothdp.tables.release_table import release_table
 from smoothdp.tables.released_table import ReleasedTable
 from smoothdp.tables.spec import TableSpec
 from smoothdp.tables.table_check import TableCheck
 
-__all__ = ["ReleasedTable", "TableCheck", "TableSpec", "release_table"]
+__all__ = [
+    "ReleasedTable",
+    "TableCheck",
+    "TableSpec",
+    "named_statistic",
+    "plain_labels",
+    "read_key_file",
+    "release_table",
+]

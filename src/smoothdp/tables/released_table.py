@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smoothdp.data.frames import make_frame
+from smoothdp.report.html.page import HtmlReport
 from smoothdp.tables.facts import Cell, TableFacts
-from smoothdp.tables.table_views import draw_table, notebook_view, table_page
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from smoothdp.tables.table_views import draw_table, notebook_view, table_page, table_text
 
 __all__ = ["Cell", "ReleasedTable"]
 
@@ -44,7 +42,7 @@ class ReleasedTable(TableFacts):
         """
         return make_frame(self.columns(), self.frame)
 
-    def plot(self, name: str | None = None, *, most: int = 40) -> Axes:
+    def plot(self, name: str | None = None, *, most: int = 40) -> Any:
         """Draw one statistic, a dot and its interval for each group; return matplotlib axes.
 
         Args:
@@ -63,7 +61,22 @@ class ReleasedTable(TableFacts):
         Raises:
             MissingExtra: matplotlib is not installed.
         """
-        return table_page(self).html()
+        return self.page().html()
+
+    def page(self, *, command: str = "") -> HtmlReport:
+        """Return that page, to be written to a file.
+
+        Args:
+            command: what the reader types for another such table; nothing: not said.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        return table_page(self, command=command)
+
+    def text(self) -> str:
+        """Return the table, its statistics and its promise as lines."""
+        return table_text(self)
 
     def _repr_html_(self) -> str:
         """Return the first rows and the promise for a notebook."""

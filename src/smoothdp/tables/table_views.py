@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.plots import plot_groups
@@ -12,11 +12,7 @@ from smoothdp.report.html.plan import reach_of
 from smoothdp.report.html.shared_sections import citation_section, curves_section, promise_section
 from smoothdp.tables.facts import TableFacts
 from smoothdp.tables.grouping import Key
-from smoothdp.text import percent_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+from smoothdp.text import percent_text, table as text_table
 
 _ROWS_OF_PAGE = 1000
 _ROWS_OF_NOTEBOOK = 50
@@ -43,8 +39,8 @@ def value_text(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) -> Axes:
-    """Return a picture of one statistic, by group.
+def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) -> Any:
+    """Return a picture of one statistic, by group: matplotlib axes.
 
     Raises:
         InvalidParameter: no such statistic, or nothing was released.
@@ -109,6 +105,20 @@ def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
         sections=tuple(sections),
         summary={"groups": len(table.groups), "guarantee": table.sentence()},
     )
+
+
+def table_text(table: TableFacts) -> str:
+    """Return a table as lines."""
+    columns = table.columns()
+    rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
+    said = [f"{name}: {words}; with noise" for name, words in table.statistics.items()]
+    parts = [
+        *([table.label.words()] if table.label is not None else []),
+        text_table(rows, header=list(columns)) if rows else "no groups",
+        "\n".join([*said, *([f"of {table.rows}"] if table.rows else [])]),
+        table.sentence(),
+    ]
+    return "\n\n".join(parts)
 
 
 def notebook_view(table: TableFacts) -> str:

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 import smoothdp as sd
 from smoothdp.cli.options.columns import read_domain, require_known
-from smoothdp.data.csv_format import CsvOptions
 
 RULE = "the 16-byte BLAKE2b digest of its UTF-8 text, big-endian, modulo the number of bins"
 _VALUES_SHOWN = 12
@@ -61,7 +61,7 @@ def read_counted(
     domain: Path | None,
     bins: int | None,
     missing: str | None,
-    csv: CsvOptions,
+    csv: dict[str, Any],
 ) -> tuple[list[str], list[str], Bins | None]:
     """Return the users' values, all that there may be, and the bins if they were hashed."""
     listed = [] if domain is None else read_domain(domain)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import click
 
 import smoothdp as sd
 from smoothdp.cli.options.csv_files import CsvTextOptions
-from smoothdp.data.csv_format import CsvOptions
 
 
 def read_counts(
@@ -29,7 +29,7 @@ def read_counts(
             f"Expected --column with {file}; got none. Name the column that holds the categories."
         )
     named = [name.strip() for name in universe.split(",")] if universe is not None else None
-    options: CsvOptions = {} if csv is None else csv.given()
+    options: dict[str, Any] = {} if csv is None else csv.given()
     counted = sd.data.count_column(file, column, universe=named, missing=missing, **options)
     if universe is None:
         click.echo(

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from smoothdp.cli.options.command_line import gathered
-from smoothdp.data.csv_format import CsvOptions
 
 _TEXT = (
     click.option("--delimiter", help=r"Between the fields of a CSV file, e.g. ';' or '\t'."),
@@ -30,9 +29,9 @@ class CsvTextOptions:
     na: tuple[str, ...]
     encoding: str | None
 
-    def given(self) -> CsvOptions:
+    def given(self) -> dict[str, Any]:
         """Return what was given, as `read_column` takes it."""
-        options: CsvOptions = {}
+        options: dict[str, Any] = {}
         if self.delimiter is not None:
             options["delimiter"] = self.delimiter.replace("\\t", "\t")
         if self.na:
@@ -49,7 +48,7 @@ class CsvFileOptions(CsvTextOptions):
     decimal: str | None
     thousands: str | None
 
-    def given(self) -> CsvOptions:
+    def given(self) -> dict[str, Any]:
         """Return what was given, as `read_column` takes it."""
         options = CsvTextOptions.given(self)
         if self.decimal is not None:

@@ -12,8 +12,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.options.columns import StatisticOptions
 from smoothdp.cli.options.command_line import gathered
-from smoothdp.tables.key_file import plain_labels, read_key_file
-from smoothdp.tables.named_statistics import named_statistic
+from smoothdp.tables import named_statistic, plain_labels, read_key_file
 
 _OPTIONS = (
     click.option("--by", help="Release it of every group: the column of the groups, or a,b."),
