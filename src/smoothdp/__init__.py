@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from smoothdp.smoothed import (
         smoothed_delta as smoothed_delta,
     )
-    from smoothdp.tables import (
+    from smoothdp.tables.release_table import (
         release_table as release_table,
     )
     from smoothdp.training_runs import (

@@ -119,6 +119,7 @@ def test_a_release_says_nothing_of_the_data() -> None:
         "is_private",
         "library_version",
         "sources",
+        "label",
     }
     other = release([17.5] * 401, Median(BOUNDS), guarantee=PureDP(1), rng=SeededRandom(6))
     assert other.mechanism == result.mechanism

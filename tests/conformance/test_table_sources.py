@@ -267,7 +267,7 @@ def test_a_column_of_a_table() -> None:
         for one in frames
     }
     assert values == {sd.release(whole, query, guarantee=pure, rng=sd.SeededRandom(1)).value}
-    private = {"guarantee": PROMISE, "n_guess": 1000}
+    private: dict[str, Any] = {"guarantee": PROMISE, "n_guess": 1000}
     for one in (pd.DataFrame(columns()), pl.DataFrame(columns()), columns()):
         found = sd.release(
             one, query, column="wage", where={"year": 2024}, rng=sd.SeededRandom(1), **private

@@ -156,8 +156,8 @@ def test_rows_that_are_made_of_nothing_change_nothing() -> None:
     """Rows that a filter leaves out change no released number."""
     promise = sd.PureDP(1, neighbours="add_remove")
     query = sd.queries.Median((0, 10))
-    rows = {"k": ["a"] * 50, "x": [float(i % 10) for i in range(50)]}
-    more = {"k": [*rows["k"], "a", "b"], "x": [*rows["x"], 99.0, 5.0]}
+    rows: dict[str, list[Any]] = {"k": ["a"] * 50, "x": [float(i % 10) for i in range(50)]}
+    more = {name: [*rows[name], *end] for name, end in (("k", "ab"), ("x", (99.0, 5.0)))}
     asked: dict[str, Any] = {
         "by": "k",
         "keys": ["a"],
