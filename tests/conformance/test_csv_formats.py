@@ -15,6 +15,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.data import CsvFormat
+from smoothdp.data.batches import TextBatch
 from smoothdp.errors import InvalidData, InvalidParameter
 
 WAGES = [1234.5, 0.25, -7.0, 1000000.0]
@@ -154,3 +155,31 @@ def test_commands_read_standard_input(
     monkeypatch.setattr(sys, "stdin", Stdin)
     main([*command, "--column", "x", "--delimiter", ";"])
     assert capsys.readouterr().out
+
+
+def test_a_field_means_the_same_whatever_the_other_rows_hold() -> None:
+    """Columns without a strange field are read as a whole: to the same floats, bit by bit."""
+    odd = [
+        "1",
+        " 2 ",
+        "-0",
+        "1e5",
+        "+.5",
+        "5.",
+        "inf",
+        "-Infinity",
+        "nan",
+        "٣",
+        "",
+        "1e400",
+        "0.1",
+        "9007199254740993",
+        "1e-400",
+        "\t7\n",
+    ]
+    strange = ["x", "1_0", "0x10", "1d5", "1,5", " ", "--1", "1 2", "1f", "NaN(3)"]
+    for text in [*odd, *strange]:
+        alone = TextBatch(1, {"x": [text]}, CsvFormat()).numbers("x")
+        for other in [*odd, *strange]:
+            both = TextBatch(2, {"x": [text, other]}, CsvFormat()).numbers("x")
+            assert both[:1].tobytes() == alone.tobytes() or np.isnan([both[0], alone[0]]).all()
