@@ -23,6 +23,7 @@ _COMMANDS = {
     r"\binitdb\b": "apt-get install postgresql (or your system's package of the server)",
     r"PostgreSQL does not run as root": "adduser --system postgres, or run the tests as a user",
     r"\bno (shell|fork)\b": NOTHING,
+    r"\bnot Linux\b": NOTHING,
 }
 _LIBRARY = re.compile(r"could not import '([\w.]+)'")
 

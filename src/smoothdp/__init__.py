@@ -90,6 +90,8 @@ if TYPE_CHECKING:
     )
     from smoothdp.tables import (
         Person as Person,
+    )
+    from smoothdp.tables.release_table import (
         release_table as release_table,
     )
     from smoothdp.training_runs import (

@@ -14,6 +14,7 @@ from decimal import (
     localcontext,
 )
 from fractions import Fraction
+from html import escape
 from itertools import count
 
 _SMALLEST, _LARGEST = -7, 15
@@ -178,3 +179,16 @@ def percent_text(share: float | Fraction) -> str:
     ('95%', '99.9999999%')
     """
     return f"{100 * float(share):.15g}%"
+
+
+def html_card(title: str, rows: Sequence[tuple[str, str]], *, note: str = "") -> str:
+    """Return a small table of names and values as HTML, for notebooks; every text is escaped.
+
+    >>> html_card("a < b", [("value", "3")])
+    '<table><caption>a &lt; b</caption><tbody><tr><th>value</th><td>3</td></tr></tbody></table>'
+    """
+    cells = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows
+    )
+    below = f"<p>{escape(note)}</p>" if note else ""
+    return f"<table><caption>{escape(title)}</caption><tbody>{cells}</tbody></table>{below}"

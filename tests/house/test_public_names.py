@@ -44,6 +44,7 @@ NEED_NO_SOURCE = {
     "CentralLimitEstimate",
     "Collection",
     "ComposedProfile",
+    "CsvFormat",
     "DataModel",
     "DeltaInterval",
     "ErrorPoint",

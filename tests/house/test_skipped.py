@@ -88,7 +88,7 @@ def test_commands(reason: str, command: str) -> None:
 
 
 def test_what_is_in_no_extra_is_named() -> None:
-    assert "polars" in (command_for("could not import 'polars'") or "")
+    assert "modin" in (command_for("could not import 'modin'") or "")
 
 
 def test_a_reason_that_nobody_knows_is_told_all_the_same() -> None:

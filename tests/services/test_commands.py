@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from smoothdp.cli.main import main
-from smoothdp.cli.serve import serve
+from smoothdp.cli.serving.serve import serve
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
 from smoothdp.services.client.submit import submit
 from smoothdp.services.shuffler.sealing import seal_window
@@ -241,7 +241,7 @@ def served(
     answer: Callable[[httpx.Request], httpx.Response], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Let every address be answered by a function, and pauses be short."""
-    monkeypatch.setattr("smoothdp.cli.submit._PAUSE", 0.01)
+    monkeypatch.setattr("smoothdp.cli.serving.submit._PAUSE", 0.01)
     monkeypatch.setattr(
         "smoothdp.services.connect",
         lambda url: httpx.Client(base_url=url, transport=httpx.MockTransport(answer)),

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from smoothdp.cli.serve import serve
-from smoothdp.cli.task import task as task_command
+from smoothdp.cli.serving.serve import serve
+from smoothdp.cli.serving.task import task as task_command
 from smoothdp.services import ServiceError, create_task, demonstrate
 from smoothdp.services.analyzer.batch_result import describe_batch
 from tests.services.world import KEY

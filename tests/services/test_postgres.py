@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from smoothdp.cli.serve import serve
+from smoothdp.cli.serving.serve import serve
 from smoothdp.errors import InvalidData, InvalidParameter, SmoothdpError
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
 from smoothdp.services.shuffler.delivery import deliver_batches

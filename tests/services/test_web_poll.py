@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from smoothdp import services
-from smoothdp.cli.serve import serve
-from smoothdp.cli.submit import results
-from smoothdp.cli.task import task
+from smoothdp.cli.serving.serve import serve
+from smoothdp.cli.serving.submit import results
+from smoothdp.cli.serving.task import task
 from smoothdp.errors import InvalidParameter
 from smoothdp.services.demo.poll_demo import POLL_MADE_UP, poll_on_loopback
 from smoothdp.services.shuffler.poll_routes import poll_routes, publish, published_results

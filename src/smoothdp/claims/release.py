@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.errors import InvalidParameter
+from smoothdp.text import html_card
 from smoothdp.version import __version__
 
 if TYPE_CHECKING:
     from smoothdp.sources import Source
 
 Value = TypeVar("Value")
+_LONGEST_SHOWN = 500
 
 
 def library_version() -> str:
@@ -71,3 +73,20 @@ class Release(Generic[Value]):
                 f"{before}NOT PRIVATE: made with seeded randomness, for tests and simulation only."
             )
         return before + self.guarantee.sentence()
+
+    def _repr_html_(self) -> str:
+        """Return the release for a notebook: what was released, its error bars, the promise."""
+        rows = [("value", _shown(self.value))]
+        interval = getattr(self, "interval", None)
+        if interval is not None:
+            rows.append(("error bars", f"{_shown(interval)} ({getattr(self, 'covers', '')})"))
+        rows += [("mechanism", self.mechanism), ("claim", repr(self.guarantee))]
+        title = "Release" if self.label is None else self.label.words()
+        return html_card(title, rows, note=self.sentence())
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_shown, value))
+    text = f"{value:.10g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} ..."

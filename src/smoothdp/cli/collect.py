@@ -11,6 +11,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.options.bins import Bins, read_counted
 from smoothdp.cli.options.columns import require_bits
+from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
 from smoothdp.cli.options.guarantees import read_approximate
 from smoothdp.text import percent_text
@@ -78,6 +79,7 @@ def show_collection(
 @click.option("--delta", help="Delta of (epsilon, delta)-DP, e.g. 1e-6. Required.")
 @click.option("--n-bits", type=int, help="Messages per user of a mean (default: chosen).")
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
+@csv_options
 @click.option("--confidence", default="0.95", show_default=True, help="Of the error bars.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charge a ledger first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
@@ -93,6 +95,7 @@ def collect(
     delta: str | None,
     n_bits: int | None,
     missing: str | None,
+    csv: CsvFileOptions,
     confidence: str,
     ledger: Path | None,
     as_json: bool,
@@ -129,11 +132,11 @@ def collect(
     what: What = "counts" if counts else "mean" if bounds is not None else "share"
     shared = None
     if counts:
-        values, names, shared = read_counted(file, column, domain, bins, missing)
+        values, names, shared = read_counted(file, column, domain, bins, missing, csv.given())
         collected = sd.report.collect_histogram(values, domain=names, **options)
         n_users = len(values)
     else:
-        numbers = sd.read_column(file, column, missing=missing)
+        numbers = sd.read_column(file, column, missing=missing, **csv.given())
         if bounds is not None:
             collected = sd.report.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
         else:

@@ -19,9 +19,10 @@ from smoothdp.cli.papers.figures import cite, papers
 from smoothdp.cli.plan import noise, plan
 from smoothdp.cli.release import release
 from smoothdp.cli.report import report
-from smoothdp.cli.serve import serve
-from smoothdp.cli.submit import results, submit
-from smoothdp.cli.task import task
+from smoothdp.cli.serving.serve import serve
+from smoothdp.cli.serving.submit import results, submit
+from smoothdp.cli.serving.task import task
+from smoothdp.cli.table import table
 from smoothdp.data import reason
 from smoothdp.errors import PrivacyWarning, SmoothdpError
 
@@ -119,7 +120,7 @@ def commands(context: click.Context) -> None:
 
 
 _COMMANDS = (
-    *(measure, noise, plan, release, account, collect, report),
+    *(measure, noise, plan, release, table, account, collect, report),
     *(task, serve, submit, results, papers, cite),
 )
 for command in _COMMANDS:

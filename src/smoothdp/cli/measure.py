@@ -18,6 +18,7 @@ from smoothdp.cli.options.command_line import (
     refuse_strays,
 )
 from smoothdp.cli.options.counts import SAMPLE, SampleOptions, read_counts, read_mechanism
+from smoothdp.cli.options.csv_files import CSV_TEXT, CsvTextOptions, csv_text_options
 
 SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 
@@ -35,7 +36,8 @@ _OF_MODEL = ("model", "n_records", "epsilon", "as_json")
 MODES = {
     "counts": Mode("--counts", frozenset(("counts", *_AT_COUNTS))),
     "column": Mode(
-        "a FILE with --column", frozenset(("file", "column", "universe", "missing", *_AT_COUNTS))
+        "a FILE with --column",
+        frozenset(("file", "column", "universe", "missing", *CSV_TEXT, *_AT_COUNTS)),
     ),
     "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen"))),
     "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *SAMPLE, "databases"))),
@@ -73,6 +75,7 @@ def read_mode(context: click.Context) -> str:
 @click.option("--universe", help="All categories of the column, comma-separated.")
 @click.option("--public", is_flag=True, help="The counts, or the column, are public.")
 @missing_option
+@csv_text_options
 @click.option("--model", type=click.Path(path_type=Path), help="CSV of label and counts.")
 @click.option("--n", "n_records", type=int, help="Number of records, with --model.")
 @click.option("--sharpen", is_flag=True, help="With --model: all mixtures, up to 100,000 records.")
@@ -97,6 +100,7 @@ def measure(
     universe: str | None,
     public: bool,
     missing: str | None,
+    csv: CsvTextOptions,
     model: Path | None,
     n_records: int | None,
     sharpen: bool,
@@ -127,7 +131,7 @@ def measure(
         text, document = describe_model(asked)
         click.echo(json.dumps(document, indent=2) if as_json else text)
         return
-    categories = read_counts(counts, file, column, universe, missing)
+    categories = read_counts(counts, file, column, universe, missing, csv)
     mechanism = read_mechanism(sum(categories.values()), sample)
     result = sd.report.measure_histogram(
         mechanism,

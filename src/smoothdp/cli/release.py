@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,12 @@ from smoothdp.cli.options.columns import (
     read_query,
     statistic_options,
 )
+from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger, check_size, read_plan
+from smoothdp.cli.options.groups import GroupOptions, group_options, refuse_without_by
 from smoothdp.cli.options.guarantees import GuaranteeOptions, guarantee_options, read_guarantee
-from smoothdp.report import released_words
-from smoothdp.text import number_down, number_up
+from smoothdp.cli.released import show_release
+from smoothdp.cli.table import release_by_groups
 
 
 @click.command()
@@ -44,6 +44,8 @@ from smoothdp.text import number_down, number_up
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charge a ledger first.")
 @missing_option
+@csv_options
+@group_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def release(
     file: Path,
@@ -57,6 +59,8 @@ def release(
     round_to: str | None,
     ledger: Path | None,
     missing: str | None,
+    csv: CsvFileOptions,
+    groups: GroupOptions,
     as_json: bool,
 ) -> None:
     """Release a statistic of a column with noise scaled to its smooth sensitivity.
@@ -71,7 +75,24 @@ def release(
       smoothdp release pay.parquet --column pay --statistic trimmed-mean --trim 0.05 \\
         --bounds 0 1e6 --guarantee zcdp --rho 0.5 --confidence 0.95
       smoothdp release flights.csv --column delay --plan plan.json --ledger ledger.db
+      smoothdp release pay.csv --column pay --by region --keys N,S,W --statistic median \\
+        --bounds 0 1e5 --epsilon 1 --counts
     """
+    if groups.by is not None:
+        _refuse_beside_groups(plan, missing, round_to, covers, sd_bound)
+        release_by_groups(
+            file,
+            column,
+            statistic,
+            groups,
+            guarantee=read_guarantee(guarantee),
+            csv=csv,
+            confidence=confidence,
+            ledger=ledger,
+            as_json=as_json,
+        )
+        return
+    refuse_without_by(groups)
     options: dict[str, Any] = {
         "round_to": round_to,
         "clamp": True,
@@ -79,81 +100,59 @@ def release(
         "covers": covers,
         "sd_bound": sd_bound,
     }
+    n_records: int | None = None
     if plan is not None:
-        if any((*astuple(statistic), *astuple(guarantee))):
+        if any((*astuple(statistic), *astuple(guarantee), *astuple(groups))):
             raise click.UsageError(
-                "Expected --plan alone: it holds statistic, bounds and guarantee; got some of "
-                "these too. Leave one out."
+                "Expected --plan alone: it holds statistic, bounds, guarantee and neighbours; got "
+                "some of these too. Leave one out."
             )
         planned = read_plan(plan)
         options["ledger"] = ask_ledger(ledger, planned.guarantee)
-        values = sd.read_column(file, column, missing=missing)
+        values = sd.read_column(file, column, missing=missing, **csv.given())
         check_size(planned, len(values))
+        n_records = len(values)
         query, released = planned.query, planned.release(values, **options)
     else:
-        query = read_query(statistic)
-        promise = read_guarantee(guarantee)
-        options["ledger"] = ask_ledger(ledger, promise)
-        values = sd.read_column(file, column, missing=missing)
-        released = sd.release(values, query, guarantee=promise, **options)
-    show_release(
-        released, query, n_records=len(values), note=missing_note(missing), as_json=as_json
-    )
+        query, promise = read_query(statistic), read_guarantee(guarantee)
+        options |= {"label": groups.label}
+        if groups.is_private_size:
+            _refuse_missing(missing)
+            promise = promise.changed(neighbours="add_remove")
+            more = {"column": column, "csv": csv.given() or None, "n_guess": groups.n_guess}
+            options |= {**more, "ledger": ask_ledger(ledger, promise)}
+            released = sd.release(str(file), query, guarantee=promise, **options)
+        else:
+            options["ledger"] = ask_ledger(ledger, promise)
+            values = sd.read_column(file, column, missing=missing, **csv.given())
+            n_records = len(values)
+            released = sd.release(values, query, guarantee=promise, **options)
+    show_release(released, query, n_records=n_records, note=missing_note(missing), as_json=as_json)
 
 
-def show_release(
-    released: sd.claims.Release[float | int],
-    query: sd.queries.Query,
-    *,
-    n_records: int,
-    note: str,
-    as_json: bool,
-) -> None:
-    """Print a release, with its interval if it has one.
-
-    Args:
-        query: as it was given to the release. note: about missing values.
-    """
-    interval = released if isinstance(released, sd.mechanisms.IntervalRelease) else None
-    statistic = released_words(
-        query,
-        guarantee=released.guarantee,
-        n_records=n_records,
-        error_bars=interval is not None,
-    )
-    if as_json:
-        result: dict[str, object] = {"value": released.value, "statistic": statistic}
-        if interval is not None:
-            result |= {
-                "interval": list(interval.interval),
-                "confidence": float(interval.confidence),
-                "covers": interval.covers,
-            }
-        result |= {
-            "guarantee": released.guarantee.sentence(n_records=n_records),
-            "claim": json.loads(released.guarantee.to_json()),
-            "mechanism": released.mechanism,
-            "n_records": n_records,
-            "missing": note,
-            "version": released.library_version,
-        }
-        click.echo(json.dumps(result, indent=2))
-        return
-    click.echo(f"value      {released.value:.10g}: {statistic}; with noise")
-    if interval is not None:
-        sure = "nominally" if "(nominal)" in interval.covers else "at least"
-        click.echo(
-            f"interval   {_interval_text(*interval.interval)}: covers, with probability {sure} "
-            f"{float(interval.confidence):.15g}, {interval.covers}"
+def _refuse_missing(missing: str | None) -> None:
+    """Refuse --missing where rows without a value are left out by rule."""
+    if missing is not None:
+        raise click.UsageError(
+            "Expected no --missing where the number of records is private: rows without a value "
+            f"are left out; got --missing {missing}. Leave it out."
         )
-    click.echo(f"mechanism  {released.mechanism}")
-    click.echo(f"\n{released.guarantee.sentence(n_records=n_records)}{' ' + note if note else ''}")
 
 
-def _interval_text(low: float, high: float) -> str:
-    """Return both ends, rounded outwards, with digits enough to tell them apart."""
-    digits = 17
-    if high > low:
-        digits = 3 + math.ceil(math.log10(max(abs(low), abs(high)) / (high - low)))
-    digits = min(max(digits, 4), 17)
-    return f"{number_down(low, digits)} to {number_up(high, digits)}"
+def _refuse_beside_groups(
+    plan: Path | None,
+    missing: str | None,
+    round_to: str | None,
+    covers: str,
+    sd_bound: str | None,
+) -> None:
+    """Refuse options that a release of groups has no use for."""
+    _refuse_missing(missing)
+    others = (("--plan", plan), ("--round-to", round_to), ("--sd-bound", sd_bound))
+    strays = [option for option, value in others if value is not None]
+    if strays or covers != "statistic":
+        raise click.UsageError(
+            "Expected --by with statistic, guarantee, --confidence and --ledger; got "
+            f"{', '.join([*strays, *(['--covers'] if covers != 'statistic' else [])])} too. Leave "
+            "out what does not apply."
+        )

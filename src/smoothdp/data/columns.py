@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal, Unpack, overload
 
 import numpy as np
 
-from smoothdp.data.csv_file import csv_values
+from smoothdp.data.csv_file import STDIN, csv_ending, csv_values, is_csv
+from smoothdp.data.csv_format import CsvFormat, CsvOptions
 from smoothdp.data.missing import require_number
 from smoothdp.data.parquet_file import parquet_numbers, parquet_texts
 from smoothdp.data.refusals import no_number, no_rows
@@ -22,19 +23,35 @@ Kind = Literal["number", "category"]
 
 @overload
 def read_column(
-    path: str | Path, column: str, *, kind: Literal["number"] = ..., missing: str | None = ...
+    path: str | Path,
+    column: str,
+    *,
+    kind: Literal["number"] = ...,
+    missing: str | None = ...,
+    **csv: Unpack[CsvOptions],
 ) -> FloatArray: ...
 @overload
 def read_column(
-    path: str | Path, column: str, *, kind: Literal["category"], missing: str | None = ...
+    path: str | Path,
+    column: str,
+    *,
+    kind: Literal["category"],
+    missing: str | None = ...,
+    **csv: Unpack[CsvOptions],
 ) -> list[str]: ...
 def read_column(
-    path: str | Path, column: str, *, kind: Kind = "number", missing: str | None = None
+    path: str | Path,
+    column: str,
+    *,
+    kind: Kind = "number",
+    missing: str | None = None,
+    **csv: Unpack[CsvOptions],
 ) -> FloatArray | list[str]:
     """Return one column of a CSV or Parquet file; nothing else is kept in memory.
 
     Args:
-        path: a file whose name ends in .csv, .tsv or .parquet.
+        path: a file whose name ends in .csv, .tsv (also .gz) or .parquet; "-" is standard input,
+            which holds CSV.
         column: the name of the column in the header.
         kind: "number" (an array of floats) or "category" (a list of texts).
         missing: None refuses missing values; another text is a public constant that takes
@@ -46,7 +63,8 @@ def read_column(
         InvalidData: the file or column is missing, empty or malformed; a value is missing,
             or is not a finite number where numbers are read; no row is left. No message
             has a value of the column in it, or a row: both are private.
-        InvalidParameter: another kind; ``missing`` is no number where numbers are read.
+        InvalidParameter: another kind; ``missing`` is no number where numbers are read; an
+            unknown encoding, or ``csv`` options for Parquet.
         MissingExtra: Parquet without the ``data`` extra.
 
     >>> import tempfile
@@ -57,7 +75,8 @@ def read_column(
     [-3.  12.5]
     """
     if kind == "category":
-        categories = [value for chunk in _texts(path, column, missing) for value in chunk]
+        chunks = _texts(path, column, missing, CsvFormat(**csv))
+        categories = [value for chunk in chunks for value in chunk]
         if not categories:
             raise no_rows(Path(path))
         return categories
@@ -68,7 +87,9 @@ def read_column(
             remedy='Use kind="number" for an array of floats, kind="category" for texts',
         )
     require_number(missing)
-    numbers = np.concatenate([_numbers(c, column) for c in _values(path, column, missing)])
+    csv_format = CsvFormat(**csv)
+    chunks_of_numbers = _values(path, column, missing, csv_format)
+    numbers = np.concatenate([_numbers(c, column) for c in chunks_of_numbers])
     if numbers.size == 0:
         raise no_rows(Path(path))
     return numbers
@@ -80,6 +101,7 @@ def count_column(
     *,
     universe: Sequence[str] | None = None,
     missing: str | None = None,
+    **csv: Unpack[CsvOptions],
 ) -> dict[str, int]:
     """Return the number of records per category of a column, in bounded memory.
 
@@ -87,7 +109,7 @@ def count_column(
         path, column: as for `read_column`.
         universe: all categories, in order; those that nobody is in count 0. Without it the
             categories are those seen, sorted, and an unseen category is not protected.
-        missing: as for `read_column`.
+        missing, **csv: as for `read_column`.
 
     Raises:
         InvalidData: as for `read_column`, or a value outside the universe.
@@ -108,7 +130,7 @@ def count_column(
             remedy="Name each category once",
         )
     tally: Counter[str] = Counter()
-    for chunk in _texts(path, column, missing):
+    for chunk in _texts(path, column, missing, CsvFormat(**csv)):
         tally.update(chunk)
     if not tally:
         raise no_rows(Path(path))
@@ -124,24 +146,54 @@ def count_column(
     return {category: tally[category] for category in universe}
 
 
-def _texts(path: str | Path, column: str, missing: str | None) -> Iterator[list[str]]:
-    file, ending = _existing(path)
-    if ending == ".parquet":
-        return parquet_texts(file, column, missing)
-    return csv_values(file, column, "\t" if ending == ".tsv" else ",", missing)
+def _texts(
+    path: str | Path, column: str, missing: str | None, csv_format: CsvFormat
+) -> Iterator[list[str]]:
+    file = existing_file(path)
+    if is_csv(file):
+        return csv_values(file, column, csv_format, missing)
+    _require_no_format(file, csv_format)
+    return parquet_texts(file, column, missing)
 
 
-def _values(path: str | Path, column: str, missing: str | None) -> Iterator[list[str] | FloatArray]:
-    file, ending = _existing(path)
-    if ending == ".parquet":
+def _values(
+    path: str | Path, column: str, missing: str | None, csv_format: CsvFormat
+) -> Iterator[list[str] | FloatArray]:
+    file = existing_file(path)
+    if not is_csv(file):
+        _require_no_format(file, csv_format)
         return parquet_numbers(file, column, missing)
-    return _texts(file, column, missing)
+    texts = csv_values(file, column, csv_format, missing)
+    if csv_format.is_plain:
+        return texts
+    # A constant for missing values is written as Python writes it.
+    return (
+        [text if text == missing else csv_format.as_python(text) for text in chunk]
+        for chunk in texts
+    )
 
 
-def _existing(path: str | Path) -> tuple[Path, str]:
-    """Return the path of a file that there is to read, and its ending."""
+def _require_no_format(file: Path, csv_format: CsvFormat) -> None:
+    if csv_format != CsvFormat():
+        raise InvalidParameter(
+            expected="delimiter, decimal, thousands, na and encoding with a CSV file alone",
+            got=f"{file}",
+            remedy="Leave them out",
+        )
+
+
+def existing_file(path: str | Path, *, folders: bool = False) -> Path:
+    """Return the path of a file that there is to read.
+
+    Args:
+        folders: whether a folder of Parquet files will do.
+
+    Raises:
+        InvalidData: there is none, it is empty, or its name has another ending.
+    """
     file = Path(path)
-    ending = file.suffix.lower()
+    if file == STDIN or (folders and file.is_dir()):
+        return file
     if file.is_dir():
         raise InvalidData(
             expected="a file",
@@ -154,9 +206,9 @@ def _existing(path: str | Path) -> tuple[Path, str]:
             got="no such file",
             remedy="Give the path of a file that exists",
         )
-    if ending not in (".csv", ".tsv", ".parquet"):
+    if csv_ending(file) not in (".csv", ".tsv") and file.suffix.lower() != ".parquet":
         raise InvalidData(
-            expected="a file ending in .csv, .tsv or .parquet",
+            expected="a file ending in .csv, .tsv, .csv.gz, .tsv.gz or .parquet",
             got=f"{file}",
             remedy="Convert the file, or give its name the right ending",
         )
@@ -166,7 +218,7 @@ def _existing(path: str | Path) -> tuple[Path, str]:
             got="an empty file",
             remedy="Begin the file with names of columns",
         )
-    return file, ending
+    return file
 
 
 def _numbers(values: list[str] | FloatArray, column: str) -> FloatArray:

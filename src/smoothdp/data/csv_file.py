@@ -1,52 +1,157 @@
-"""One column of a CSV file, streamed with the standard library."""
+"""Records of a CSV file, streamed with the standard library."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from typing import Protocol
 
+from smoothdp.data.csv_format import CsvFormat
 from smoothdp.data.missing import without_missing
 from smoothdp.data.refusals import column_index, no_rows, unreadable
 from smoothdp.errors import InvalidData
 
 _ROWS_AT_ONCE = 65536
+_UNKNOWN = "\ufffd"
+STDIN = Path("-")
+"""The path that stands for standard input, which holds CSV."""
 
 
-def csv_values(path: Path, column: str, delimiter: str, missing: str | None) -> Iterator[list[str]]:
+class _Reader(Protocol):
+    def __iter__(self) -> Iterator[list[str]]: ...
+
+
+def is_csv(path: Path) -> bool:
+    """Return whether the name of a file says that it is CSV, or stands for standard input."""
+    return path == STDIN or csv_ending(path) in (".csv", ".tsv")
+
+
+def csv_ending(path: Path) -> str:
+    """Return the ending of a file's name without .gz, in small letters."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+def csv_values(
+    path: Path, column: str, csv_format: CsvFormat, missing: str | None
+) -> Iterator[list[str]]:
     """Yield the texts of a column, in chunks; see `smoothdp.data.missing`."""
     is_empty = True
+    with csv_records(path, csv_format, may_refuse=True) as (header, chunks):
+        pick = itemgetter(column_index(path, header, column))
+        for rows in chunks:
+            if set(map(len, rows)) != {len(header)}:
+                raise _ragged(path, len(header))
+            texts = list(map(pick, rows))
+            if csv_format.na:
+                texts = ["" if csv_format.is_missing(text) else text for text in texts]
+            yield without_missing(texts, missing, column)
+            is_empty = False
+    if is_empty:
+        raise no_rows(path)
+
+
+def csv_columns(
+    path: Path, names: Sequence[str], csv_format: CsvFormat, *, everything: bool = False
+) -> Iterator[dict[str, list[str]]]:
+    """Yield columns of texts, in chunks; no record is refused, and a field that is not there is
+    empty. ``everything``: those that are not named too.
+    """
+    with csv_records(path, csv_format, may_refuse=False) as (header, chunks):
+        places = {name: column_index(path, header, name) for name in names}
+        if everything or not names:
+            places |= {name: header.index(name) for name in header}
+        width = len(header)
+        for rows in chunks:
+            full = [row if len(row) == width else row + [""] * (width - len(row)) for row in rows]
+            yield {name: list(map(itemgetter(place), full)) for name, place in places.items()}
+
+
+@contextmanager
+def csv_records(
+    path: Path, csv_format: CsvFormat, *, may_refuse: bool
+) -> Iterator[tuple[list[str], Iterator[list[list[str]]]]]:
+    """Open a CSV file; yield its header, and its records in chunks.
+
+    Args:
+        may_refuse: whether a record may be refused: bytes of another encoding, or a quotation
+            mark that is not closed. Otherwise the header alone may.
+    """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            header = next(reader, [])
-            pick = itemgetter(column_index(path, [name.strip() for name in header], column))
-            while rows := list(islice(reader, _ROWS_AT_ONCE)):
-                if set(map(len, rows)) != {len(header)}:
-                    raise _ragged(path, len(header))
-                yield without_missing(list(map(pick, rows)), missing, column)
-                is_empty = False
-    except UnicodeDecodeError:
-        raise InvalidData(
-            expected=f"UTF-8 text in {path}", got="other bytes", remedy="Convert the file to UTF-8"
-        ) from None
+        with _opened(path, csv_format, "strict" if may_refuse else "replace") as file:
+            delimiter = csv_format.delimiter_of(csv_ending(path))
+            reader = csv.reader(file, delimiter=delimiter, strict=may_refuse)
+            header = [name.strip() for name in next(_kept(reader, may_refuse), [])]
+            if any(_UNKNOWN in name for name in header):
+                raise _other_bytes(path, csv_format)
+            yield header, _chunks(reader, may_refuse)
+    except UnicodeError:
+        raise _other_bytes(path, csv_format) from None
     except csv.Error:
         raise InvalidData(
             expected=f"well-formed CSV in {path}",
             got="a line that is not",
             remedy="Close every quotation mark, and double those inside a quoted field",
         ) from None
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise unreadable(path, error) from None
-    if is_empty:
-        raise no_rows(path)
+
+
+def _chunks(reader: _Reader, may_refuse: bool) -> Iterator[list[list[str]]]:
+    records = _kept(reader, may_refuse)
+    while rows := list(islice(records, _ROWS_AT_ONCE)):
+        yield rows
+
+
+def _kept(reader: _Reader, may_refuse: bool) -> Iterator[list[str]]:
+    """Yield the records; of one that the reader gives up, such as a field without end, nothing."""
+    while True:
+        try:
+            yield from reader
+            return
+        except csv.Error:
+            if may_refuse:
+                raise
+            yield []
+
+
+@contextmanager
+def _opened(path: Path, csv_format: CsvFormat, errors: str) -> Iterator[io.TextIOBase]:
+    encoding = csv_format.encoding
+    if path == STDIN:
+        # Left open: it is not ours.
+        file = io.TextIOWrapper(sys.stdin.buffer, encoding, errors, newline="")
+        try:
+            yield file
+        finally:
+            file.detach()
+    elif path.suffix.lower() == ".gz":
+        with gzip.open(path, "rt", encoding=encoding, errors=errors, newline="") as unpacked:
+            yield unpacked
+    else:
+        with path.open(encoding=encoding, errors=errors, newline="") as plain:
+            yield plain
+
+
+def _other_bytes(path: Path, csv_format: CsvFormat) -> InvalidData:
+    known = "UTF-8" if csv_format.encoding == "utf-8-sig" else csv_format.encoding
+    return InvalidData(
+        expected=f"{known} text in {path}",
+        got="other bytes",
+        remedy='Convert the file to UTF-8, or name its encoding, such as encoding="cp1252"',
+    )
 
 
 def _ragged(path: Path, width: int) -> InvalidData:
     return InvalidData(
         expected=f"{width} {'field' if width == 1 else 'fields'} in every row of {path}",
         got="another number in some row",
-        remedy="Give every row as many fields as the header",
+        remedy="Give every row as many fields as the header, or name the delimiter of the file",
     )

@@ -2,81 +2,234 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from smoothdp.data.table import Table, is_missing, read_categories, require_columns
-from smoothdp.errors import InvalidData
+from smoothdp.data.batches import Batch, Column, ColumnsBatch, LabelKind, Source, TextBatch
+from smoothdp.data.columns import existing_file, read_column
+from smoothdp.data.csv_file import csv_columns, is_csv
+from smoothdp.data.csv_format import CsvFormat
+from smoothdp.data.row_rules import DerivedBatch, RowFilter, read_rules
+from smoothdp.data.table import Categories, Label, Table, require_columns, same_label
+from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter
 from smoothdp.types import FloatArray, IntArray
 
 
-def read_table(data: object, *, categories: Sequence[str], numbers: Sequence[str]) -> Table:
+def read_table(
+    data: object,
+    *,
+    categories: Sequence[str],
+    numbers: Sequence[str],
+    where: object = None,
+    derive: object = None,
+    csv: object = None,
+    kinds: Mapping[str, LabelKind] | None = None,
+) -> Table:
     """Return some columns of the data, row by row; no row is refused.
 
+    Columns that are not needed are not read, and files are read in parts: what is kept are codes
+    of labels, and numbers.
+
     Args:
-        data: a mapping from names to columns.
+        data: a mapping from names to columns; a frame of pandas, polars, pyarrow or of what else
+            narwhals reads, lazily too; a relation of DuckDB; the path of a file of CSV
+            (.csv, .tsv, also .gz; "-" is standard input), of Parquet, or of a folder of these.
         categories: columns of labels. numbers: columns of numbers.
+        where: which rows to keep, see `smoothdp.data.row_rules`. Others are as if not there.
+        derive: further columns, by a function of a row.
+        csv: a `CsvFormat`, or its arguments by name.
+        kinds: of which kind the public labels of a column are: a file of texts is read so, and a
+            column of another type is refused.
 
     Raises:
-        InvalidData: a column is absent, they differ in length, or one of numbers has a type that
-            holds none.
+        InvalidData: a column is absent, they differ in length, one has a type that holds no such
+            values, or the file cannot be read.
+        InvalidParameter: where, derive or csv of another shape.
+        MissingExtra: a frame or Parquet without the ``data`` extra.
+
+    >>> people = {"region": ["N", "S", "N"], "wage": [10, 20, None], "hours": [5, 4, 3]}
+    >>> table = read_table(
+    ...     people, categories=["region"], numbers=["hourly"], where={"region": "N"},
+    ...     derive={"hourly": lambda row: row["wage"] / row["hours"]},
+    ... )
+    >>> table.numbers["hourly"]
+    array([ 2., nan])
     """
-    columns = _columns(data)
-    require_columns([*categories, *numbers], list(columns))
-    read = {name: columns[name] for name in dict.fromkeys([*categories, *numbers])}
-    lengths = {len(column) for column in read.values()}
-    if len(lengths) > 1:
-        raise InvalidData(
-            expected="columns of one length", got="several", remedy="Give a value for every row"
-        )
+    kept, rules, labels = RowFilter.read(where), read_rules(derive), dict(kinds or {})
+    wanted = dict.fromkeys([*categories, *numbers, *kept.columns])
+    everything = bool(rules) or kept.rule is not None
+    coded = {name: _Codes() for name in categories}
+    read: dict[str, list[FloatArray | IntArray]] = {name: [] for name in numbers}
+    n_rows = 0
+    source = open_source(data, csv=csv)
+    for plain in source.batches([name for name in wanted if name not in rules], everything):
+        batch = DerivedBatch.of(plain, rules)
+        mask = kept.mask(batch)
+        n_rows += batch.n_rows if mask is None else int(mask.sum())
+        for name, codes in coded.items():
+            found = batch.labels(name, labels.get(name))
+            codes.add(found if mask is None else Categories(found.codes[mask], found.labels))
+        for name, parts in read.items():
+            column = batch.numbers(name)
+            parts.append(column if mask is None else column[mask])
     return Table(
-        lengths.pop() if lengths else 0,
-        {name: read_categories(read[name]) for name in categories},
-        {name: read_numbers(read[name], name) for name in numbers},
+        n_rows,
+        {name: coded.pop(name).column() for name in list(coded)},
+        {name: _joined(read.pop(name)) for name in list(read)},
     )
 
 
-def _columns(data: object) -> Mapping[str, Sequence[object]]:
-    if isinstance(data, Mapping):
-        return data
-    raise InvalidData(
-        expected="a mapping from names to columns",
-        got=f"a {type(data).__name__}",
-        remedy="Give {'region': [...], 'wage': [...]}",
-    )
+def read_numbers_of(
+    data: object,
+    column: str,
+    *,
+    may_drop: bool,
+    where: object = None,
+    derive: object = None,
+    csv: object = None,
+) -> FloatArray | IntArray:
+    """Return a column of numbers of a table.
 
-
-def read_numbers(column: Sequence[object], name: str) -> FloatArray | IntArray:
-    """Return a number for each row, nan where there is none.
-
-    The type of an array decides how it is read, never its rows: whole numbers of 64 bits stay
-    exact, all others become floats one by one.
+    Args:
+        data, where, derive, csv: as for `read_table`. column: its name.
+        may_drop: whether n is private. Otherwise no row is left out, and one without a number
+            is nan, except that a file is read by `read_column`.
 
     Raises:
-        InvalidData: an array of a type that holds no numbers.
+        IncompatibleClaims: a filter or a derived column where n is public.
+        Others as `read_table`.
     """
-    array = column if isinstance(column, np.ndarray) else None
-    if array is not None and array.dtype.kind in "iu" and array.dtype != np.uint64:
-        return array.astype(np.int64)
-    if array is not None and array.dtype.kind in "fu" and array.dtype.itemsize <= 8:
-        return array.astype(np.float64)
-    if array is not None and array.dtype.kind != "O":
-        raise InvalidData(
-            expected=f"numbers in the column {name!r}",
-            got=f"the type {array.dtype}",
-            remedy="Convert the column, or name another",
+    if may_drop:
+        table = read_table(
+            data, categories=[], numbers=[column], where=where, derive=derive, csv=csv
         )
-    return np.array([_number(value) for value in column], np.float64)
+        return table.numbers[column]
+    if where is not None or derive is not None:
+        raise IncompatibleClaims(
+            expected="where and derive with a guarantee about adding or removing a record: how "
+            "many records a filter keeps, or a function fails on, is private",
+            got="a guarantee about replacing one",
+            remedy='Give neighbours="add_remove"',
+        )
+    if isinstance(data, str | Path):
+        csv_format = CsvFormat.read(csv)
+        return read_column(data, column, **csv_format.options())
+    batches = open_source(data, csv=csv).batches([column], False)
+    return _joined([batch.numbers(column) for batch in batches])
 
 
-def _number(value: object) -> float:
-    if is_missing(value) or isinstance(value, bool | np.bool_ | str | bytes):
-        return math.nan
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    except (TypeError, ValueError):
-        return math.nan
+def open_source(data: object, *, csv: object = None) -> Source:
+    """Return where the rows of some data are; raises what `read_table` raises."""
+    csv_format = CsvFormat.read(csv)
+    if isinstance(data, str | Path):
+        return _file(Path(data), csv_format)
+    if csv is not None:
+        raise InvalidParameter(
+            expected="csv= with a file of CSV alone",
+            got=f"a {type(data).__name__}",
+            remedy="Leave csv out",
+        )
+    from smoothdp.data.frames import frame_source, is_frame
+
+    if is_frame(data):
+        return frame_source(data)
+    if isinstance(data, Mapping):
+        return _mapping(data)
+    raise InvalidData(
+        expected="a frame, a mapping from names to columns, or the path of a file",
+        got=f"a {type(data).__name__}",
+        remedy="Give a frame of pandas, polars or pyarrow, or {'region': [...], 'wage': [...]}",
+    )
+
+
+def source_kind(data: object) -> str:
+    """Return the kind of a `Source`, for the frame of what is made of it; nothing is read."""
+    if isinstance(data, str | Path):
+        return "file"
+    return "columns" if isinstance(data, Mapping) else open_source(data).kind
+
+
+def _file(path: Path, csv_format: CsvFormat) -> Source:
+    existing_file(path, folders=True)
+    if not is_csv(path):
+        from smoothdp.data.arrow_batch import parquet_source
+
+        if csv_format != CsvFormat():
+            raise InvalidParameter(
+                expected="csv= with a file of CSV alone", got=f"{path}", remedy="Leave csv out"
+            )
+        return parquet_source(path)
+
+    def batches(wanted: Sequence[str], everything: bool) -> Iterator[Batch]:
+        for columns in csv_columns(path, wanted, csv_format, everything=everything):
+            yield TextBatch(len(next(iter(columns.values()))), columns, csv_format)
+
+    return Source("file", batches)
+
+
+def _mapping(data: Mapping[str, object]) -> Source:
+    def batches(wanted: Sequence[str], everything: bool) -> Iterator[Batch]:
+        require_columns(wanted, list(data))
+        names = list(data) if everything else wanted
+        yield ColumnsBatch.of({name: _column(data[name], name) for name in names})
+
+    return Source("columns", batches)
+
+
+def _column(column: object, name: str) -> Column:
+    """Return a column of a mapping: a list, an array, or a column of a frame."""
+    if isinstance(column, list | tuple):
+        return column
+    if isinstance(column, np.ma.MaskedArray):
+        return [
+            None if gone else one
+            for one, gone in zip(column.tolist(), np.ma.getmaskarray(column).tolist(), strict=True)
+        ]
+    if isinstance(column, np.ndarray):
+        if column.ndim == 1:
+            return column
+    elif hasattr(column, "__len__") and not isinstance(column, str | bytes | Mapping):
+        from smoothdp.data.frames import frame_column, is_column
+
+        if is_column(column):
+            return frame_column(column)
+        if hasattr(column, "__iter__"):
+            return list(column)
+    raise InvalidData(
+        expected=f"one value for each row in the column {name!r}",
+        got=f"a {type(column).__name__}",
+        remedy="Give a list, or an array of one dimension",
+    )
+
+
+class _Codes:
+    """A column of labels that grows by parts, each with labels of its own."""
+
+    def __init__(self) -> None:
+        self._places: dict[object, int] = {}
+        self._labels: list[Label] = []
+        self._parts: list[IntArray] = []
+
+    def add(self, part: Categories) -> None:
+        """Add the labels of some more rows."""
+        translate = [self._place(label) for label in part.labels]
+        self._parts.append(np.array([*translate, -1], np.int64)[part.codes])
+
+    def _place(self, label: Label) -> int:
+        place = self._places.setdefault(same_label(label), len(self._labels))
+        if place == len(self._labels):
+            self._labels.append(label)
+        return place
+
+    def column(self) -> Categories:
+        """Return the whole column."""
+        codes = _joined(self._parts)
+        return Categories(codes.astype(np.int64, copy=False), tuple(self._labels))
+
+
+def _joined(parts: list[FloatArray] | list[IntArray] | list[FloatArray | IntArray]) -> np.ndarray:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(0, np.float64)

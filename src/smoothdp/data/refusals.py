@@ -23,7 +23,10 @@ def column_index(path: Path, names: list[str], column: str) -> int:
         more = len(names) - _NAMES_SHOWN
         shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
         got, remedy = f"columns {shown}" if names else "no columns", "Name a column of the file"
-        if any(name == "" or _is_number(name) for name in names):
+        marks = [mark for mark in (";", "\t", "|", ",") if len(names) == 1 and mark in names[0]]
+        if marks:
+            remedy = f"Name the delimiter of the file, such as delimiter={marks[0]!r}"
+        elif any(name == "" or _is_number(name) for name in names):
             # The first row of a file without a header is a record.
             got, remedy = "no such name in the first line", "Begin the file with names of columns"
     raise InvalidData(expected=f"one column {column!r} in {path}", got=got, remedy=remedy)
@@ -72,6 +75,15 @@ def _is_infinite(word: str) -> bool:
         return math.isinf(float(word))
     except ValueError:
         return False
+
+
+def no_type(column: str, got: str, wanted: str) -> InvalidData:
+    """Return the error for a column whose type, by the schema, holds no such values."""
+    return InvalidData(
+        expected=f"{wanted} in the column {column!r}",
+        got=f"the type {got}",
+        remedy="Convert the column, or name another",
+    )
 
 
 def no_rows(path: Path) -> InvalidData:

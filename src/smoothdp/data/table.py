@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from smoothdp.data.refusals import no_type
 from smoothdp.errors import InvalidData
 from smoothdp.types import FloatArray, IntArray
 
@@ -53,6 +54,8 @@ def is_missing(label: object) -> bool:
         return True
     if isinstance(label, float | np.floating):
         return bool(np.isnan(label))
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(label))
     return type(label).__name__ in ("NAType", "NaTType")
 
 
@@ -80,6 +83,24 @@ def read_categories(column: Sequence[object] | np.ndarray) -> Categories:
     return Categories(codes, tuple(labels))
 
 
+def categories_of_codes(codes: IntArray, labels: Sequence[object]) -> Categories:
+    """Return a column of which a library has encoded the labels; of those that mean the same, one.
+
+    >>> categories_of_codes(np.array([0, 1, 2]), [1, 1.0, None])
+    Categories(codes=array([ 0,  0, -1]), labels=(1,))
+    """
+    places: dict[Hashable, int] = {}
+    kept: list[Label] = []
+    translate = np.full(len(labels) + 1, MISSING, np.int64)
+    for code, label in enumerate(labels):
+        if not is_missing(label):
+            place = places.setdefault(same_label(label), len(kept))
+            if place == len(kept):
+                kept.append(_plain(label))
+            translate[code] = place
+    return Categories(translate[codes], tuple(kept))
+
+
 def _of_array(array: np.ndarray) -> Categories:
     labels, codes = np.unique(array, return_inverse=True)
     kept: list[Label] = [_plain(label) for label in labels.tolist()]
@@ -94,6 +115,36 @@ def _plain(label: object) -> Label:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def read_numbers(column: Sequence[object] | np.ndarray, name: str) -> FloatArray | IntArray:
+    """Return a number for each row, nan where there is none.
+
+    The type of an array decides how it is read, never its rows: whole numbers of 64 bits stay
+    exact, all others become floats one by one.
+
+    Raises:
+        InvalidData: an array of a type that holds no numbers.
+    """
+    array = column if isinstance(column, np.ndarray) else None
+    if array is not None and array.dtype.kind in "iu" and array.dtype != np.uint64:
+        return array.astype(np.int64)
+    if array is not None and array.dtype.kind in "fu" and array.dtype.itemsize <= 8:
+        return array.astype(np.float64)
+    if array is not None and array.dtype.kind != "O":
+        raise no_type(name, str(array.dtype), "numbers")
+    return np.array([_number(value) for value in column], np.float64)
+
+
+def _number(value: object) -> float:
+    if is_missing(value) or isinstance(value, bool | np.bool_ | str | bytes):
+        return math.nan
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    except (TypeError, ValueError):
+        return math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

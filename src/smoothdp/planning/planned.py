@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import ClassVar
 
 from smoothdp.claims.budget import Budget, check_budget
@@ -160,6 +161,10 @@ class Plan(PlanFigures):
     def note(self) -> str:
         """Return what the plan changed of what was asked for, and how to keep it; "" if nothing."""
         return replaced_words(self)
+
+    def _repr_html_(self) -> str:
+        """Return the plan for a notebook."""
+        return f"<pre>{escape(self.text())}</pre>"
 
     def text(self) -> str:
         """Return the plan as a few lines for a reader; each error names its target."""

@@ -6,6 +6,7 @@ Colours are told apart by colour-blind readers, and every curve has its own kind
 
 from smoothdp.plots.canvas import save
 from smoothdp.plots.error_by_budget import plot_error_by_budget
+from smoothdp.plots.groups import plot_groups
 from smoothdp.plots.inline import inline_svg
 from smoothdp.plots.noise import plot_densities, plot_tails
 from smoothdp.plots.profile import plot_profile, plot_profiles
@@ -16,6 +17,7 @@ __all__ = [
     "inline_svg",
     "plot_densities",
     "plot_error_by_budget",
+    "plot_groups",
     "plot_profile",
     "plot_profiles",
     "plot_sensitivity",

@@ -9,6 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from smoothdp.data.batches import LabelKind
+from smoothdp.data.frames import frame_columns, is_frame
+from smoothdp.data.row_rules import label_kind
 from smoothdp.data.table import MISSING, Categories, Label, Table, same_label
 from smoothdp.errors import InvalidParameter
 from smoothdp.types import IntArray
@@ -49,12 +52,35 @@ def read_public_keys(keys: object, by: Sequence[str]) -> tuple[Key, ...]:
             got=f"{len(listed)}",
             remedy="List the groups that the table is to have",
         )
+    key_kinds(listed, by)
     return tuple(listed)
 
 
+def key_kinds(keys: Sequence[Key], by: Sequence[str]) -> dict[str, LabelKind]:
+    """Return for each column of which kind its public labels are.
+
+    Raises:
+        InvalidParameter: labels of several kinds in one column.
+
+    >>> key_kinds([("N", 2025), ("S", 2026)], ["region", "year"])
+    {'region': 'text', 'year': 'number'}
+    """
+    kinds: dict[str, LabelKind] = {}
+    for place, name in enumerate(by):
+        for key in keys:
+            kind = label_kind(key[place])
+            if kind is None or kinds.setdefault(name, kind) != kind:
+                raise InvalidParameter(
+                    expected=f"labels of one type for {name!r}: texts, numbers or truth values",
+                    got="several types" if kind is not None else f"{key[place]!r}",
+                    remedy="Write all of them as the data have them, such as '8' or 8",
+                )
+    return kinds
+
+
 def _listed(keys: object, by: Sequence[str]) -> Iterator[Key]:
-    if hasattr(keys, "to_dict") and not isinstance(keys, dict):
-        columns = {name: list(keys[name]) for name in by}  # type: ignore[index]
+    if is_frame(keys):
+        columns = frame_columns(keys, by)
         yield from (_key(row, by) for row in zip(*columns.values(), strict=True))
         return
     if isinstance(keys, dict):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.data.read_table import read_table
+from smoothdp.data.read_table import read_table, source_kind
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.queries import FixedStatistic
 from smoothdp.queries.statistic import Statistic
+from smoothdp.tables.grouping import key_kinds
 from smoothdp.tables.person import Person
 from smoothdp.tables.released_table import ReleasedTable
 from smoothdp.tables.request import TableRequest
@@ -29,9 +31,13 @@ def release_table(
     counts: bool = False,
     confidence: Parameter | None = None,
     n_guess: Parameter | Mapping[object, Parameter] | None = None,
+    where: object = None,
+    derive: object = None,
+    csv: object = None,
     label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ReleasedTable:
     """Return statistics of every group with noise: one release, one guarantee, one charge.
 
@@ -48,7 +54,10 @@ def release_table(
     the statistics: proofs/private-size#4.
 
     Args:
-        data: a mapping from names to columns, or a file of CSV or Parquet.
+        data: a frame of pandas, polars, pyarrow or of what else narwhals reads, lazily too; a
+            relation of DuckDB; a mapping from names to columns; the path of a file of CSV
+            (.csv, .tsv, also .gz; "-" is standard input), of Parquet, or of a folder of these.
+            Files are read in parts, and only the columns that are needed.
         by: the column of the keys, or several.
         keys: the groups, public: a list of labels or tuples, or for each column its labels. Or
             "private", under ApproxDP: all of delta goes to the keys.
@@ -64,14 +73,26 @@ def release_table(
         confidence: for an interval beside each value, paid for by its share.
         n_guess: about how many rows a group has, from what is public: a number, or one for each
             public key. None: a count is bought, or comes with the key, and its low end is taken.
+        where: which rows the table is about, by what is public of each: a mapping from a column
+            to its value, a list of values, {"not": ...}, or bounds such as {"at_least": 18,
+            "below": 65} ("above", "at_most"; of numbers, or of texts such as "2026-01-31"); or a
+            function of one row, a mapping. A row without a value does not pass, nor one on which
+            the function fails.
+        derive: columns that a function of one row makes, by name; where it fails, nothing is
+            there.
+        csv: how a file of CSV writes its fields: a `smoothdp.data.CsvFormat`, or its arguments by
+            name, such as {"delimiter": ";", "decimal": ",", "na": "NA"}.
         label: a name for the ledger, or a `Label` with purpose and who.
         ledger: a `Ledger`, charged once, before the data are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
+        progress: called with (groups done, groups in all).
 
     Raises:
         InvalidParameter: an argument outside its domain, a key twice, shares of more than 1, or
             no noise keeps a part of the guarantee.
-        InvalidData: a column that is absent, or of a type that holds no such values.
+        InvalidData: a column that is absent, or of a type that holds no such values, or a file
+            that cannot be read.
+        MissingExtra: a frame or Parquet without the ``data`` extra.
         IncompatibleClaims: a guarantee about replacing rows, or one that the ledger refuses.
         BudgetExceeded, LedgerError: the ledger refuses.
         In all these cases nothing is released.
@@ -97,6 +118,8 @@ def release_table(
         confidence=confidence,
         n_guess=n_guess,
         label=label,
+        where=where,
+        derive=derive,
     )
     mechanism = TableMechanism.of(request)
     read_rng(rng)
@@ -105,7 +128,12 @@ def release_table(
         data,
         categories=list(request.read_columns),
         numbers=list(request.columns),
+        where=request.kept,
+        derive=request.derived,
+        csv=csv,
+        kinds=key_kinds(request.keys, request.by),
     )
     if ledger is not None:
         ledger.charge(mechanism)
-    return mechanism.release(table, rng=rng)
+    released = mechanism.release(table, rng=rng, progress=progress)
+    return replace(released, frame=source_kind(data))

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.label import Label
-from smoothdp.sources import Source
-from smoothdp.tables.grouping import Key
-from smoothdp.tables.person import Person
+from smoothdp.data.frames import make_frame
+from smoothdp.report.html.page import HtmlReport
+from smoothdp.tables.facts import Cell, TableFacts
+from smoothdp.tables.table_views import draw_table, notebook_view, table_page, table_text
 
-ONE_PERSON = "one person's rows"
-Value = float | int
+__all__ = ["Cell", "ReleasedTable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One released number: with its interval, if the table has error bars."""
-
-    value: Value
-    interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedTable:
+class ReleasedTable(TableFacts):
     """The statistics of every group, released under one guarantee.
 
     It never holds the data, a sensitivity at the data, a true count, or a seed.
@@ -42,43 +31,57 @@ class ReleasedTable:
         is_private: False when seeded randomness was used.
         confidence: of the intervals, if there are any.
         label, library_version, sources: as of a `Release`.
+        rows: which rows it is about, in words; empty for all.
+        frame: what kind of data came in.
     """
 
-    by: tuple[str, ...]
-    groups: Mapping[Key, Mapping[str, Cell]]
-    statistics: Mapping[str, str]
-    spent: Mapping[str, Guarantee]
-    guarantee: Guarantee
-    unit: str
-    person: Person | None
-    is_private: bool
-    confidence: float | None
-    label: Label | None
-    library_version: str
-    sources: tuple[Source, ...]
+    def to_frame(self) -> Any:
+        """Return the table as a frame of the kind that came in.
 
-    def sentence(self) -> str:
-        """Return the promise in plain English."""
-        if not self.is_private:
-            return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
-        if self.person is None:
-            return self.guarantee.sentence()
-        return f"{self.guarantee.sentence(unit=ONE_PERSON)} {self.person.sentence()}"
+        Of pandas, polars or pyarrow; of pyarrow for a relation of DuckDB; of pandas for a file, a
+        mapping, and other frames. The columns as a dict where that library is not installed.
+        """
+        return make_frame(self.columns(), self.frame)
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the table by column: keys, values, and the ends of the intervals."""
-        columns: dict[str, list[Any]] = {
-            name: [key[place] for key in self.groups] for place, name in enumerate(self.by)
-        }
-        for name in self.statistics:
-            cells = [row[name] for row in self.groups.values()]
-            columns[name] = [cell.value for cell in cells]
-            if any(cell.interval is not None for cell in cells):
-                for end, side in enumerate(("low", "high")):
-                    columns[f"{name} {side}"] = [
-                        None if cell.interval is None else cell.interval[end] for cell in cells
-                    ]
-        return columns
+    def plot(self, name: str | None = None, *, most: int = 40) -> Any:
+        """Draw one statistic, a dot and its interval for each group; return matplotlib axes.
+
+        Args:
+            name: of the statistic; None: the first.
+            most: groups that are drawn, the largest and the smallest.
+
+        Raises:
+            InvalidParameter: no such statistic.
+            MissingExtra: matplotlib is not installed.
+        """
+        return draw_table(self, name, most=most)
+
+    def to_html(self) -> str:
+        """Return a page that stands alone: values, pictures, promise, what was spent on what.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        return self.page().html()
+
+    def page(self, *, command: str = "") -> HtmlReport:
+        """Return that page, to be written to a file.
+
+        Args:
+            command: what the reader types for another such table; nothing: not said.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        return table_page(self, command=command)
+
+    def text(self) -> str:
+        """Return the table, its statistics and its promise as lines."""
+        return table_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return the first rows and the promise for a notebook."""
+        return notebook_view(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table and its promise as plain values, for JSON."""
@@ -90,6 +93,7 @@ class ReleasedTable:
             "spent": {name: json.loads(part.to_json()) for name, part in self.spent.items()},
             "guarantee": self.sentence(),
             "claim": json.loads(self.guarantee.to_json()),
+            "rows": self.rows,
             "unit": self.unit,
             "person": None if self.person is None else asdict(self.person),
             "is_private": self.is_private,

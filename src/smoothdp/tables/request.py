@@ -11,6 +11,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.parts import part_of
 from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
+from smoothdp.data.row_rules import RowFilter, Rule, read_rules
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
@@ -69,6 +70,7 @@ class TableRequest:
         n_guess: a public guess of a group's size, for all or by key; None: by the count.
         coverage: of error bars; None: no bars.
         label: for the ledger.
+        kept: which rows the table is about. derived: columns that functions of a row make.
     """
 
     by: tuple[str, ...]
@@ -82,6 +84,8 @@ class TableRequest:
     n_guess: Fraction | Mapping[Key, Fraction] | None
     coverage: Coverage | None
     label: Label | None
+    kept: RowFilter
+    derived: Mapping[str, Rule]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -102,9 +106,15 @@ class TableRequest:
         confidence: Parameter | None = None,
         n_guess: Parameter | Mapping[object, Parameter] | None = None,
         label: object = None,
+        where: object = None,
+        derive: object = None,
     ) -> TableRequest:
         """Return the request, or raise what `smoothdp.tables.release_table` raises."""
         columns = read_by(by)
+        if not isinstance(counts, bool):
+            raise InvalidParameter(
+                expected="counts as true or false", got=f"{counts!r}"[:40], remedy="Give one"
+            )
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
         check_person(person)
@@ -141,6 +151,8 @@ class TableRequest:
             guess,
             read_coverage(confidence, covers="statistic", sd_bound=None),
             Label.read(label),
+            RowFilter.read(where),
+            read_rules(derive),
         )
 
     def cost(self, part: Guarantee) -> Guarantee:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -57,7 +58,8 @@ class TableMechanism:
     def of(cls, request: TableRequest) -> TableMechanism:
         """Return the mechanism of a request, having tried each of its statistics."""
         label = request.label or Label("table")
-        read = dict.fromkeys([*request.read_columns, *request.columns])
+        named = [*request.read_columns, *request.columns, *request.kept.columns]
+        read = dict.fromkeys(named)
         mechanism = cls(
             request,
             label.name if request.label else "",
@@ -106,15 +108,23 @@ class TableMechanism:
         by = " and ".join(map(repr, self.request.by))
         selection = self.request.selection
         groups = selection.describe() if selection else f"{self.n_groups} public groups"
-        return f"table by {by}, {'; '.join([groups, *what])}"
+        kept = [words] if (words := request_words(self.request)) else []
+        return f"table by {by}, {'; '.join([groups, *kept, *what])}"
 
-    def release(self, table: Table, *, rng: Entropy | None = None) -> ReleasedTable:
+    def release(
+        self,
+        table: Table,
+        *,
+        rng: Entropy | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ReleasedTable:
         """Return every statistic of every group with noise, and the guarantee.
 
         Args:
             table: with the columns of ``by`` and the persons as categories, the others as
                 numbers.
             rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
+            progress: called with (groups done, groups in all).
         """
         source = read_rng(rng)
         keys, groups, counts = self._groups(table, source)
@@ -140,6 +150,8 @@ class TableMechanism:
                 column = rows if name is None else table.numbers[name][rows]
                 cells[statistic.name] = _cell(made[which].release(column, rng=source))
             released[key] = cells
+            if progress is not None:
+                progress(place + 1, len(keys))
         return self._table(released, source.is_private)
 
     def _groups(
@@ -180,6 +192,7 @@ class TableMechanism:
             label=request.label,
             library_version=library_version(),
             sources=(self.source,),
+            rows=request_words(request),
         )
 
     def _counted(self) -> str:
@@ -200,6 +213,12 @@ class TableMechanism:
             return low_end(count, self.count_noise.law.deviation)
         assert self.request.selection is not None
         return low_end(count, self.request.selection.deviation)
+
+
+def request_words(request: TableRequest) -> str:
+    """Return which rows a table is about and what columns were made, in words."""
+    made = [f"{name!r} by a function of a row" for name in request.derived]
+    return "; ".join(filter(None, [request.kept.words(), *made]))
 
 
 def _cell(released: Release[float | int]) -> Cell:

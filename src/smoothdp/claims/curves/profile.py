@@ -16,6 +16,7 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_real
+from smoothdp.text import html_card, upper_text
 
 LARGEST_SEARCHED = 1e15
 """No epsilon is looked for beyond this one."""
@@ -50,6 +51,14 @@ class PrivacyProfile(ABC):
     def log_delta(self, epsilon: Parameter) -> float:
         """Return ln delta(epsilon), not below the truth, at most 0."""
         return min(0.0, self.log_delta_bounds(read_epsilon(epsilon)).upper)
+
+    def _repr_html_(self) -> str:
+        """Return some points of the profile for a notebook."""
+        points = [
+            (f"delta at epsilon {epsilon}", f"at most {upper_text(self.log_delta(epsilon))}")
+            for epsilon in ("0.1", "0.5", "1", "2", "4")
+        ]
+        return html_card(f"{type(self).__name__}, {self.neighbours.value}", points)
 
     def epsilon(self, delta: Parameter) -> float:
         """Return the smallest float epsilon at which delta(epsilon) <= delta is certain.

@@ -36,7 +36,7 @@ from smoothdp.exact.balls.shown import Rounding, shown
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_int, exact_text
 from smoothdp.sources import Source
-from smoothdp.text import number_up, ratio_up
+from smoothdp.text import html_card, number_up, ratio_up
 
 WEAK_EPSILON = Fraction(3)
 """Above it odds may change by more than 20 to 1."""
@@ -262,6 +262,10 @@ class Guarantee(ABC):
         known = None if rows_per_person > 1 else delta_at_zero
         strength = strength_words(claim, unit=unit, n_records=n_records, delta_at_zero=known)
         return f"How much the output tells about {unit}: {change} {claim.words()} {strength}"
+
+    def _repr_html_(self) -> str:
+        """Return the claim for a notebook."""
+        return html_card(repr(self), [("in words", self.sentence())])
 
     def to_json(self) -> str:
         """Return the claim as JSON; `guarantee_from_json` reads it back exactly."""

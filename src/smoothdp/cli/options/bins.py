@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -55,12 +56,17 @@ class Bins:
 
 
 def read_counted(
-    file: Path, column: str, domain: Path | None, bins: int | None, missing: str | None
+    file: Path,
+    column: str,
+    domain: Path | None,
+    bins: int | None,
+    missing: str | None,
+    csv: dict[str, Any],
 ) -> tuple[list[str], list[str], Bins | None]:
     """Return the users' values, all that there may be, and the bins if they were hashed."""
     listed = [] if domain is None else read_domain(domain)
     names = listed if bins is None else bin_names(bins)
-    values = sd.read_column(file, column, kind="category", missing=missing)
+    values = sd.read_column(file, column, kind="category", missing=missing, **csv)
     if bins is not None:
         return [bin_of(value, bins) for value in values], names, Bins(bins, domain, listed)
     assert domain is not None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import click
 
 import smoothdp as sd
+from smoothdp.cli.options.csv_files import CsvTextOptions
 
 
 def read_counts(
@@ -16,6 +18,7 @@ def read_counts(
     column: str | None,
     universe: str | None,
     missing: str | None = None,
+    csv: CsvTextOptions | None = None,
 ) -> dict[str, int]:
     """Return records per category, in order, from --counts or from a column of a file."""
     if counts is not None:
@@ -26,7 +29,8 @@ def read_counts(
             f"Expected --column with {file}; got none. Name the column that holds the categories."
         )
     named = [name.strip() for name in universe.split(",")] if universe is not None else None
-    counted = sd.data.count_column(file, column, universe=named, missing=missing)
+    options: dict[str, Any] = {} if csv is None else csv.given()
+    counted = sd.data.count_column(file, column, universe=named, missing=missing, **options)
     if universe is None:
         click.echo(
             "Note: only categories that occur are known; a record that moved to another would "

@@ -7,7 +7,10 @@ from dataclasses import replace
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label, Labelled
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release
+from smoothdp.data.read_table import read_numbers_of
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
@@ -34,6 +37,10 @@ def release(
     sd_bound: Parameter | None = None,
     n_guess: Parameter | None = None,
     n_share: Parameter | None = None,
+    column: str | None = None,
+    where: object = None,
+    derive: object = None,
+    csv: object = None,
     label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
@@ -51,7 +58,9 @@ def release(
 
     Args:
         data: one column of finite numbers: a list, an array, or a column of pandas, polars or
-            pyarrow. Floats count as the binary fractions that they are.
+            pyarrow. Floats count as the binary fractions that they are. With ``column=``, a
+            table: a frame, a relation of DuckDB, a mapping from names to columns, or the path of
+            a file of CSV or Parquet.
         query: the statistic with its bounds, such as `Median((0, 100))`. A median or quantile
             without a window gets a short one, which is far more accurate.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record or, with
@@ -74,6 +83,9 @@ def release(
             about how many records there are, from what is public. It chooses window and noise;
             too few is safer than too many. None: a count is bought, and its low end taken.
         n_share: what part of the guarantee buys that count; a tenth unless said.
+        column: the name of the column, where the data are a table.
+        where, derive, csv: as of `smoothdp.tables.release_table`. A filter and a derived column
+            need a guarantee about adding or removing a record.
         label: a name for the ledger, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, asked before the data are touched and charged before they are used.
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
@@ -113,6 +125,15 @@ def release(
         n_guess=n_guess,
         n_share=n_share,
     )
+    if column is not None:
+        may_drop = guarantee.neighbours is Neighbours.ADD_REMOVE
+        data = read_numbers_of(data, column, may_drop=may_drop, where=where, derive=derive, csv=csv)
+    elif any(option is not None for option in (where, derive, csv)):
+        raise InvalidParameter(
+            expected="where, derive and csv with column=, for a table",
+            got="none",
+            remedy='Give column="wage", for example',
+        )
     mechanism, values = prepared(request, data)
     if isinstance(mechanism, SmoothNoise) and isinstance(query, Statistic):
         size = request.n_guess if mechanism.n_records is None else mechanism.n_records

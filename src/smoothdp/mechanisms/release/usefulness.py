@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from fractions import Fraction
 
@@ -27,13 +28,8 @@ def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | Fract
     >>> useless_words(Median((0, 9)), PureDP("0.1"), 100).partition("; ")[2][:24]
     'got 5 with n=100, q=0.5,'
     """
-    if isinstance(query, Median):
-        q = Fraction(1, 2)
-    elif isinstance(query, Quantile):
-        q = query.q
-    elif isinstance(query, Minimum | Maximum):
-        q = Fraction(isinstance(query, Maximum))
-    else:
+    q = _level(query)
+    if q is None:
         return ""
     assert n_records is not None  # n is public
     epsilon = Rule.of(guarantee).epsilon
@@ -47,6 +43,31 @@ def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | Fract
         "quantile nearer to the median",
     )
     return str(explanation)
+
+
+def _level(query: Statistic) -> Fraction | None:
+    if isinstance(query, Median):
+        return Fraction(1, 2)
+    if isinstance(query, Quantile):
+        return query.q
+    if isinstance(query, Minimum | Maximum):
+        return Fraction(isinstance(query, Maximum))
+    return None
+
+
+def useful_size(query: Statistic, guarantee: Guarantee) -> float:
+    """Return from which n on the noise of a quantile or trimmed mean is far below the bounds.
+
+    The n at which `useless_words` fall silent; inf at q = 0 and 1.
+
+    >>> from smoothdp.claims import PureDP
+    >>> useful_size(Median((0, 9)), PureDP("0.1"))
+    300.0
+    """
+    q = _level(query)
+    share = float(min(q, 1 - q)) if q is not None else 0.5
+    strength = share * Rule.of(guarantee).epsilon
+    return _USEFUL / strength if strength > 0 else math.inf
 
 
 def warn_if_useless(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeGuard
 
@@ -86,6 +87,8 @@ def _row_by_row(rows: list[object] | tuple[object, ...]) -> FloatArray:
 
 
 def _is_number(row: object) -> TypeGuard[numbers.Real]:
+    if isinstance(row, Decimal):
+        return not row.is_nan()
     return isinstance(row, numbers.Real | np.floating) and not isinstance(row, bool | np.bool_)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from smoothdp.claims import Guarantee, guarantee_from_json
+from smoothdp.claims.label import Label
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.report.html.page import HtmlReport, Section
@@ -22,7 +23,8 @@ from smoothdp.text import number_up, percent_text, upper_text
 
 _NEEDED = ("value", "guarantee", "mechanism", "n_records")
 _KNOWN = {
-    *(*_NEEDED, "statistic", "claim", "interval", "confidence", "covers", "missing", "version")
+    *(*_NEEDED, "statistic", "claim", "interval", "confidence", "covers", "missing", "version"),
+    "label",
 }
 
 
@@ -58,10 +60,13 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
         words = f"covers, with probability {sure}, {fields['covers']}"
         rows.append(("error bars", f"{low} to {high}: {words}"))
     rows += [
-        ("records", f"{fields['n_records']}, public"),
+        ("records", "private" if fields["n_records"] is None else f"{fields['n_records']}, public"),
         ("mechanism", str(fields["mechanism"])),
         ("made by", f"smoothdp {fields.get('version', 'unknown')}"),
     ]
+    label = Label.read(fields.get("label"))
+    if label is not None:
+        rows.append(("label", label.words()))
     if fields.get("missing"):
         rows.append(("missing values", str(fields["missing"])))
     sections = [Section("Inputs").table(rows, caption="What was published, and how.")]

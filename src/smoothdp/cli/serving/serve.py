@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from smoothdp.cli.options.command_line import HelpByDefault, refuse_nan
-from smoothdp.cli.serve_demo import demo
+from smoothdp.cli.serving.serve_demo import demo
 
 _PATHS = ("directory", "certificate", "certificate-key")
 

@@ -1,0 +1,84 @@
+"""What a released table holds: keys, values, and the promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
+from smoothdp.sources import Source
+from smoothdp.tables.grouping import Key
+from smoothdp.tables.person import Person
+
+ONE_PERSON = "one person's rows"
+Value = float | int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One released number: with its interval, if the table has error bars."""
+
+    value: Value
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What a table publishes, and what it says about itself.
+
+    It never holds the data, a sensitivity at the data, a true count, or a seed.
+
+    Attributes:
+        by: the columns of keys.
+        groups: for each key its cells, by the name of the statistic.
+        statistics: each name with the statistic and its noise, in words.
+        spent: what each of them, the keys and the counts cost one unit, by name.
+        guarantee: the promise of the whole table, known before the data were read.
+        unit: whom it is about: "row" or "person".
+        person: how persons' rows were bounded, if they are the unit.
+        is_private: False when seeded randomness was used.
+        confidence: of the intervals, if there are any.
+        label, library_version, sources: as of a `Release`.
+        rows: which rows it is about, in words; empty for all.
+        frame: what kind of data came in.
+    """
+
+    by: tuple[str, ...]
+    groups: Mapping[Key, Mapping[str, Cell]]
+    statistics: Mapping[str, str]
+    spent: Mapping[str, Guarantee]
+    guarantee: Guarantee
+    unit: str
+    person: Person | None
+    is_private: bool
+    confidence: float | None
+    label: Label | None
+    library_version: str
+    sources: tuple[Source, ...]
+    rows: str = ""
+    frame: str = "columns"
+
+    def sentence(self) -> str:
+        """Return the promise in plain English."""
+        if not self.is_private:
+            return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
+        if self.person is None:
+            return self.guarantee.sentence()
+        return f"{self.guarantee.sentence(unit=ONE_PERSON)} {self.person.sentence()}"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the table by column: keys, values, and the ends of the intervals."""
+        columns: dict[str, list[Any]] = {
+            name: [key[place] for key in self.groups] for place, name in enumerate(self.by)
+        }
+        for name in self.statistics:
+            cells = [row[name] for row in self.groups.values()]
+            columns[name] = [cell.value for cell in cells]
+            if any(cell.interval is not None for cell in cells):
+                for end, side in enumerate(("low", "high")):
+                    columns[f"{name} {side}"] = [
+                        None if cell.interval is None else cell.interval[end] for cell in cells
+                    ]
+        return columns

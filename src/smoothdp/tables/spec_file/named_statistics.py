@@ -1,0 +1,87 @@
+"""Statistics by the names that specs and commands have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from smoothdp import queries
+from smoothdp.errors import InvalidParameter
+from smoothdp.queries import FixedStatistic
+from smoothdp.queries.statistic import Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStatistic:
+    """A statistic as it is named outside of Python.
+
+    Attributes:
+        maker: its name in `smoothdp.queries`.
+        needed, optional: arguments of its constructor, in the words of a spec.
+    """
+
+    maker: str
+    needed: tuple[str, ...] = ("bounds",)
+    optional: tuple[str, ...] = ()
+
+    def make(self, options: Mapping[str, object], *, where: str) -> Statistic | FixedStatistic:
+        """Return the statistic; ``where`` it stands, for errors.
+
+        Raises:
+            InvalidParameter: an option that is lacking, unknown, or outside its domain.
+        """
+        known = (*self.needed, *self.optional)
+        for name in options:
+            if name not in known:
+                raise _refused(f"{_listed(known)} for {where}", f"{name!r}", name, known)
+        for name in self.needed:
+            if name not in options:
+                raise InvalidParameter(
+                    expected=f"{name} for {where}",
+                    got="none",
+                    remedy=f"Add {name}, fixed without looking at the data",
+                )
+        statistic: Statistic | FixedStatistic = getattr(queries, self.maker)(**options)
+        return statistic
+
+
+NAMED = {
+    "median": NamedStatistic("Median", optional=("window",)),
+    "quantile": NamedStatistic("Quantile", ("q", "bounds"), ("window",)),
+    "trimmed-mean": NamedStatistic("TrimmedMean", ("trim", "bounds")),
+    "count": NamedStatistic("Count", ()),
+    "sum": NamedStatistic("Sum", optional=("grid",)),
+    "mean": NamedStatistic("ClampedMean"),
+    "skewed-mean": NamedStatistic("SkewedMean"),
+    "variance": NamedStatistic("Variance"),
+}
+"""What a table may release, by name: a new statistic is one more line."""
+
+
+def named_statistic(
+    name: object, options: Mapping[str, object], *, where: str
+) -> Statistic | FixedStatistic:
+    """Return a statistic of `NAMED`.
+
+    Raises:
+        InvalidParameter: an unknown name, or as `NamedStatistic.make`.
+
+    >>> named_statistic("quantile", {"q": "0.9", "bounds": (0, 10)}, where="pay").describe()
+    'quantile 0.9, values clamped to [0, 10]'
+    """
+    if not isinstance(name, str) or name not in NAMED:
+        raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", name, NAMED)
+    return NAMED[name].make(options, where=where)
+
+
+def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
+    return ", ".join(names) if names else "no option"
+
+
+def _refused(
+    expected: str, got: str, name: object, known: Mapping[str, object] | tuple[str, ...]
+) -> InvalidParameter:
+    near = get_close_matches(str(name), list(known), n=1)
+    remedy = f"Did you mean {near[0]!r}?" if near else "Leave it out, or correct the name"
+    return InvalidParameter(expected=expected, got=got[:80], remedy=remedy)

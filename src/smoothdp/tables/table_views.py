@@ -1,0 +1,196 @@
+"""A released table as a picture, a page of HTML, and in a notebook: of what is published alone."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from smoothdp.errors import InvalidParameter
+from smoothdp.plots import plot_groups
+from smoothdp.report.html.page import HtmlReport, Section
+from smoothdp.report.html.plan import reach_of
+from smoothdp.report.html.shared_sections import citation_section, curves_section, promise_section
+from smoothdp.tables.facts import TableFacts
+from smoothdp.tables.grouping import Key
+from smoothdp.text import percent_text, table as text_table
+
+_ROWS_OF_PAGE = 1000
+_ROWS_OF_NOTEBOOK = 50
+_MOST_DRAWN = 40
+
+
+def key_words(key: Key) -> str:
+    """Return a key on one line.
+
+    >>> key_words(("N", 2026))
+    'N, 2026'
+    """
+    return ", ".join(" ".join(str(label).split()) for label in key)
+
+
+def value_text(value: object) -> str:
+    """Return a cell as text: ten digits of a float; nothing where nothing is.
+
+    >>> value_text(1234.56789012345), value_text(7), value_text(None)
+    ('1234.56789', '7', '')
+    """
+    if value is None:
+        return ""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) -> Any:
+    """Return a picture of one statistic, by group: matplotlib axes.
+
+    Raises:
+        InvalidParameter: no such statistic, or nothing was released.
+        MissingExtra: matplotlib is not installed.
+    """
+    names = [one for one in table.statistics if one != "n"] or list(table.statistics)
+    chosen = name if name is not None else "".join(names[:1])
+    if chosen not in table.statistics or not table.groups:
+        raise InvalidParameter(
+            expected=f"one of {', '.join(map(repr, table.statistics)) or 'the statistics'}, of at "
+            "least one group",
+            got=f"{name!r}",
+            remedy="Name what the table has",
+        )
+    cells = [row[chosen] for row in table.groups.values()]
+    bars = "" if table.confidence is None else f", bars {percent_text(table.confidence)}"
+    return plot_groups(
+        [key_words(key) for key in table.groups],
+        [float(cell.value) for cell in cells],
+        intervals=[cell.interval for cell in cells],
+        title=f"{chosen} by {' and '.join(table.by)}, with noise{bars}",
+        x_label=f"{chosen}: {table.statistics[chosen]}",
+        most=most,
+    )
+
+
+def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
+    """Return the page about a table: what is published, what it promises, what was spent on what.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    name = "Released table" if table.label is None else table.label.name
+    rows = [
+        ("groups", f"{len(table.groups)}, by {' and '.join(table.by)}"),
+        *([("rows", table.rows)] if table.rows else []),
+        *[(what, words) for what, words in table.statistics.items()],
+        *_label_rows(table),
+        ("made by", f"smoothdp {table.library_version}"),
+    ]
+    sections = [Section("What was asked").table(rows, caption="Fixed before the data were read.")]
+    promise = promise_section(table.guarantee)
+    if not table.is_private:
+        promise.text(table.sentence(), kind="caution")
+    sections += [promise, _values(table)]
+    if table.groups and table.statistics:
+        sections.append(_pictures(table))
+    sections += [_spent(table), _curves(table)]
+    if command:
+        sections.append(
+            Section("How to reproduce")
+            .text(
+                "The noise came from the operating system and was kept nowhere: the same command "
+                "writes another table, and costs as much again."
+            )
+            .code(command)
+        )
+    sections.append(citation_section([*table.sources, table.guarantee.source]))
+    return HtmlReport(
+        title=name,
+        lead=f"{', '.join(table.statistics)} by {' and '.join(table.by)}, with noise.",
+        sections=tuple(sections),
+        summary={"groups": len(table.groups), "guarantee": table.sentence()},
+    )
+
+
+def table_text(table: TableFacts) -> str:
+    """Return a table as lines."""
+    columns = table.columns()
+    rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
+    said = [f"{name}: {words}; with noise" for name, words in table.statistics.items()]
+    parts = [
+        *([table.label.words()] if table.label is not None else []),
+        text_table(rows, header=list(columns)) if rows else "no groups",
+        "\n".join([*said, *([f"of {table.rows}"] if table.rows else [])]),
+        table.sentence(),
+    ]
+    return "\n\n".join(parts)
+
+
+def notebook_view(table: TableFacts) -> str:
+    """Return the first rows and the promise as HTML; every text is escaped."""
+    columns = table.columns()
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+    rows = list(zip(*columns.values(), strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(value_text(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows[:_ROWS_OF_NOTEBOOK]
+    )
+    more = len(rows) - _ROWS_OF_NOTEBOOK
+    left = f"<p>and {more} more rows</p>" if more > 0 else ""
+    title = "table" if table.label is None else table.label.words()
+    return (
+        f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>{left}<p>{escape(table.sentence())}</p>"
+    )
+
+
+def _label_rows(table: TableFacts) -> list[tuple[str, str]]:
+    fields = {} if table.label is None else table.label.to_dict()
+    return [(name, text) for name, text in fields.items() if name != "name"]
+
+
+def _values(table: TableFacts) -> Section:
+    columns = table.columns()
+    rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
+    caption = "The values, each with noise."
+    if table.confidence is not None:
+        caption += (
+            f" Low and high are the ends of an interval that covers with probability at least "
+            f"{percent_text(table.confidence)}, each by itself."
+        )
+    if len(rows) > _ROWS_OF_PAGE:
+        caption += f" The first {_ROWS_OF_PAGE} of {len(rows)} rows; the JSON has all."
+    section = Section("What is published")
+    return section.table(rows[:_ROWS_OF_PAGE], caption=caption, header=list(columns))
+
+
+def _pictures(table: TableFacts) -> Section:
+    section = Section("Pictures")
+    for place, name in enumerate(table.statistics):
+        cells = [row[name] for row in table.groups.values()]
+        low, high = (end(float(cell.value) for cell in cells) for end in (min, max))
+        words = f"{name} by group, from {value_text(low)} to {value_text(high)}, the largest on top"
+        section.picture(
+            draw_table(table, name),
+            alt=f"Dots, one a group: {words}.",
+            caption=f"{words[0].upper()}{words[1:]}; the table above has every number.",
+            name=f"groups{_letters(place)}",
+        )
+    return section
+
+
+def _letters(number: int) -> str:
+    return chr(ord("a") + number % 26) * (1 + number // 26)
+
+
+def _spent(table: TableFacts) -> Section:
+    rows = [(name, repr(part)) for name, part in table.spent.items()]
+    section = Section("What was spent on what")
+    section.table(rows, header=("for", f"what one {table.unit} gives"), caption="Of one group.")
+    return section.text(
+        "A row is in one group at most: what is spent on the other groups does not add to it."
+    )
+
+
+def _curves(table: TableFacts) -> Section:
+    return curves_section(
+        {"the guarantee": table.guarantee},
+        table.guarantee.profile(),
+        largest_epsilon=reach_of(table.guarantee),
+        note="It is what follows from the guarantee; the noise itself may be a little better.",
+    )
