@@ -155,6 +155,13 @@ class TableRequest:
             read_rules(derive),
         )
 
+    @property
+    def guesses(self) -> tuple[Fraction, ...]:
+        """The public guesses of a group's size, each once."""
+        if self.n_guess is None or isinstance(self.n_guess, Fraction):
+            return () if self.n_guess is None else (self.n_guess,)
+        return tuple(dict.fromkeys(self.n_guess.values()))
+
     def cost(self, part: Guarantee) -> Guarantee:
         """Return what one unit pays for a part of what a row gets."""
         return part if self.person is None else self.person.cost(part)

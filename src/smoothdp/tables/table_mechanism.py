@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -13,7 +14,8 @@ from smoothdp.claims.release import Release, library_version
 from smoothdp.data.table import Table
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.integer_noise import IntegerNoise, integer_noise
-from smoothdp.mechanisms.private_size.bought_size import TRIED_SIZES, low_end
+from smoothdp.mechanisms.private_size.bought_size import low_end
+from smoothdp.mechanisms.private_size.tried import check_some_size, mechanism_near
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
@@ -70,7 +72,9 @@ class TableMechanism:
             None if request.selection else len(request.keys),
         )
         for statistic in request.statistics:
-            for size in TRIED_SIZES:
+            if request.n_guess is None:
+                check_some_size(partial(mechanism.statistic, statistic))
+            for size in request.guesses:
                 mechanism.statistic(statistic, size)
         return mechanism
 
@@ -97,6 +101,12 @@ class TableMechanism:
                 n_guess=n_guess if statistic.needs_size else None,
             )
         )
+
+    def _mechanism(self, statistic: ColumnStatistic, size: Fraction | None) -> Releasable:
+        """Return the mechanism of one statistic: for a released size, one that works."""
+        if size is None or self.request.n_guess is not None:
+            return self.statistic(statistic, size)
+        return mechanism_near(partial(self.statistic, statistic), size)
 
     def describe(self) -> str:
         """Return the table and its public parameters in words."""
@@ -145,7 +155,7 @@ class TableMechanism:
             for statistic in self.request.statistics:
                 which = statistic.name, size if statistic.needs_size else None
                 if which not in made:
-                    made[which] = self.statistic(statistic, which[1])
+                    made[which] = self._mechanism(statistic, which[1])
                 name = statistic.column
                 column = rows if name is None else table.numbers[name][rows]
                 cells[statistic.name] = _cell(made[which].release(column, rng=source))

@@ -16,6 +16,7 @@ from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.integer_noise import whole_law
 from smoothdp.mechanisms.additive.whole_laws import WholeLaw
 from smoothdp.mechanisms.fixed.draws import noisy_sums
+from smoothdp.mechanisms.private_size.tried import check_some_size, mechanism_near
 from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.private_size.read_rows import read_rows
@@ -26,12 +27,6 @@ DEFAULT_SHARE = Fraction(1, 10)
 """What of the guarantee a count gets, unless said."""
 LOW_END = 2
 """A released count enters a rule less so many deviations: too few is safer than too many."""
-TRIED_SIZES = (Fraction(1), Fraction(1000), Fraction(MOST_RECORDS))
-"""Guesses of n for which a mechanism is tried before data are read.
-
-The rules take smoothing and window from an interval whose ends the first and the last reach, so
-that nothing is refused once the count is drawn.
-"""
 
 
 def low_end(count: int, deviation: float) -> Fraction:
@@ -75,8 +70,7 @@ class BoughtSize:
     share: Fraction = DEFAULT_SHARE
 
     def __post_init__(self) -> None:
-        for size in TRIED_SIZES:
-            self.mechanism(size)
+        check_some_size(self.mechanism)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -120,7 +114,7 @@ class BoughtSize:
         values = self.read(data)
         (count,) = noisy_sums(Sealed((len(values),)), self.law, source)
         guess = low_end(count, self.law.deviation)
-        released = self.mechanism(guess).release(values, rng=source)
+        released = mechanism_near(self.mechanism, guess).release(values, rng=source)
         words = (
             f"{released.mechanism}; chosen for {float(guess):g} records, the low end of a count "
             f"with {self.law.describe()}, which took {exact_text(self.share)} of the guarantee"
