@@ -1,0 +1,131 @@
+"""D(A, B) by the walk: the entry points, one for each way of sampling."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.balls.compare import at_most
+from smoothdp.exact.logspace.bounds import LOG_ZERO, UNIT_ROUNDOFF, LogBounds, log_sum_upper
+from smoothdp.exact.parameters.numbers import LogRatio, Real
+from smoothdp.exact.probabilities.points import hypergeometric_point
+from smoothdp.mechanisms.histogram.walk.boundary import (
+    ONE,
+    Boundary,
+    kept_boundary,
+    lost_boundary,
+    lost_is_flat,
+)
+from smoothdp.mechanisms.histogram.walk.hypergeometric_rows import HypergeometricRows
+from smoothdp.mechanisms.histogram.walk.remainder import Edge, log_above, log_below
+from smoothdp.mechanisms.histogram.walk.row_law import RowLaw
+from smoothdp.mechanisms.histogram.walk.start import State, state_at
+from smoothdp.mechanisms.histogram.walk.walked import walk
+from smoothdp.mechanisms.histogram.walk.window import (
+    highest_row,
+    log_height,
+    peak_row,
+    rows_within,
+)
+
+_NATS = 24.0
+_ENOUGH = 2.0**-34
+_LN2 = math.log(2)
+
+
+def walked_hypergeometric(
+    count_a: int, count_b: int, others: int, n_draws: int, epsilon: Real
+) -> LogBounds:
+    """Bound ln D(count_a, count_b), without replacement (proofs/boundary-walk#1).
+
+    Domain: count_a >= 1, count_b >= 0, others >= 0, 1 <= n_draws < n.
+    """
+    n = count_a + count_b + others
+    if n_draws < count_a and at_most(LogRatio(Fraction(count_a, count_a - n_draws)), epsilon):
+        return LOG_ZERO
+    if count_a == 1 or at_most(LogRatio(Fraction(count_a)), epsilon):
+        # Only the infinite ratio exceeds e^epsilon (proofs/two-smallest#2).
+        return hypergeometric_point(count_a, n_draws, count_a, n - count_a)
+    lost = n + 1 - n_draws
+    if lost_is_flat(count_a, count_b, epsilon):
+        law = HypergeometricRows(count_b + 1, count_a, others, lost)
+        factor = Fraction(n + 1, lost * (count_b + 1))
+        return walked_sum(law, lost_boundary(count_a, count_b, epsilon), factor, Fraction(0))
+    law = HypergeometricRows(count_a, count_b + 1, others, n_draws)
+    factor = Fraction(n + 1, lost * count_a)
+    return walked_sum(law, kept_boundary(count_a, count_b, epsilon), factor, epsilon)
+
+
+def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real) -> LogBounds:
+    """Bound ln of factor e^epsilon times the sum of Q(j) W_j over all rows."""
+    lowest, _ = law.rows
+    highest = highest_row(law, boundary)
+    if highest < lowest:
+        return _certain_alone(law, boundary, factor, epsilon)
+
+    def height(j: int) -> float:
+        return log_height(law, boundary, j)
+
+    peak = peak_row(height, lowest, highest)
+    nats = _NATS
+    while True:
+        bottom, top = rows_within(height, peak, (lowest, highest), nats)
+        shape = law.shape(top, 0.0)
+        k = (boundary.at(top) >> 64) + 1
+        state = state_at(law, top, k, shape.mean, shape.deviation)
+        first = _log_weight(state)
+        walked = walk(law, boundary, top, bottom, state)
+        base = walked.exponent * _LN2
+        remainder = log_above(law, boundary, Edge(top, first), highest)
+        last = math.log(walked.last) + walked.last_exponent * _LN2 if walked.last > 0 else -math.inf
+        if bottom > lowest:
+            # The row where everything is drawn is among those below.
+            certain = law.certain
+            least = lowest if certain is None else certain[0]
+            edge = Edge(bottom, last + 1e-12 * (1 + abs(last)))
+            remainder = log_sum_upper(remainder, log_below(law, boundary, edge, least))
+        if remainder < base + math.log(walked.total * _ENOUGH) or nats > 1000:
+            break
+        nats *= 1.5
+    with precision(128):
+        log_factor = ball(factor).log() + ball(epsilon) + ball(2).log() * walked.exponent
+        low = walked.total * (1 - walked.error) - walked.loss
+        high = walked.total * (1 + walked.error) + walked.loss
+        high += math.exp(min(700.0, remainder - base + 1e-9 + 1e-15 * abs(base)))
+        lower = -math.inf
+        if low > 0:
+            lower = enclose(log_factor + ball(Fraction(low)).log()).lower
+        upper = enclose(log_factor + ball(Fraction(high)).log()).upper
+    return LogBounds(lower, min(0.0, upper))
+
+
+def _log_weight(state: State) -> float:
+    """Return a float not below ln of F + V, which is at least W."""
+    value = math.log((state.tail + state.beyond) * (1 + state.error)) + state.exponent * _LN2
+    return value + 1e-12 * (1 + abs(value))
+
+
+def _certain_alone(
+    law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real
+) -> LogBounds:
+    """Bound the sum where only the row whose i is certain reaches beyond the boundary."""
+    if law.certain is None:
+        return LOG_ZERO
+    row, only = law.certain
+    beyond = only * ONE - boundary.at(row)
+    if beyond <= 0:
+        return LOG_ZERO
+    point = law.marginal(row)
+    ends = []
+    for units in (beyond - 3, beyond + 3):
+        if units <= 0:
+            ends.append(-math.inf)
+            continue
+        with precision(128):
+            total = ball(Fraction(units, ONE)).log() + ball(factor).log() + ball(epsilon)
+            total += ball(2).log() * point.exponent + ball(Fraction(point.mantissa)).log()
+            ends.append(enclose(total).upper)
+    slack = 8 * UNIT_ROUNDOFF
+    low, high = ends
+    return LogBounds(low - slack - 1e-15 * abs(low) if low > -math.inf else low, min(0.0, high + slack))
