@@ -76,6 +76,20 @@ def log_binomial_pair(
         return enclose(_binomial(_real(units), *first) + _binomial(arb(j), *second))
 
 
+def log_multinomial_joint(
+    units: int, j: int, counts: tuple[int, int, int], n_draws: int
+) -> LogBounds:
+    """Bound ln of the chance of x of a, j of b and the other draws of r, x = units 2^-64.
+
+    n_draws are drawn with replacement from counts (a, b, r); the real x is known to two units,
+    between -1 and n_draws - j + 1.
+    """
+    with precision(_BITS):
+        a, b, rest = counts
+        first = _binomial(_real(units), n_draws - j, a, rest)
+        return enclose(first + _binomial(arb(j), n_draws, b, a + rest))
+
+
 def _real(units: int) -> arb:
     return arb(fmpz(units), 2) * arb(2) ** _UNIT
 

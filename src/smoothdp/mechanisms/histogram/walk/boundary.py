@@ -36,8 +36,8 @@ class Boundary:
     back: int
 
     def at(self, j: int) -> int:
-        """Return kappa_j in units of 2^-64, rounded down and never below 0."""
-        return max(0, ((self.offset + self.slope * j) << 64) // self.scale)
+        """Return kappa_j in units of 2^-64, rounded down."""
+        return ((self.offset + self.slope * j) << 64) // self.scale
 
     def near(self, j: int) -> float:
         """Return about kappa_j."""
@@ -88,6 +88,17 @@ def drawn_boundary(count_a: int, count_b: int, epsilon: Real) -> Boundary:
     fall, fall_high = real_fixed(LogRatio(Fraction(count_b + 1, count_b)), _BITS)
     target, _ = real_fixed(epsilon, _BITS)
     return Boundary(target, fall, rise, _back(fall_high, rise_low))
+
+
+def mirrored_boundary(count_a: int, count_b: int, epsilon: Real) -> Boundary:
+    """Return kappa_j = (epsilon + c_a j) / c_b, with c_a < c_b, for j <= 0 (the same place).
+
+    Rows are the negative numbers of draws from a, and i is that from b, negative as well.
+    """
+    _, rise_high = real_fixed(LogRatio(Fraction(count_a, count_a - 1)), _BITS)
+    fall, _ = real_fixed(LogRatio(Fraction(count_b + 1, count_b)), _BITS)
+    target, _ = real_fixed(epsilon, _BITS)
+    return Boundary(target, rise_high, fall, _back(rise_high, fall))
 
 
 def _back(numerator: int, denominator: int) -> int:

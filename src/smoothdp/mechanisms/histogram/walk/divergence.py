@@ -9,18 +9,23 @@ from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.logspace.bounds import LOG_ZERO, UNIT_ROUNDOFF, LogBounds, log_sum_upper
 from smoothdp.exact.parameters.numbers import LogRatio, Real
-from smoothdp.exact.probabilities.points import hypergeometric_point
+from smoothdp.exact.probabilities.points import binomial_point, hypergeometric_point
 from smoothdp.mechanisms.histogram.walk.boundary import (
     ONE,
     Boundary,
+    drawn_boundary,
     kept_boundary,
     lost_boundary,
     lost_is_flat,
+    mirrored_boundary,
 )
+from smoothdp.mechanisms.histogram.walk.drawn_rows import DrawnRows
 from smoothdp.mechanisms.histogram.walk.hypergeometric_rows import HypergeometricRows
+from smoothdp.mechanisms.histogram.walk.independent_rows import IndependentRows
+from smoothdp.mechanisms.histogram.walk.mirrored_rows import MirroredRows
 from smoothdp.mechanisms.histogram.walk.remainder import Edge, log_above, log_below
 from smoothdp.mechanisms.histogram.walk.row_law import RowLaw
-from smoothdp.mechanisms.histogram.walk.start import State, state_at
+from smoothdp.mechanisms.histogram.walk.start import state_at
 from smoothdp.mechanisms.histogram.walk.walked import walk
 from smoothdp.mechanisms.histogram.walk.window import (
     highest_row,
@@ -57,6 +62,41 @@ def walked_hypergeometric(
     return walked_sum(law, kept_boundary(count_a, count_b, epsilon), factor, epsilon)
 
 
+def walked_independent(
+    count_a: int, count_b: int, keep_probability: Fraction, epsilon: Real
+) -> LogBounds:
+    """Bound ln D(count_a, count_b), each record kept with a probability in (0, 1).
+
+    Domain: count_a >= 1, count_b >= 0 (proofs/boundary-walk#1).
+    """
+    kept, lost = keep_probability.numerator, keep_probability.denominator
+    lost -= kept
+    if count_a == 1 or at_most(LogRatio(Fraction(count_a)), epsilon):
+        return binomial_point(count_a, count_a, kept, lost)
+    share = Fraction(kept + lost, lost)
+    if lost_is_flat(count_a, count_b, epsilon):
+        law = IndependentRows(count_b + 1, count_a, lost, kept)
+        boundary = lost_boundary(count_a, count_b, epsilon)
+        return walked_sum(law, boundary, share / (count_b + 1), Fraction(0))
+    law = IndependentRows(count_a, count_b + 1, kept, lost)
+    return walked_sum(law, kept_boundary(count_a, count_b, epsilon), share / count_a, epsilon)
+
+
+def walked_multinomial(
+    count_a: int, count_b: int, others: int, n_draws: int, epsilon: Real
+) -> LogBounds:
+    """Bound ln D(count_a, count_b), with replacement (proofs/boundary-walk#6).
+
+    Domain: count_a >= 2, count_b >= 1, others >= 1, n_draws >= 1.
+    """
+    if count_b < count_a - 1:
+        mirrored = MirroredRows(count_b, count_a, others, n_draws)
+        boundary = mirrored_boundary(count_a, count_b, epsilon)
+        return walked_sum(mirrored, boundary, Fraction(1), Fraction(0))
+    law = DrawnRows(count_a, count_b, others, n_draws)
+    return walked_sum(law, drawn_boundary(count_a, count_b, epsilon), Fraction(1), Fraction(0))
+
+
 def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real) -> LogBounds:
     """Bound ln of factor e^epsilon times the sum of Q(j) W_j over all rows."""
     lowest, _ = law.rows
@@ -74,16 +114,14 @@ def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real)
         shape = law.shape(top, 0.0)
         k = (boundary.at(top) >> 64) + 1
         state = state_at(law, top, k, shape.mean, shape.deviation)
-        first = _log_weight(state)
         walked = walk(law, boundary, top, bottom, state)
         base = walked.exponent * _LN2
-        remainder = log_above(law, boundary, Edge(top, first), highest)
-        last = math.log(walked.last) + walked.last_exponent * _LN2 if walked.last > 0 else -math.inf
+        remainder = log_above(law, boundary, Edge(top, walked.first), highest)
         if bottom > lowest:
             # The row where everything is drawn is among those below.
             certain = law.certain
             least = lowest if certain is None else certain[0]
-            edge = Edge(bottom, last + 1e-12 * (1 + abs(last)))
+            edge = Edge(bottom, walked.last)
             remainder = log_sum_upper(remainder, log_below(law, boundary, edge, least))
         if remainder < base + math.log(walked.total * _ENOUGH) or nats > 1000:
             break
@@ -98,12 +136,6 @@ def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real)
             lower = enclose(log_factor + ball(Fraction(low)).log()).lower
         upper = enclose(log_factor + ball(Fraction(high)).log()).upper
     return LogBounds(lower, min(0.0, upper))
-
-
-def _log_weight(state: State) -> float:
-    """Return a float not below ln of F + V, which is at least W."""
-    value = math.log((state.tail + state.beyond) * (1 + state.error)) + state.exponent * _LN2
-    return value + 1e-12 * (1 + abs(value))
 
 
 def _certain_alone(

@@ -51,9 +51,6 @@ class HypergeometricRows(RowLaw):
         left = self.drawn - j
         return max(0, left - self.rest), min(self.marked, left)
 
-    def mean_beyond(self, j: int, k: int) -> float:
-        return ((self.drawn - j) * self.marked - k * self.others) / self.others
-
     def point(self, j: int, i: int) -> ScaledPoint:
         return scaled_hypergeometric(i, self.drawn - j, self.marked, self.rest)
 

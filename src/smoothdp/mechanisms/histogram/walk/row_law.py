@@ -20,7 +20,8 @@ class Steps(NamedTuple):
 
     With F = P(i >= k), V the mean of what lies beyond k, and p the chance of i = k - 1: first the
     row moves, F grows by entering p and p *= same; then, where k falls by one, F grows by p and
-    p *= down. V / norm grows by (old F + mid F') / (norm of the next row), F' between the two.
+    p *= down. V / norm grows by (old F + mid F' + new F'') / (norm of the next row), with F before
+    the two, between them, and after. ``new`` is None for 0.
     """
 
     same: FloatArray
@@ -30,6 +31,7 @@ class Steps(NamedTuple):
     mid: FloatArray
     norm: FloatArray
     marginal: FloatArray
+    new: FloatArray | None = None
 
 
 class Shape(NamedTuple):
@@ -46,6 +48,11 @@ class RowLaw(ABC):
     """The law of (i, j): row j has the probability Q(j), and i is summed from k on beside it."""
 
     @property
+    def inner(self) -> int:
+        """0 where F = P(i >= k) and p = P(k - 1) are walked; 1 for P(i >= k + 1) and P(k)."""
+        return 0
+
+    @property
     @abstractmethod
     def rows(self) -> tuple[int, int]:
         """The least and greatest j of a row that `steps` can lead to."""
@@ -58,10 +65,6 @@ class RowLaw(ABC):
     @abstractmethod
     def ends(self, j: int) -> tuple[int, int]:
         """Return the least and greatest i on row j."""
-
-    @abstractmethod
-    def mean_beyond(self, j: int, k: int) -> float:
-        """Return E i - k on row j, with at most three roundings."""
 
     @abstractmethod
     def point(self, j: int, i: int) -> ScaledPoint:
@@ -95,10 +98,19 @@ class RowLaw(ABC):
     def steps(self, top: int, outside: FloatArray, falls: BoolArray) -> Steps:
         """Return the steps from row top downwards; ``outside`` is k - 1 on each row."""
 
+    @property
+    def slope(self) -> float:
+        """At most how fast the weight of i grows, from 0: 1 without replacement."""
+        return 1.0
+
     def norm_error(self, size: int) -> float:
         """Bound the relative error of ``norm`` over so many steps: 0 where it is whole."""
         del size
         return 0.0
+
+    def log_tail(self, gap: float) -> float:
+        """Bound ln of W_j over P(kappa given j), where r_j is at most 1 - gap."""
+        return -2.0 * math.log(gap)
 
     @abstractmethod
     def gain(self, beyond: FloatArray) -> FloatArray:
@@ -122,10 +134,12 @@ def excess(x: float) -> float:
 
 def deviance(x: float, mean: float) -> float:
     """Return about x ln(x / mean) + mean - x."""
-    if x <= 0.0:
-        return mean
+    if x <= 0.0 or mean <= 0.0:
+        return mean if x <= 0.0 else math.inf
     away = x - mean
-    return x * math.log1p(away / mean) - away if mean > 0.0 else math.inf
+    if abs(away) > 0.5 * mean:
+        return x * math.log(x / mean) - away
+    return x * math.log1p(away / mean) - away
 
 
 def log_binomial(x: float, size: float, chance: float) -> float:

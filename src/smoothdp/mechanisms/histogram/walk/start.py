@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ _DEVIATIONS = 10.0
 
 
 class State(NamedTuple):
-    """F = P(i >= k) and V = E[gain(i - k); i >= k] in units of 2^exponent; a relative error."""
+    """F = P(i >= k + inner) and V = E[gain(i - k); i >= k] in units of 2^exponent; a relative error."""
 
     tail: float
     beyond: float
@@ -31,26 +32,40 @@ def state_at(law: RowLaw, j: int, k: int, mean: float, deviation: float) -> Stat
     least geometrically, and what is left out is part of the error.
     """
     least, greatest = law.ends(j)
-    low = max(k, least, min(greatest, math.floor(mean - _DEVIATIONS * deviation) - 16))
-    tail, exponent, error = _sum(law, j, low, greatest, np.ones_like, deviation)
-    if k < low and low > least:
-        error += _left_out(law, j, low)
-    first = max(k + 1, low)
-    if first > greatest:
-        return State(tail, 0.0, exponent, error)
+    low = max(least, min(greatest, math.floor(mean - _DEVIATIONS * deviation) - 16))
 
     def gain(d: FloatArray) -> FloatArray:
-        return law.gain(d + float(first - k))
+        return law.gain(d + float(max(k + 1, low) - k))
 
-    beyond, shift, beyond_error = _sum(law, j, first, greatest, gain, deviation)
-    if first == low and low > least:
-        beyond_error += _left_out(law, j, low)
+    tail = _sum(law, j, (k + law.inner, low), np.ones_like, deviation)
+    beyond = _sum(law, j, (k + 1, low), gain, deviation)
+    shift = max(-4000, beyond.exponent - tail.exponent)
     return State(
-        tail, math.ldexp(beyond, shift - exponent), exponent, max(error, beyond_error)
+        tail.mantissa,
+        math.ldexp(beyond.mantissa, shift),
+        tail.exponent,
+        max(tail.error, beyond.error),
     )
 
 
-def _sum(law, j, first, greatest, weight, deviation):  # type: ignore[no-untyped-def]
+class _Sum(NamedTuple):
+    mantissa: float
+    exponent: int
+    error: float
+
+
+def _sum(
+    law: RowLaw,
+    j: int,
+    places: tuple[int, int],
+    weight: Callable[[FloatArray], FloatArray],
+    deviation: float,
+) -> _Sum:
+    """Sum P(i) weight(i) from the first of two places on, or from the second if that is later."""
+    least, greatest = law.ends(j)
+    first = max(places)
+    if first > greatest:
+        return _Sum(0.0, law.point(j, greatest).exponent, 0.0)
     n_terms = greatest - first + 1
     ratio = law.ratio_up(j, first)
     length = 2
@@ -63,10 +78,8 @@ def _sum(law, j, first, greatest, weight, deviation):  # type: ignore[no-untyped
     point = law.point(j, first)
     middle = (bounds.lower + bounds.upper) / 2
     error = (bounds.upper - bounds.lower) * 0.51 + 16 * UNIT_ROUNDOFF * (1 + abs(middle))
-    return point.mantissa * math.exp(middle), point.exponent, error
-
-
-def _left_out(law: RowLaw, j: int, low: int) -> float:
-    """Bound P(i < low) / P(low), which is also a share of the tail: below 1, or inf."""
-    ratio = float(law.ratio_down(j, low)(np.zeros(1))[0]) * (1 + 1e-12)
-    return math.inf if ratio >= 1 else ratio / (1 - ratio)
+    if places[0] < first and first > least:
+        # What is left out, beside the first probability, which is a part of the sum.
+        ratio_below = float(law.ratio_down(j, first)(np.zeros(1))[0]) * (1 + 1e-12)
+        error += math.inf if ratio_below >= 1 else math.exp(-middle) * ratio_below / (1 - ratio_below)
+    return _Sum(point.mantissa * math.exp(middle), point.exponent, error)

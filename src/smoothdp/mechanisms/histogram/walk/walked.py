@@ -30,15 +30,15 @@ class Walked(NamedTuple):
         total, exponent: the sum.
         error: relative error of total.
         loss: how much total may be above or below by the rounding of the boundary.
-        last: W at the last row, rounded up, in units of 2^last_exponent.
+        first, last: ln of W at the first and at the last row, rounded up.
     """
 
     total: float
     exponent: int
     error: float
     loss: float
+    first: float
     last: float
-    last_exponent: int
 
 
 class _Chunk(NamedTuple):
@@ -46,6 +46,7 @@ class _Chunk(NamedTuple):
 
     total: float
     tails: float
+    first: float
     last: float
     tail: float
     beyond: float
@@ -62,10 +63,10 @@ def walk(law: RowLaw, boundary: Boundary, top: int, bottom: int, state: State) -
     j, units = top, boundary.at(top)
     tail, beyond, exponent, tail_error = state
     beyond_error = tail_error
-    room, error = CHUNK, 0.0
+    room, error, first = CHUNK, 0.0, math.inf
     while True:
         k = (units >> 64) + 1
-        outside, shift = _outside(law, j, k - 1)
+        outside, shift = _outside(law, j, k - 1 + law.inner)
         at_row = law.marginal(j)
         chunk = _walk_chunk(
             law,
@@ -78,18 +79,19 @@ def walk(law: RowLaw, boundary: Boundary, top: int, bottom: int, state: State) -
         scale = at_row.mantissa
         parts.append((chunk.total * scale, chunk.tails * scale, exponent + at_row.exponent))
         error = max(error, chunk.error)
+        if j == top:
+            first = _log_up(chunk.first, exponent, chunk.error)
         j -= chunk.size
         if j < bottom:
             break
         room = min(CHUNK, 2 * chunk.size)
         units = _continued(boundary.at(j), k - chunk.falls)
-        _, up = math.frexp(chunk.tail)
+        up = math.frexp(chunk.tail)[1] if chunk.tail > 0 else 0
         tail, beyond = math.ldexp(chunk.tail, -up), math.ldexp(chunk.beyond, -up)
         exponent += up
         tail_error, beyond_error = chunk.tail_error, chunk.beyond_error
-    last = chunk.last * (1 + 2 * error)
+    last = _log_up(chunk.last, exponent, error)
     certain = law.certain
-    last_exponent = exponent
     if certain is not None and certain[0] == bottom - 1:
         row, only = certain
         room_left = only * ONE - boundary.at(row)
@@ -105,9 +107,17 @@ def walk(law: RowLaw, boundary: Boundary, top: int, bottom: int, state: State) -
         most,
         error + 16 * UNIT_ROUNDOFF,
         tails * (CHUNK + 8) * 1.01 / ONE,
+        first,
         last,
-        last_exponent,
     )
+
+
+def _log_up(value: float, exponent: int, error: float) -> float:
+    """Return a float not below ln of value 2^exponent, where value has a relative error."""
+    if value <= 0:
+        return -math.inf
+    log_value = math.log(value * (1 + 2 * error)) + exponent * math.log(2)
+    return log_value + 1e-12 * (1 + abs(log_value))
 
 
 def _outside(law: RowLaw, j: int, i: int) -> tuple[float, int]:
@@ -149,7 +159,7 @@ def _walk_chunk(
     p, q, size = _products(steps, falls)
     if size < falls.size:
         falls, fractions = falls[:size], fractions[: size + 1]
-        steps = Steps(*(part[:size] for part in steps[:5]), steps.norm[: size + 1], steps.marginal)
+        steps = _cut(steps, size)
     p *= first_p
     entered = p * steps.entering
     grown = p * steps.same
@@ -162,6 +172,8 @@ def _walk_chunk(
     entered += tail[:-1]
     entered *= steps.mid
     entered += steps.old * tail[:-1]
+    if steps.new is not None:
+        entered += steps.new * tail[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         entered /= steps.norm[1:]
     beyond = np.empty(size + 1)
@@ -175,7 +187,8 @@ def _walk_chunk(
     part *= 1.0 / ONE
     part[part == 0.0] = 1.0
     of_tail, of_beyond = law.weights(part)
-    weight = of_tail * tail[:-1]
+    whole = tail[:-1] + p if law.inner else tail[:-1]
+    weight = of_tail * whole
     weight += of_beyond * beyond[:-1]
     # A sum of positive terms adds a unit each to the error of its terms.
     drift = size * UNIT_ROUNDOFF
@@ -186,7 +199,8 @@ def _walk_chunk(
     error += _ANCHOR + 5 * drift + drift
     return _Chunk(
         float(q @ weight),
-        float(q @ tail[:-1]),
+        float(q @ whole),
+        float(weight[0]),
         float(weight[-1]),
         float(tail[-1]),
         float(beyond[-1]),
@@ -198,6 +212,13 @@ def _walk_chunk(
     )
 
 
+def _cut(steps: Steps, size: int) -> Steps:
+    """Return the steps of the first rows alone."""
+    new = steps.new if steps.new is None else steps.new[:size]
+    parts = [part[:size] for part in steps[:5]]
+    return Steps(*parts, steps.norm[: size + 1], steps.marginal[:size], new)
+
+
 def _products(steps: Steps, falls: BoolArray) -> tuple[FloatArray, FloatArray, int]:
     """Return p and Q of each row beside those of the first, and for how many rows."""
     ratio = steps.same * np.where(falls, steps.down, 1.0)
@@ -205,7 +226,7 @@ def _products(steps: Steps, falls: BoolArray) -> tuple[FloatArray, FloatArray, i
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         np.cumprod(ratio[:-1], out=p[1:])
         np.cumprod(steps.marginal[: falls.size - 1], out=q[1:])
-        within = (q > 1 / _FAR) & (q < _FAR)
+        within = (q > 1 / _FAR) & (q < _FAR) & (steps.norm[:-1] > steps.norm[0] / _FAR)
         near = (p > 1 / _FAR) & (p < _FAR)
     size = falls.size
     if not within.all():

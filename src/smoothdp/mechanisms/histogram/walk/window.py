@@ -27,11 +27,11 @@ def log_height(law: RowLaw, boundary: Boundary, j: int) -> float:
     units = boundary.at(j)
     kappa = boundary.near(j)
     shape = law.shape(j, kappa)
-    away = max(0.0, shape.mean - kappa) + shape.deviation + 1e-3
+    away = law.slope * (max(0.0, shape.mean - kappa) + shape.deviation + 1e-3)
     height = shape.log_marginal + math.log(away)
     ratio = law.ratio_below(j, units)
     if ratio < 1 and kappa > shape.mean:
-        height = min(height, shape.log_joint - 2 * math.log(1 - ratio))
+        height = min(height, shape.log_joint + law.log_tail(1 - ratio))
     return height
 
 
