@@ -18,6 +18,7 @@ from smoothdp.mechanisms.histogram.accounting.plane import plane_divergence
 from smoothdp.mechanisms.histogram.accounting.plane_laws import (
     HypergeometricPlane,
     MultinomialPlane,
+    PlaneLaw,
 )
 from smoothdp.mechanisms.histogram.accounting.utility import (
     hypergeometric_line_utility,
@@ -25,8 +26,16 @@ from smoothdp.mechanisms.histogram.accounting.utility import (
 )
 from smoothdp.mechanisms.histogram.accounting.utility_enumeration import enumerated_utility
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism, finite_ratio
+from smoothdp.mechanisms.histogram.walk.divergence import (
+    is_resolved,
+    walked_hypergeometric,
+    walked_multinomial,
+)
 from smoothdp.mechanisms.sampling.draws import DrawnRecords, Sampling, read_draws
 from smoothdp.sources import Source
+
+_SMALL = 100_000
+"""With more records and draws, a tie that the walk cannot resolve is left as it is."""
 
 
 @dataclass(frozen=True, init=False)
@@ -87,15 +96,17 @@ class SamplingHistogram(DrawnRecords, HistogramMechanism):
         if self.draws.replacing:
             if others == 0:
                 return multinomial_line_divergence(count_a, count_b, self.n_draws, epsilon)
-            return plane_divergence(
-                MultinomialPlane(count_a, count_b, others, self.n_draws), epsilon
-            )
-        epsilon = finite_ratio(epsilon)
-        if others == 0:
-            return hypergeometric_line_divergence(count_a, count_b, self.n_draws, epsilon)
-        return plane_divergence(
-            HypergeometricPlane(count_a, count_b, others, self.n_draws), epsilon
-        )
+            walked = walked_multinomial(count_a, count_b, others, self.n_draws, epsilon)
+            plane: PlaneLaw = MultinomialPlane(count_a, count_b, others, self.n_draws)
+        else:
+            epsilon = finite_ratio(epsilon)
+            if others == 0:
+                return hypergeometric_line_divergence(count_a, count_b, self.n_draws, epsilon)
+            walked = walked_hypergeometric(count_a, count_b, others, self.n_draws, epsilon)
+            plane = HypergeometricPlane(count_a, count_b, others, self.n_draws)
+        if is_resolved(walked) or self.n_records + self.n_draws > _SMALL:
+            return walked
+        return walked.met(plane_divergence(plane, epsilon))
 
     def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
         if len(known) > 2 or (not self.draws.replacing and self.n_draws == self.n_records):

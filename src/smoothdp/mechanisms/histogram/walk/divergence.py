@@ -39,6 +39,15 @@ _ENOUGH = 2.0**-34
 _LN2 = math.log(2)
 
 
+def is_resolved(bounds: LogBounds) -> bool:
+    """Whether a bracket is narrow, or says 0: not so next to a tie of a few rows.
+
+    >>> is_resolved(LogBounds(-1.0, -1.0)), is_resolved(LogBounds(-math.inf, -50.0))
+    (True, False)
+    """
+    return bounds == LOG_ZERO or bounds.upper - bounds.lower < 1e-8 + 1e-14 * abs(bounds.upper)
+
+
 def walked_hypergeometric(
     count_a: int, count_b: int, others: int, n_draws: int, epsilon: Real
 ) -> LogBounds:
