@@ -70,14 +70,17 @@ def enumerated_utility_independent(
 
 def _outputs_of_total(most: list[int], total: int) -> IntArray:
     """Return all vectors 0 <= h <= most with a given total, one per column."""
+    # Every number outside of the largest category that can occur does: already these are many.
+    whole, largest = sum(most), max(most)
+    _refuse_beyond(min(total, whole - total, largest, whole - largest) + 1)
     # Count first, by convolution, so that nothing large is ever built.
-    n_choices = [1] + [0] * total
+    n_choices = np.zeros(total + 1)
+    n_choices[0] = 1.0
+    place = np.arange(total + 1)
     for limit in most:
-        sums = np.cumsum([0, *n_choices], dtype=np.float64)
-        n_choices = [
-            int(min(sums[s + 1] - sums[max(0, s - limit)], 1e18)) for s in range(total + 1)
-        ]
-    _refuse_beyond(n_choices[total])
+        sums = np.concatenate([[0.0], np.cumsum(n_choices)])
+        n_choices = np.minimum(sums[1:] - sums[np.maximum(0, place - limit)], 1e18)
+    _refuse_beyond(int(n_choices[total]))
     return histograms_of_total(most, total, most=MOST_OUTPUTS, remedy=_REMEDY)
 
 
@@ -86,7 +89,7 @@ def _refuse_beyond(n_outputs: int) -> None:
         raise OutOfReach(
             expected=f"at most {MOST_OUTPUTS} outputs for the utility with three or more "
             "categories",
-            got=f"about {number_up(Fraction(n_outputs), 3)}",
+            got=f"{number_up(Fraction(n_outputs), 3)} or more",
             remedy=_REMEDY,
         )
 
