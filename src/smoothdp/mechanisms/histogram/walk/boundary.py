@@ -17,6 +17,9 @@ from smoothdp.exact.parameters.numbers import LogRatio, Real
 ONE = 1 << 64
 """Values of kappa and of 1 - beta are whole numbers of 2^-64."""
 
+NEAR_ZERO = ONE >> 8
+"""Below 1/256 the rounding of kappa is no longer negligible beside it: no ratio is formed."""
+
 _BITS = 320
 
 

@@ -1,4 +1,7 @@
-"""Rows with replacement: ``draws`` draws, j of them beside, and i marked among the others."""
+"""Rows with replacement: ``draws`` draws, j of them beside, and i marked among the others.
+
+(proofs/boundary-walk#6)
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from smoothdp.exact.probabilities.real_points import (
     log_multinomial_joint,
     scaled_binomial,
 )
-from smoothdp.mechanisms.histogram.walk.boundary import ONE
+from smoothdp.mechanisms.histogram.walk.boundary import NEAR_ZERO, ONE
 from smoothdp.mechanisms.histogram.walk.row_law import RowLaw, Shape, Steps, log_binomial
 from smoothdp.types import BoolArray, FloatArray
 
@@ -63,7 +66,7 @@ class DrawnRows(RowLaw):
 
     def ratio_below(self, j: int, units: int) -> float:
         free = (self.draws - j + 1) * ONE - units
-        if min(units, free) <= 2:
+        if min(units, free) < NEAR_ZERO:
             return math.inf
         return (free / units) * (self.marked / self.rest)
 

@@ -1,4 +1,7 @@
-"""Rows without replacement: ``drawn`` records from marked + beside + rest, i marked, j beside."""
+"""Rows without replacement: ``drawn`` records from marked + beside + rest, i marked, j beside.
+
+(proofs/boundary-walk#2, #3)
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from smoothdp.exact.probabilities.real_points import (
     log_hypergeometric_joint,
     scaled_hypergeometric,
 )
-from smoothdp.mechanisms.histogram.walk.boundary import ONE
+from smoothdp.mechanisms.histogram.walk.boundary import NEAR_ZERO, ONE
 from smoothdp.mechanisms.histogram.walk.row_law import RowLaw, Shape, Steps, log_binomial
 from smoothdp.types import BoolArray, FloatArray
 
@@ -71,7 +74,7 @@ class HypergeometricRows(RowLaw):
         kept = (self.marked + 1) * ONE - units
         free = (left + 1) * ONE - units
         beyond = (self.rest - left) * ONE + units
-        if min(units, kept, free, beyond) <= 2:
+        if min(units, kept, free, beyond) < NEAR_ZERO:
             return math.inf
         return (kept / units) * (free / beyond)
 

@@ -1,4 +1,7 @@
-"""Rows of records that are kept, or lost, independently: i and j do not depend on each other."""
+"""Rows of records that are kept, or lost, independently: i and j do not depend on each other.
+
+(proofs/boundary-walk#2, #3)
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from smoothdp.exact.probabilities.real_points import (
     log_binomial_pair,
     scaled_binomial,
 )
-from smoothdp.mechanisms.histogram.walk.boundary import ONE
+from smoothdp.mechanisms.histogram.walk.boundary import NEAR_ZERO, ONE
 from smoothdp.mechanisms.histogram.walk.row_law import RowLaw, Shape, Steps, log_binomial
 from smoothdp.types import BoolArray, FloatArray
 
@@ -56,7 +59,7 @@ class IndependentRows(RowLaw):
 
     def ratio_below(self, j: int, units: int) -> float:
         kept = (self.marked + 1) * ONE - units
-        if min(units, kept) <= 2:
+        if min(units, kept) < NEAR_ZERO:
             return math.inf
         return (kept / units) * (self.hit / self.miss)
 

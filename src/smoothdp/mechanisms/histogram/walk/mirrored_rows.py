@@ -19,7 +19,7 @@ from smoothdp.exact.probabilities.real_points import (
     log_multinomial_joint,
     scaled_binomial,
 )
-from smoothdp.mechanisms.histogram.walk.boundary import ONE
+from smoothdp.mechanisms.histogram.walk.boundary import NEAR_ZERO, ONE
 from smoothdp.mechanisms.histogram.walk.row_law import RowLaw, Shape, Steps, log_binomial
 from smoothdp.types import BoolArray, FloatArray
 
@@ -73,7 +73,7 @@ class MirroredRows(RowLaw):
     def ratio_below(self, j: int, units: int) -> float:
         after = ONE - units
         free = (self.draws + j) * ONE + units
-        if min(after, free) <= 2:
+        if min(after, free) < NEAR_ZERO:
             return math.inf
         return (after / free) * (self.rest / self.marked)
 

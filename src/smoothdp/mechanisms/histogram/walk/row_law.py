@@ -84,7 +84,7 @@ class RowLaw(ABC):
 
     @abstractmethod
     def ratio_below(self, j: int, units: int) -> float:
-        """Return P(kappa) / P(kappa - 1), four roundings; inf where an argument is not positive."""
+        """Return P(kappa) / P(kappa - 1), four roundings; inf near a pole."""
 
     @abstractmethod
     def ratio_up(self, j: int, i: int) -> Callable[[FloatArray], FloatArray]:

@@ -73,7 +73,7 @@ def _sum(
         start = float(ratio(np.zeros(1))[0])
         length = expected_length(math.log(max(start, 1e-300)), 1.0 / max(deviation, 0.1) ** 2)
     bounds = log_ratio_sum(
-        ratio, weight, n_terms=n_terms, length=length, ratio_roundings=3, weight_roundings=9
+        ratio, weight, n_terms=n_terms, length=length, ratio_roundings=3, weight_roundings=20
     )
     point = law.point(j, first)
     middle = (bounds.lower + bounds.upper) / 2

@@ -72,12 +72,14 @@ def walk(law: RowLaw, boundary: Boundary, top: int, bottom: int, state: State) -
             law,
             boundary,
             (j, units),
-            min(room, j - bottom + 1),
+            # Row 0, where kappa may be 0, comes by itself: its boundary is hardly rounded.
+            min(room, j - bottom + (j == 0 or bottom != 0)),
             (math.ldexp(outside, max(-1000, shift - exponent)), tail, beyond),
             (tail_error, beyond_error),
         )
         scale = at_row.mantissa
-        parts.append((chunk.total * scale, chunk.tails * scale, exponent + at_row.exponent))
+        loss = chunk.tails * (chunk.size + 4)
+        parts.append((chunk.total * scale, loss * scale, exponent + at_row.exponent))
         error = max(error, chunk.error)
         if j == top:
             first = _log_up(chunk.first, exponent, chunk.error)
@@ -98,7 +100,7 @@ def walk(law: RowLaw, boundary: Boundary, top: int, bottom: int, state: State) -
         if room_left > 0:
             at_row = law.marginal(row)
             weight = float(law.gain(np.array([room_left / ONE]))[0])
-            parts.append((weight * at_row.mantissa, at_row.mantissa, at_row.exponent))
+            parts.append((weight * at_row.mantissa, 4 * at_row.mantissa, at_row.exponent))
     most = max(part[2] for part in parts)
     total = math.fsum(math.ldexp(part[0], max(-4000, part[2] - most)) for part in parts)
     tails = math.fsum(math.ldexp(part[1], max(-4000, part[2] - most)) for part in parts)
@@ -106,7 +108,7 @@ def walk(law: RowLaw, boundary: Boundary, top: int, bottom: int, state: State) -
         total,
         most,
         error + 16 * UNIT_ROUNDOFF,
-        tails * (CHUNK + 8) * 1.01 / ONE,
+        tails * 1.01 / ONE,
         first,
         last,
     )
@@ -192,11 +194,10 @@ def _walk_chunk(
     weight += of_beyond * beyond[:-1]
     # A sum of positive terms adds a unit each to the error of its terms.
     drift = size * UNIT_ROUNDOFF
-    unit = 16 * UNIT_ROUNDOFF
+    unit = 32 * UNIT_ROUNDOFF
     tail_error = max(errors[0], _ANCHOR + _PRODUCT * size + drift + unit) + unit
-    beyond_error = max(errors[1], tail_error + law.norm_error(size) + drift + unit) + unit
-    error = max(tail_error, beyond_error + law.norm_error(size)) + unit
-    error += _ANCHOR + 5 * drift + drift
+    beyond_error = max(errors[1], tail_error + drift + unit) + 2 * law.norm_error(size) + unit
+    error = max(tail_error, beyond_error) + unit + _ANCHOR + 5 * drift + drift
     return _Chunk(
         float(q @ weight),
         float(q @ whole),
