@@ -306,3 +306,12 @@ def test_what_is_left_out() -> None:
                     finite += 1
                     assert bound >= log_fraction(truth) - 1e-12
     assert finite >= 100, compared
+
+
+def test_convex_in_the_growth() -> None:
+    growths = [1 + F(k, 7) for k in range(30)]
+    for a, b, rest, draws in ((4, 3, 3, 5), (3, 5, 0, 4), (2, 2, 5, 8)):
+        values = [stick(a, b, rest, draws, growth) for growth in growths]
+        for place in range(1, len(values) - 1):
+            assert values[place - 1] >= values[place]
+            assert values[place - 1] + values[place + 1] >= 2 * values[place]

@@ -103,12 +103,12 @@ def walk(law: RowLaw, boundary: Boundary, top: int, bottom: int, state: State) -
             parts.append((weight * at_row.mantissa, 4 * at_row.mantissa, at_row.exponent))
     most = max(part[2] for part in parts)
     total = math.fsum(math.ldexp(part[0], max(-4000, part[2] - most)) for part in parts)
-    tails = math.fsum(math.ldexp(part[1], max(-4000, part[2] - most)) for part in parts)
+    losses = math.fsum(math.ldexp(part[1], max(-4000, part[2] - most)) for part in parts)
     return Walked(
         total,
         most,
         error + 16 * UNIT_ROUNDOFF,
-        tails * 1.01 / ONE,
+        losses * 1.01 / ONE,
         first,
         last,
     )

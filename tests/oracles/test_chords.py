@@ -1,0 +1,72 @@
+"""A profile between the epsilons at which it was asked."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+import smoothdp as sd
+from smoothdp.claims.curves.chords import ChordProfile
+from smoothdp.exact.parameters.numbers import exact_real
+
+F = Fraction
+CASES = [
+    (sd.SamplingHistogram(60, n_draws=30).at([10, 20, 30]), ["0", "0.1", "0.3", "ln(2)", "1"]),
+    (sd.SamplingHistogram(10**6, n_draws=500_000).at([200_000, 300_000, 500_000]), ["0.1", "0.11"]),
+    (sd.SamplingHistogram(9, n_draws=4, sampling="with_replacement").at([2, 3, 4]), ["2", "0"]),
+    (sd.GaussianMechanism(2).profile(), ["0", "0.01", "0.02", "3", "3.1"]),
+]
+
+
+@pytest.mark.parametrize(("profile", "epsilons"), CASES)
+def test_brackets_contain_the_profile(profile: sd.PrivacyProfile, epsilons: list[str]) -> None:
+    chords = ChordProfile.of(profile, epsilons)
+    for step in range(0, 80):
+        epsilon = exact_real(F(step, 20), name="epsilon")
+        truth, bounds = profile.log_delta_bounds(epsilon), chords.log_delta_bounds(epsilon)
+        assert bounds.lower <= truth.upper + 1e-12
+        assert truth.lower - 1e-12 <= bounds.upper
+
+
+def test_close_knots_leave_little() -> None:
+    """Second differences: the bracket narrows with the square of the distance."""
+    profile = sd.SamplingHistogram(1000, n_draws=500).at([200, 300, 500])
+    widths = []
+    for parts in (4, 8, 16, 32):
+        chords = ChordProfile.of(profile, [F(k, 2 * parts) for k in range(parts + 1)])
+        bounds = chords.log_delta_bounds(F(1, 4) + F(1, 4 * parts))
+        widths.append(bounds.upper - bounds.lower)
+    assert widths[-1] < 0.12
+    assert all(later < earlier / 2 for earlier, later in zip(widths, widths[1:], strict=False))
+
+
+def test_every_epsilon_is_asked_once() -> None:
+    asked = []
+
+    class Counted(sd.PrivacyProfile):
+        neighbours = sd.PureDP(1).neighbours
+
+        def log_delta_bounds(self, epsilon):  # type: ignore[no-untyped-def]
+            asked.append(epsilon)
+            return sd.PureDP(1).profile().log_delta_bounds(epsilon)
+
+    chords = ChordProfile.of(Counted(), ["1", "0", "0", "0.5"])
+    assert asked == [0, F(1, 2), 1]
+    assert chords.delta("0.75") > 0
+    assert len(asked) == 3
+
+
+def test_outside_of_the_knots() -> None:
+    profile = sd.SamplingHistogram(60, n_draws=30).at([10, 20, 30])
+    chords = ChordProfile.of(profile, ["0.5"])
+    assert chords.delta(0) == 1.0
+    assert chords.delta(2) == pytest.approx(profile.delta("0.5"))
+    assert chords.log_delta_bounds(F(2)).lower == -math.inf
+
+
+def test_no_epsilon_is_refused() -> None:
+    profile = sd.SamplingHistogram(60, n_draws=30).at([10, 20, 30])
+    with pytest.raises(sd.errors.InvalidParameter, match="at least one epsilon"):
+        ChordProfile.of(profile, [])
