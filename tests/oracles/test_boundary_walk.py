@@ -136,7 +136,9 @@ def test_huge_epsilon(epsilon: str) -> None:
     alone = hypergeometric_point(9, 12, 9, 19)
     assert bounds.upper - bounds.lower < 1e-9
     if epsilon != "ln(8999/1000)":
-        assert bounds.lower - 4e-15 <= alone.lower if epsilon != "3" else bounds.upper >= alone.lower
+        assert (
+            bounds.lower - 4e-15 <= alone.lower if epsilon != "3" else bounds.upper >= alone.lower
+        )
     assert bounds.upper >= alone.lower
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from math import comb
 
 import pytest
@@ -32,7 +32,7 @@ from tests.checkers.rationals import log_fraction
 
 F = Fraction
 GROWTHS = (F(1), F(1001, 1000), F(11, 10), F(3, 2), F(2), F(7, 3), F(4), F(10))
-"""Ties among them: 3/2 at (A, T) = (3, 1), 2 at (2, 1) and (4, 2), and E = 1 at all equal counts."""
+"""Ties among them: 3/2 at (A, T) = (3, 1), 2 at (2, 1) and (4, 2)."""
 SHARES = (F(1, 7), F(1, 2), F(999, 1000))
 
 
@@ -180,7 +180,7 @@ def test_both_forms_occur() -> None:
     assert not lost_is_flat(2, 5, F(0))
 
 
-@lru_cache(maxsize=None)
+@cache
 def row(t: int, marked: int, total: int) -> tuple[Fraction, ...]:
     return tuple(
         F(choose(marked, i) * choose(total - marked, t - i), comb(total, t))

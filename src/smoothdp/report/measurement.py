@@ -15,6 +15,7 @@ from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_text
 from smoothdp.mechanisms.histogram.accounting.utility import odds
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramProfile
 from smoothdp.paper_bounds import liu_corollary_3
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
@@ -238,7 +239,9 @@ def measure_histogram(
         )
     exact_epsilon, exact_threshold = _resolve_threshold(epsilon, threshold)
     values = list(counts.values())
-    delta, log_delta = mechanism.at(values).both_bounds(exact_epsilon)
+    profile = mechanism.at(values)
+    assert isinstance(profile, HistogramProfile)
+    delta, log_delta = profile.both_bounds(exact_epsilon)
     log_utility = _worst_utility(mechanism, values, exact_threshold)
     utility_limit = None
     if log_utility is None and exact_threshold >= Fraction(1, 2):
@@ -246,7 +249,7 @@ def measure_histogram(
         nearby, nearby_delta = exact_epsilon, delta[1]
         if threshold is not None and odds(exact_threshold) != exact_epsilon:
             nearby = odds(exact_threshold)
-            nearby_delta = mechanism.at(values).delta(nearby)
+            nearby_delta = profile.delta(nearby)
         utility_limit = liu_corollary_3(
             Fraction(nearby_delta), epsilon=nearby, n_categories=len(values)
         )

@@ -103,9 +103,7 @@ class BernoulliHistogram(HistogramMechanism):
         walked = walked_independent(count_a, count_b, self.keep_probability, epsilon)
         if is_resolved(walked) or self.n_records > _SMALL:
             return walked
-        return walked.met(
-            independent_divergence(count_a, count_b, self.keep_probability, epsilon)
-        )
+        return walked.met(independent_divergence(count_a, count_b, self.keep_probability, epsilon))
 
     def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
         if len(known) > 2 or self.keep_probability == 1:

@@ -65,6 +65,14 @@ class SamplingHistogram(DrawnRecords, HistogramMechanism):
     True
     >>> m.worst_case_delta(epsilon=1) > 0.998
     True
+
+    Three categories or fifty, at the same size: a walk along the boundary
+    (proofs/boundary-walk), in constant memory.
+
+    >>> three = SamplingHistogram(157_307_476, sampling_rate="0.5")
+    >>> low, high = three.delta_bounds([81_283_501, 74_223_975, 1_800_000], epsilon="0.01")
+    >>> 2.72e-44 < low <= high < low * (1 + 1e-9)
+    True
     """
 
     source: ClassVar[Source] = Source("liu-wang-xia", "Algorithm 2, Appendix F")

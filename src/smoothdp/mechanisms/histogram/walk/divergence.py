@@ -147,9 +147,7 @@ def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real)
     return LogBounds(lower, min(0.0, upper))
 
 
-def _certain_alone(
-    law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real
-) -> LogBounds:
+def _certain_alone(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real) -> LogBounds:
     """Bound the sum where only the row whose i is certain reaches beyond the boundary."""
     if law.certain is None:
         return LOG_ZERO
@@ -169,4 +167,6 @@ def _certain_alone(
             ends.append(enclose(total).upper)
     slack = 8 * UNIT_ROUNDOFF
     low, high = ends
-    return LogBounds(low - slack - 1e-15 * abs(low) if low > -math.inf else low, min(0.0, high + slack))
+    return LogBounds(
+        low - slack - 1e-15 * abs(low) if low > -math.inf else low, min(0.0, high + slack)
+    )

@@ -65,9 +65,7 @@ class HypergeometricRows(RowLaw):
         return j * (self.others - left) / ((self.beside - j + 1) * (left + 1))
 
     def log_joint(self, j: int, units: int) -> LogBounds:
-        return log_hypergeometric_joint(
-            units, j, (self.marked, self.beside, self.rest), self.drawn
-        )
+        return log_hypergeometric_joint(units, j, (self.marked, self.beside, self.rest), self.drawn)
 
     def ratio_below(self, j: int, units: int) -> float:
         left = self.drawn - j
@@ -102,7 +100,7 @@ class HypergeometricRows(RowLaw):
         size = falls.size
         at = np.arange(size + 1, dtype=np.float64)
         norm = float(self.others - self.drawn + top) - at
-        here, after = norm[:-1], norm[1:]
+        here = norm[:-1]
         left = float(self.drawn - top) + at[:-1]
         c = outside[:-1]
         # Where the whole row is inside, c lies below the support: p is and stays 0.

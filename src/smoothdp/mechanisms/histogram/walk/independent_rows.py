@@ -58,12 +58,14 @@ class IndependentRows(RowLaw):
         return log_binomial_pair(units, j, first, (self.beside, self.hit, self.miss))
 
     def ratio_below(self, j: int, units: int) -> float:
+        del j
         kept = (self.marked + 1) * ONE - units
         if min(units, kept) < NEAR_ZERO:
             return math.inf
         return (kept / units) * (self.hit / self.miss)
 
     def ratio_up(self, j: int, i: int) -> Callable[[FloatArray], FloatArray]:
+        del j
         kept, after, odds = float(self.marked - i), float(i + 1), self.hit / self.miss
 
         def ratio(d: FloatArray) -> FloatArray:
@@ -72,6 +74,7 @@ class IndependentRows(RowLaw):
         return ratio
 
     def ratio_down(self, j: int, i: int) -> Callable[[FloatArray], FloatArray]:
+        del j
         kept, at, odds = float(self.marked - i + 1), float(i), self.miss / self.hit
 
         def ratio(d: FloatArray) -> FloatArray:

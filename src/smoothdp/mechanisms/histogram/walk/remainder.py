@@ -68,11 +68,13 @@ def log_below(law: RowLaw, boundary: Boundary, edge: Edge, lowest: int) -> float
 
 
 def _log_flat(law: RowLaw, edge: Edge, j: int) -> float:
-    """Bound ln of the sum below row j: Q falls geometrically, W grows by at most two slopes a row."""
+    """Bound ln of the sum below row j: W grows by at most two slopes a row."""
     falls = law.marginal_falls(j) * (1 + _MARGIN)
     if falls >= 1 - _MARGIN:
         return math.inf
-    start = log_sum_upper(edge.log_weight, math.log(2.0 * law.slope * (edge.j - j + 1 / (1 - falls))))
+    start = log_sum_upper(
+        edge.log_weight, math.log(2.0 * law.slope * (edge.j - j + 1 / (1 - falls)))
+    )
     if falls <= 0:
         return -math.inf
     return _log(law.marginal(j)) + math.log(falls / (1 - falls)) + start + _MARGIN
@@ -81,7 +83,7 @@ def _log_flat(law: RowLaw, edge: Edge, j: int) -> float:
 def _log_steep(law: RowLaw, boundary: Boundary, j: int, side: int, ratio: float) -> float:
     """Bound ln of the sum beyond row j, one side, as far as r is at most ``ratio``.
 
-    Q(j) W_j <= e^f(j) / (1 - r)^2, or less, with f concave: beyond j it falls at least geometrically.
+    Q(j) W_j <= e^f(j) / (1 - r)^2, or less, with f concave: beyond j a geometric series.
     """
     gap = 1 - ratio * (1 + 1e-14)
     if not gap > 1e-12:

@@ -114,7 +114,7 @@ class RowLaw(ABC):
 
     @abstractmethod
     def gain(self, beyond: FloatArray) -> FloatArray:
-        """Return the weight of i at ``beyond`` = i - kappa > 0, right to 4 ulp; it does not fall."""
+        """Return the weight of i at ``beyond`` = i - kappa > 0; it does not fall."""
 
     @abstractmethod
     def weights(self, part: FloatArray) -> tuple[FloatArray, FloatArray | float]:

@@ -17,7 +17,7 @@ _DEVIATIONS = 10.0
 
 
 class State(NamedTuple):
-    """F = P(i >= k + inner) and V = E[gain(i - k); i >= k] in units of 2^exponent; a relative error."""
+    """F = P(i >= k + inner), V = E[gain(i - k); i >= k], in units of 2^exponent."""
 
     tail: float
     beyond: float
@@ -81,5 +81,7 @@ def _sum(
     if places[0] < first and first > least:
         # What is left out, beside the first probability, which is a part of the sum.
         ratio_below = float(law.ratio_down(j, first)(np.zeros(1))[0]) * (1 + 1e-12)
-        error += math.inf if ratio_below >= 1 else math.exp(-middle) * ratio_below / (1 - ratio_below)
+        error += (
+            math.inf if ratio_below >= 1 else math.exp(-middle) * ratio_below / (1 - ratio_below)
+        )
     return _Sum(point.mantissa * math.exp(middle), point.exponent, error)

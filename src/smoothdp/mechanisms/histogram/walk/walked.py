@@ -215,9 +215,16 @@ def _walk_chunk(
 
 def _cut(steps: Steps, size: int) -> Steps:
     """Return the steps of the first rows alone."""
-    new = steps.new if steps.new is None else steps.new[:size]
-    parts = [part[:size] for part in steps[:5]]
-    return Steps(*parts, steps.norm[: size + 1], steps.marginal[:size], new)
+    return Steps(
+        same=steps.same[:size],
+        entering=steps.entering[:size],
+        down=steps.down[:size],
+        old=steps.old[:size],
+        mid=steps.mid[:size],
+        norm=steps.norm[: size + 1],
+        marginal=steps.marginal[:size],
+        new=None if steps.new is None else steps.new[:size],
+    )
 
 
 def _products(steps: Steps, falls: BoolArray) -> tuple[FloatArray, FloatArray, int]:
