@@ -40,6 +40,7 @@ ROOMS = (
 NEED_NO_SOURCE = {
     "Account",
     "CentralLimitEstimate",
+    "ChordProfile",
     "Collection",
     "ComposedProfile",
     "DataModel",

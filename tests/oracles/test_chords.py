@@ -10,7 +10,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.claims import PrivacyProfile
-from smoothdp.claims.curves.chords import ChordProfile
+from smoothdp.claims.curves.chords import ChordProfile, Knot
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real, exact_real
 
@@ -31,6 +31,40 @@ def test_brackets_contain_the_profile(profile: PrivacyProfile, epsilons: list[st
         truth, bounds = profile.log_delta_bounds(epsilon), chords.log_delta_bounds(epsilon)
         assert bounds.lower <= truth.upper + 1e-12
         assert truth.lower - 1e-12 <= bounds.upper
+
+
+def test_wide_brackets_at_the_knots() -> None:
+    """Each end is used on the side where it is safe."""
+    profile = sd.GaussianMechanism(2).profile()
+    knots = []
+    for step, slip in ((0, 0.0), (3, 0.02), (4, 0.01), (9, 0.05), (10, 0.03)):
+        logs = profile.log_delta_bounds(F(step, 10))
+        knots.append(Knot(F(step, 10), LogBounds(logs.lower - slip, logs.upper + 2 * slip)))
+    chords = ChordProfile(tuple(knots), profile.neighbours)
+    informative = 0
+    for step in range(45):
+        epsilon = F(step, 40)
+        truth, bounds = profile.log_delta_bounds(epsilon), chords.log_delta_bounds(epsilon)
+        assert bounds.lower <= truth.upper
+        assert truth.lower <= bounds.upper
+        informative += bounds.lower > -math.inf
+    assert informative > 40
+
+
+def test_a_chord_led_on_by_hand() -> None:
+    """At E = 3, from delta(1) in [.5, .6] and delta(2) in [.4, .45]: at least 2 (.4) - .6 = .2."""
+    one, two, three = (exact_real(f"ln({e})", name="epsilon") for e in (1, 2, 3))
+    knots = (
+        Knot(one, LogBounds(math.log(0.5), math.log(0.6))),
+        Knot(two, LogBounds(math.log(0.4), math.log(0.45))),
+    )
+    chords = ChordProfile(knots, sd.PureDP(1).neighbours)
+    low, high = chords.delta_bounds(three)
+    assert low == pytest.approx(0.2, rel=1e-12)
+    assert high == pytest.approx(0.45, rel=1e-12)
+    low, high = chords.delta_bounds(exact_real("ln(3/2)", name="epsilon"))
+    assert low == pytest.approx(0.4, rel=1e-12)
+    assert high == pytest.approx(0.525, rel=1e-12)
 
 
 def test_close_knots_leave_little() -> None:

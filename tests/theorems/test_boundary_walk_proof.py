@@ -276,6 +276,8 @@ def test_what_is_left_out() -> None:
         (60, 20, 40, 50, F(3, 2)),
         (30, 40, 80, 90, F(11, 10)),
         (8, 30, 300, 60, F(2)),
+        # Rows fall slowly here: the factor 1 / (1 - r)^2 is needed.
+        (150, 140, 160, 220, F(101, 100)),
     ):
         epsilon = log_growth(growth)
         n = a + b + rest
@@ -305,7 +307,7 @@ def test_what_is_left_out() -> None:
                 if bound < 500:
                     finite += 1
                     assert bound >= log_fraction(truth) - 1e-12
-    assert finite >= 100, compared
+    assert finite >= 200, compared
 
 
 def test_convex_in_the_growth() -> None:

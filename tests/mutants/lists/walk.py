@@ -54,9 +54,9 @@ MUTANTS = (
     ),
     Mutant(
         f"{_WALK}/remainder.py",
-        "split = least_integer(lambda j: ratio(j) <= limit, lowest, edge.j - 1)  # noqa: B023",
-        "split = lowest",
-        "the ratio of one row taken for rows further down",
+        "math.log(-math.expm1(fall)) + law.log_tail(gap) + _MARGIN",
+        "math.log(-math.expm1(fall)) + _MARGIN",
+        "one row bounded by its first term",
         _PROOF,
     ),
     Mutant(

@@ -20,7 +20,7 @@ _UNIT = -64
 
 
 class ScaledPoint(NamedTuple):
-    """mantissa 2^exponent, with a mantissa between 1/2 and 4, right to three roundings."""
+    """mantissa 2^exponent, with a mantissa between 1/2 and 2, right to a rounding."""
 
     mantissa: float
     exponent: int
@@ -30,7 +30,7 @@ def scaled_hypergeometric(i: int, n_draws: int, marked: int, rest: int) -> Scale
     """Return P(i) for i in the support: n_draws without replacement, i of them marked.
 
     >>> scaled_hypergeometric(1, 1, 3, 1)
-    ScaledPoint(mantissa=1.5, exponent=-1)
+    ScaledPoint(mantissa=0.75, exponent=0)
     """
     with precision(_BITS):
         return _scaled(
@@ -44,7 +44,7 @@ def scaled_binomial(i: int, n_trials: int, hit: int, miss: int) -> ScaledPoint:
     """Return P(i) of Bin(n_trials, hit / (hit + miss)), both positive, 0 <= i <= n_trials.
 
     >>> scaled_binomial(1, 1, 3, 1)
-    ScaledPoint(mantissa=1.5, exponent=-1)
+    ScaledPoint(mantissa=0.75, exponent=0)
     """
     with precision(_BITS):
         return _scaled(_binomial(arb(i), n_trials, hit, miss))
