@@ -70,18 +70,34 @@ def enumerated_utility_independent(
 
 def _outputs_of_total(most: list[int], total: int) -> IntArray:
     """Return all vectors 0 <= h <= most with a given total, one per column."""
-    # Every number outside of the largest category that can occur does: already these are many.
-    whole, largest = sum(most), max(most)
-    _refuse_beyond(min(total, whole - total, largest, whole - largest) + 1)
-    # Count first, by convolution, so that nothing large is ever built.
-    n_choices = np.zeros(total + 1)
+    _refuse_beyond(_number_of_outputs(most, total))
+    return histograms_of_total(most, total, most=MOST_OUTPUTS, remedy=_REMEDY)
+
+
+def _number_of_outputs(most: list[int], total: int) -> int:
+    """Return how many vectors 0 <= h <= most have a total; beyond `MOST_OUTPUTS` a lower bound.
+
+    >>> _number_of_outputs([2, 1, 10**12], 10**11)
+    6
+    """
+    # Taking h from most changes nothing but the total.
+    total = min(total, sum(most) - total)
+    if total < 0:
+        return 0
+    *others, largest = sorted(most)
+    reached = min(total, sum(others))
+    # Every total of the others that can occur does: already these are many.
+    certain = reached - max(0, total - largest) + 1
+    if certain > MOST_OUTPUTS:
+        return certain
+    # Count by convolution, so that nothing large is ever built.
+    n_choices = np.zeros(reached + 1)
     n_choices[0] = 1.0
-    place = np.arange(total + 1)
-    for limit in most:
+    place = np.arange(reached + 1)
+    for limit in others:
         sums = np.concatenate([[0.0], np.cumsum(n_choices)])
         n_choices = np.minimum(sums[1:] - sums[np.maximum(0, place - limit)], 1e18)
-    _refuse_beyond(int(n_choices[total]))
-    return histograms_of_total(most, total, most=MOST_OUTPUTS, remedy=_REMEDY)
+    return int(n_choices[max(0, total - largest) :].sum())
 
 
 def _refuse_beyond(n_outputs: int) -> None:
