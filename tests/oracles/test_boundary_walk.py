@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import tracemalloc
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
@@ -21,7 +22,7 @@ from smoothdp.mechanisms.histogram.accounting.plane_laws import (
     HypergeometricPlane,
     MultinomialPlane,
 )
-from smoothdp.mechanisms.histogram.walk import walked
+from smoothdp.mechanisms.histogram.walk import start, walked
 from smoothdp.mechanisms.histogram.walk.divergence import (
     is_resolved,
     walked_hypergeometric,
@@ -93,6 +94,33 @@ def test_any_chunk_leads_to_the_same(chunk: int, monkeypatch: pytest.MonkeyPatch
     for case, before in zip(cases, whole, strict=True):
         assert overlap(walked_hypergeometric(*case), before)
     assert overlap(walked_multinomial(30, 12, 50, 90, F(1, 10)), drawn)
+
+
+@pytest.mark.parametrize("block", [1, 2, 17, 64])
+def test_long_first_sums_by_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [(371, 274, 83, 412, F(3, 10)), (31, 1197, 2346, 2888, F(1, 50)), (9, 9, 9, 13, F(0))]
+    routes: list[Callable[[int, int, int, int, Fraction], LogBounds]] = [
+        walked_hypergeometric,
+        walked_multinomial,
+        lambda a, b, rest, draws, e: walked_independent(a, b, F(draws, a + b + rest), e),
+    ]
+    whole = [route(*case) for route in routes for case in cases]
+    monkeypatch.setattr(start, "_BLOCK", block)
+    split = [route(*case) for route in routes for case in cases]
+    for before, after in zip(whole, split, strict=True):
+        assert overlap(before, after)
+        assert after.upper - after.lower < 1e-9
+
+
+def test_a_million_million_records_in_constant_memory() -> None:
+    n = 10**12
+    tracemalloc.start()
+    bounds = walked_hypergeometric(n // 4, n // 4, n // 2, n // 2, F(1, 10**5))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50e6
+    assert abs(bounds.lower + 22.66451284987) < 1e-7
+    assert bounds.upper - bounds.lower < 1e-9
 
 
 @pytest.mark.parametrize("growth", [F(1), F(2), F(5, 4), F(3, 2), F(4, 3)])

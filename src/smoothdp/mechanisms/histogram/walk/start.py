@@ -14,6 +14,8 @@ from smoothdp.mechanisms.histogram.walk.row_law import RowLaw
 from smoothdp.types import FloatArray
 
 _DEVIATIONS = 10.0
+_BLOCK = 1 << 16
+_NEGLIGIBLE = 2.0**-42
 
 
 class State(NamedTuple):
@@ -66,22 +68,75 @@ def _sum(
     first = max(places)
     if first > greatest:
         return _Sum(0.0, law.point(j, greatest).exponent, 0.0)
-    n_terms = greatest - first + 1
     ratio = law.ratio_up(j, first)
     length = 2
-    if n_terms > 1:
+    if greatest > first:
         start = float(ratio(np.zeros(1))[0])
         length = expected_length(math.log(max(start, 1e-300)), 1.0 / max(deviation, 0.1) ** 2)
+    if length < _BLOCK:
+        total = _block(law, j, first, greatest - first + 1, weight, length)
+    else:
+        total = _blocks(law, j, first, greatest, weight)
+    if not (places[0] < first and first > least):
+        return total
+    # What is left out, beside the first term, which is a part of the sum.
+    below = float(law.ratio_down(j, first)(np.zeros(1))[0]) * (1 + 1e-12)
+    if below >= 1:
+        return total._replace(error=math.inf)
+    point = law.point(j, first)
+    first_term = math.ldexp(point.mantissa, max(-1000, point.exponent - total.exponent))
+    left_out = first_term * float(weight(np.zeros(1))[0]) * below / (1 - below)
+    return total._replace(error=total.error + 1.01 * left_out / total.mantissa)
+
+
+def _block(
+    law: RowLaw,
+    j: int,
+    first: int,
+    n_terms: int,
+    weight: Callable[[FloatArray], FloatArray],
+    length: int,
+) -> _Sum:
+    """Sum so many terms from the first on; of many, those that matter."""
     bounds = log_ratio_sum(
-        ratio, weight, n_terms=n_terms, length=length, ratio_roundings=3, weight_roundings=20
+        law.ratio_up(j, first),
+        weight,
+        n_terms=n_terms,
+        length=length,
+        ratio_roundings=3,
+        weight_roundings=20,
     )
     point = law.point(j, first)
     middle = (bounds.lower + bounds.upper) / 2
     error = (bounds.upper - bounds.lower) * 0.51 + 16 * UNIT_ROUNDOFF * (1 + abs(middle))
-    if places[0] < first and first > least:
-        # What is left out, beside the first probability, which is a part of the sum.
-        ratio_below = float(law.ratio_down(j, first)(np.zeros(1))[0]) * (1 + 1e-12)
-        error += (
-            math.inf if ratio_below >= 1 else math.exp(-middle) * ratio_below / (1 - ratio_below)
-        )
     return _Sum(point.mantissa * math.exp(middle), point.exponent, error)
+
+
+def _blocks(
+    law: RowLaw, j: int, first: int, greatest: int, weight: Callable[[FloatArray], FloatArray]
+) -> _Sum:
+    """Sum by blocks, in constant memory, until what follows is negligible."""
+    parts: list[_Sum] = []
+    place, remainder = first, 0.0
+    while place <= greatest:
+        size = min(_BLOCK, greatest - place + 1)
+        offset = float(place - first)
+        parts.append(_block(law, j, place, size, lambda d: weight(d + offset), size))  # noqa: B023
+        most = max(part.exponent for part in parts)
+        total = math.fsum(_shifted(part, most) for part in parts)
+        ratio = law.ratio_up(j, place)(np.array([0.0, size - 1.0]))
+        last = weight(np.array([size - 1.0, float(size)]) + offset)
+        growth = float(ratio[1] * last[1] / last[0]) * (1 + 1e-12)
+        place += size
+        remainder = 0.0
+        if place <= greatest and float(ratio[0]) < 1 and growth < 1:
+            # The last term is at most the whole block.
+            remainder = _shifted(parts[-1], most) * growth / (1 - growth)
+            if remainder <= _NEGLIGIBLE * total:
+                break
+    error = max(part.error for part in parts) + 1.01 * remainder / total + 8 * UNIT_ROUNDOFF
+    return _Sum(total, most, error)
+
+
+def _shifted(part: _Sum, exponent: int) -> float:
+    return math.ldexp(part.mantissa, max(-4000, part.exponent - exponent))
