@@ -49,14 +49,14 @@ def test_one_measurement_asks_for_delta_once(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(sd.SamplingHistogram, "pair_divergence", counted)
     mechanism = sd.SamplingHistogram(10**7, sampling_rate="0.5")
-    for key, value in (("epsilon", "0.01"), ("threshold", "0.501")):
+    counts = {"a": 5 * 10**6, "b": 3 * 10**6, "c": 2 * 10**6}
+    for measure in (
+        lambda: sd.report.measure_histogram(mechanism, counts, epsilon="0.01"),
+        lambda: sd.report.measure_histogram(mechanism, counts, threshold="0.501"),
+    ):
         asked.clear()
-        found = sd.report.measure_histogram(
-            mechanism, {"a": 5 * 10**6, "b": 3 * 10**6, "c": 2 * 10**6}, **{key: value}
-        )
+        found = measure()
         assert len(asked) == len(set(asked)) == 4
         assert found.utility_limit is not None
         assert found.delta[1] < found.utility_limit < 2 * found.delta[1]
-        assert found.delta == mechanism.delta_bounds(
-            [5 * 10**6, 3 * 10**6, 2 * 10**6], epsilon=found.epsilon
-        )
+        assert found.delta == mechanism.delta_bounds(counts.values(), epsilon=found.epsilon)

@@ -33,8 +33,8 @@ MUTANTS = (
     ),
     Mutant(
         f"{_WALK}/divergence.py",
-        "high += math.exp(",
-        "high += 0.0 * math.exp(",
+        "high += math.exp(beside)",
+        "high += 0.0",
         "rows that are not walked count for nothing",
         _BOTH,
     ),

@@ -36,6 +36,7 @@ from smoothdp.mechanisms.histogram.walk.window import (
 
 _NATS = 24.0
 _ENOUGH = 2.0**-34
+_LARGEST = 600.0
 _LN2 = math.log(2)
 
 
@@ -124,6 +125,9 @@ def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real)
         k = (boundary.at(top) >> 64) + 1
         state = state_at(law, top, k, shape.mean, shape.deviation)
         walked = walk(law, boundary, top, bottom, state)
+        if not (0 < walked.total < math.inf and walked.error < 0.5):
+            # Floats do not reach so far: nothing is claimed.
+            return LogBounds(-math.inf, 0.0)
         base = walked.exponent * _LN2
         remainder = log_above(law, boundary, Edge(top, walked.first), highest)
         if bottom > lowest:
@@ -139,11 +143,14 @@ def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real)
         log_factor = ball(factor).log() + ball(epsilon) + ball(2).log() * walked.exponent
         low = walked.total * (1 - walked.error) - walked.loss
         high = walked.total * (1 + walked.error) + walked.loss
-        high += math.exp(min(700.0, remainder - base + 1e-9 + 1e-15 * abs(base)))
+        beside = remainder - base + 1e-9 + 1e-15 * abs(base)
         lower = -math.inf
         if low > 0:
             lower = enclose(log_factor + ball(Fraction(low)).log()).lower
-        upper = enclose(log_factor + ball(Fraction(high)).log()).upper
+        upper = 0.0
+        if beside < _LARGEST:
+            high += math.exp(beside)
+            upper = enclose(log_factor + ball(Fraction(high)).log()).upper
     return LogBounds(lower, min(0.0, upper))
 
 

@@ -32,10 +32,10 @@ def log_above(law: RowLaw, boundary: Boundary, edge: Edge, highest: int) -> floa
     if edge.j >= highest:
         return -math.inf
     # Q falls at least geometrically, and W falls.
-    rise = law.marginal_falls(edge.j + 1)
+    rise = law.marginal_falls(edge.j + 1) * (1 - _MARGIN) - 1
     flat = math.inf
-    if rise > 1 + _MARGIN:
-        flat = _log(law.marginal(edge.j)) - math.log(rise - 1) + edge.log_weight + _MARGIN
+    if rise > _MARGIN:
+        flat = _log(law.marginal(edge.j)) - math.log(rise) + edge.log_weight + _MARGIN
     units = boundary.at(edge.j + 1)
     return min(flat, _log_steep(law, boundary, edge.j, 1, law.ratio_below(edge.j + 1, units)))
 
