@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -50,10 +51,11 @@ def test_one_measurement_asks_for_delta_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sd.SamplingHistogram, "pair_divergence", counted)
     mechanism = sd.SamplingHistogram(10**7, sampling_rate="0.5")
     counts = {"a": 5 * 10**6, "b": 3 * 10**6, "c": 2 * 10**6}
-    for measure in (
+    measures: list[Callable[[], sd.report.Measurement]] = [
         lambda: sd.report.measure_histogram(mechanism, counts, epsilon="0.01"),
         lambda: sd.report.measure_histogram(mechanism, counts, threshold="0.501"),
-    ):
+    ]
+    for measure in measures:
         asked.clear()
         found = measure()
         assert len(asked) == len(set(asked)) == 4
