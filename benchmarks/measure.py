@@ -83,6 +83,21 @@ def main() -> None:
             "reach 30 ms",
         )
     )
+    for what, three, rate, epsilon, reach in [
+        ("n = 1.6e8", (81_283_501, 74_223_975, 1_800_000), "0.5", "0.01", "reach 80 ms"),
+        ("n = 1e9", (5 * 10**8, 3 * 10**8, 2 * 10**8), "0.5", "0.1", "reach 100 ms"),
+    ]:
+        sampled = sd.SamplingHistogram(sum(three), sampling_rate=rate)
+
+        def call(
+            sampled: sd.SamplingHistogram = sampled,
+            three: tuple[int, ...] = three,
+            epsilon: str = epsilon,
+        ) -> tuple[float, float]:
+            return sampled.delta_bounds(three, epsilon=epsilon)
+
+        name = f"delta(x), three categories, {what}, rate .5, epsilon = {epsilon[1:]}"
+        rows.append(Row(name, best_time(call, calls=3), reach))
     kept = sd.BernoulliHistogram(155_507_476, keep_probability="0.998")
     rows.append(
         Row(

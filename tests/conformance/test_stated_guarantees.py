@@ -291,6 +291,7 @@ NO_CLAIM = {
     "samples_needed": "a target",
     "MultiPartyPointerJumping.protocol": "a target of Histogram.calibrate",
     "PointerChasing.protocol": "a target of Histogram.calibrate",
+    "ChordProfile.of": "asks a profile for a few of its values",
     "plot_profile": "draws what it is given",
     "plot_profiles": "draws what it is given",
     "Ledger.charge": "see test_a_ledger_refuses_what_does_not_follow",

@@ -42,6 +42,7 @@ ROOMS = (
 NEED_NO_SOURCE = {
     "Account",
     "CentralLimitEstimate",
+    "ChordProfile",
     "Collection",
     "ComposedProfile",
     "CsvFormat",

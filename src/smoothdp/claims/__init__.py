@@ -1,5 +1,6 @@
 """What a privacy claim is, and how claims imply, convert and compose."""
 
+from smoothdp.claims.curves.chords import ChordProfile
 from smoothdp.claims.curves.pair import Pair
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
@@ -22,6 +23,7 @@ from smoothdp.claims.release import Release
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "ChordProfile",
     "DataModel",
     "GaussianDP",
     "Guarantee",

@@ -15,6 +15,7 @@ from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_text
 from smoothdp.mechanisms.histogram.accounting.utility import odds
+from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramProfile
 from smoothdp.paper_bounds import liu_corollary_3
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
@@ -48,7 +49,7 @@ class Measurement:
         delta: floats around delta(x); log_delta: its natural logarithm, at any depth.
         log_utility: bounds of ln of the adversary's utility, None where out of reach;
             then utility_limit is what delta(x) proves of it, (1 + (m - 1) / (E + 1)) delta(x),
-            if the threshold is at least 1/2.
+            if the threshold is at least 1/2: where only epsilon is given, at E / (E + 1) itself.
         worst_case_delta: the delta of ordinary DP.
         all_named: whether the counts name every category, also those that nobody is in.
         counts_are: "public", "given" or "private": what may be shown. Private counts and the
@@ -239,20 +240,26 @@ def measure_histogram(
     exact_epsilon, exact_threshold = _resolve_threshold(epsilon, threshold)
     values = list(counts.values())
     profile = mechanism.at(values)
+    assert isinstance(profile, HistogramProfile)
+    delta, log_delta = profile.both_bounds(exact_epsilon)
     log_utility = _worst_utility(mechanism, values, exact_threshold)
     utility_limit = None
     if log_utility is None and exact_threshold >= Fraction(1, 2):
-        nearby = odds(exact_threshold)
+        # One that is tied to epsilon needs no second delta: the limit is that of E / (E + 1).
+        nearby, nearby_delta = exact_epsilon, delta[1]
+        if threshold is not None and odds(exact_threshold) != exact_epsilon:
+            nearby = odds(exact_threshold)
+            nearby_delta = profile.delta(nearby)
         utility_limit = liu_corollary_3(
-            Fraction(profile.delta(nearby)), epsilon=nearby, n_categories=len(values)
+            Fraction(nearby_delta), epsilon=nearby, n_categories=len(values)
         )
     return Measurement(
         mechanism=mechanism,
         counts=dict(counts),
         epsilon=exact_epsilon,
         threshold=exact_threshold,
-        delta=profile.delta_bounds(exact_epsilon),
-        log_delta=profile.log_delta_bounds(exact_epsilon),
+        delta=delta,
+        log_delta=log_delta,
         log_utility=log_utility,
         utility_limit=utility_limit,
         worst_case_delta=mechanism.worst_case_delta(epsilon=exact_epsilon),

@@ -16,6 +16,7 @@ from tests.mutants.lists import (
     release,
     shuffle,
     smoothed,
+    walk,
 )
 from tests.mutants.mutant import Mutant
 
@@ -33,5 +34,6 @@ ALL: tuple[Mutant, ...] = (
     *queries.MUTANTS,
     *shuffle.MUTANTS,
     *smoothed.MUTANTS,
+    *walk.MUTANTS,
 )
 """Every mutant."""

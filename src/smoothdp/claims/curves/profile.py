@@ -73,11 +73,19 @@ class PrivacyProfile(ABC):
         target = read_delta(delta)
         goal = log_bounds(target) if target else LogBounds(-math.inf, -math.inf)
 
+        # Both searches begin alike: what was computed is kept until both are done.
+        known: dict[float, LogBounds] = {}
+
+        def bounds(epsilon: float) -> LogBounds:
+            if epsilon not in known:
+                known[epsilon] = self.log_delta_bounds(exact_real(epsilon, name="epsilon"))
+            return known[epsilon]
+
         def certain(epsilon: float) -> bool:
-            return self.log_delta_bounds(exact_real(epsilon, name="epsilon")).upper <= goal.lower
+            return bounds(epsilon).upper <= goal.lower
 
         def possible(epsilon: float) -> bool:
-            return self.log_delta_bounds(exact_real(epsilon, name="epsilon")).lower <= goal.upper
+            return bounds(epsilon).lower <= goal.upper
 
         above = smallest_true(certain, high=LARGEST_SEARCHED)
         below = smallest_true(possible, high=LARGEST_SEARCHED)

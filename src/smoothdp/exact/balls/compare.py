@@ -33,6 +33,25 @@ def at_most(first: Real, second: Real) -> bool:
     return _compare(first, second) <= 0
 
 
+def chord_share(first: Real, at: Real, last: Real) -> tuple[float, float]:
+    """Return floats around (e^last - e^at) / (e^last - e^first), for first < last.
+
+    >>> low, high = chord_share(Fraction(0), LogRatio(Fraction(2)), LogRatio(Fraction(3)))
+    >>> low <= 0.5 <= high < 0.5 + 1e-15
+    True
+    """
+    bits = 192
+    while True:
+        with precision(bits):
+            # Of e^first throughout, so that nothing is large.
+            whole = (ball(last) - ball(first)).expm1()
+            part = (ball(at) - ball(first)).expm1()
+            share = (whole - part) / whole
+            if share.is_finite():
+                return round_down(share), round_up(share)
+        bits *= 2
+
+
 def normal_cdf_at_least(x: Real, odds: Real) -> bool:
     """Return True if Phi(x) >= e^odds / (1 + e^odds) is certain."""
     with precision(256):

@@ -28,6 +28,14 @@ class LogBounds(NamedTuple):
         """Return bounds of the product of the two truths."""
         return LogBounds(_step_down(self.lower + other.lower), _step_up(self.upper + other.upper))
 
+    def met(self, other: LogBounds) -> LogBounds:
+        """Return what two enclosures of one truth have in common.
+
+        >>> LogBounds(-2.0, -1.0).met(LogBounds(-1.5, 0.0))
+        LogBounds(lower=-1.5, upper=-1.0)
+        """
+        return LogBounds(max(self.lower, other.lower), min(self.upper, other.upper))
+
     def linear(self) -> tuple[float, float]:
         """Return floats (lower, upper) around the truth itself, rounded outwards.
 

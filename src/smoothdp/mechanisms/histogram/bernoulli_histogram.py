@@ -23,9 +23,12 @@ from smoothdp.mechanisms.histogram.accounting.utility_enumeration import (
     enumerated_utility_independent,
 )
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism, finite_ratio
+from smoothdp.mechanisms.histogram.walk.divergence import is_resolved, walked_independent
 from smoothdp.mechanisms.sampling.counts import read_n_records
 from smoothdp.sources import Source
 
+_SMALL = 100_000
+"""With more records, a tie that the walk cannot resolve is left as it is."""
 _LEAST_SHARE = Fraction(1, 10**30)
 
 
@@ -96,9 +99,11 @@ class BernoulliHistogram(HistogramMechanism):
             # The windows below have no floats at such shares; no delta is above the chance to be
             # kept.
             return LogBounds(-math.inf, self.log_inclusion().upper)
-        return independent_divergence(
-            count_a, count_b, self.keep_probability, finite_ratio(epsilon)
-        )
+        epsilon = finite_ratio(epsilon)
+        walked = walked_independent(count_a, count_b, self.keep_probability, epsilon)
+        if is_resolved(walked) or self.n_records > _SMALL:
+            return walked
+        return walked.met(independent_divergence(count_a, count_b, self.keep_probability, epsilon))
 
     def _log_utility(self, known: tuple[int, ...], threshold: Fraction) -> LogBounds:
         if len(known) > 2 or self.keep_probability == 1:

@@ -102,12 +102,16 @@ class HistogramProfile(PrivacyProfile):
 
     def delta_bounds(self, epsilon: Parameter) -> tuple[float, float]:
         """Return floats (lower, upper) around delta_epsilon(x)."""
+        return self.both_bounds(read_epsilon(epsilon))[0]
+
+    def both_bounds(self, epsilon: Real) -> tuple[tuple[float, float], LogBounds]:
+        """Return floats around delta_epsilon(x), and around its logarithm, computed once."""
+        logs = self.log_delta_bounds(epsilon)
         cap = self.mechanism.inclusion_bounds()
         if min(self.counts) <= 1:
-            read_epsilon(epsilon)
-            return cap
-        lower, upper = PrivacyProfile.delta_bounds(self, epsilon)
-        return min(lower, cap[1]), min(upper, cap[1])
+            return cap, logs
+        lower, upper = logs.linear()
+        return (min(lower, cap[1]), min(upper, cap[1])), logs
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta_epsilon(x), the worst of four values (proofs/two-smallest#4, #7).

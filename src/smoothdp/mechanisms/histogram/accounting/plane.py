@@ -129,6 +129,9 @@ def _sum_rows(law: PlaneLaw, plane: HalfPlane, rows: Rows, log_dropped: float) -
         start = stop
     total = math.fsum(totals)
     remainder = math.fsum(remainders) * (1 + 1e-9)
+    if not math.isfinite(total + remainder):
+        # A row rose beyond floats before it fell: nothing is claimed.
+        return LogBounds(-math.inf, 0.0)
     # Roundings: the sum of three logs and the scale, exp, the weight, sums of rows.
     size = abs(scale) + abs(norm) + NATS + 64
     error += float(norm_error[0]) + 8 * size * UNIT_ROUNDOFF + LIBM_ERROR * 2

@@ -70,15 +70,34 @@ def enumerated_utility_independent(
 
 def _outputs_of_total(most: list[int], total: int) -> IntArray:
     """Return all vectors 0 <= h <= most with a given total, one per column."""
-    # Count first, by convolution, so that nothing large is ever built.
-    n_choices = [1] + [0] * total
-    for limit in most:
-        sums = np.cumsum([0, *n_choices], dtype=np.float64)
-        n_choices = [
-            int(min(sums[s + 1] - sums[max(0, s - limit)], 1e18)) for s in range(total + 1)
-        ]
-    _refuse_beyond(n_choices[total])
+    _refuse_beyond(_number_of_outputs(most, total))
     return histograms_of_total(most, total, most=MOST_OUTPUTS, remedy=_REMEDY)
+
+
+def _number_of_outputs(most: list[int], total: int) -> int:
+    """Return how many vectors 0 <= h <= most have a total; beyond `MOST_OUTPUTS` a lower bound.
+
+    >>> _number_of_outputs([2, 1, 10**12], 10**11)
+    6
+    """
+    # Taking h from most changes nothing but the total.
+    total = min(total, sum(most) - total)
+    if total < 0:
+        return 0
+    *others, largest = sorted(most)
+    reached = min(total, sum(others))
+    # Every total of the others that can occur does: already these are many.
+    certain = reached - max(0, total - largest) + 1
+    if certain > MOST_OUTPUTS:
+        return certain
+    # Count by convolution, so that nothing large is ever built.
+    n_choices = np.zeros(reached + 1)
+    n_choices[0] = 1.0
+    place = np.arange(reached + 1)
+    for limit in others:
+        sums = np.concatenate([[0.0], np.cumsum(n_choices)])
+        n_choices = np.minimum(sums[1:] - sums[np.maximum(0, place - limit)], 1e18)
+    return int(n_choices[max(0, total - largest) :].sum())
 
 
 def _refuse_beyond(n_outputs: int) -> None:
@@ -86,7 +105,7 @@ def _refuse_beyond(n_outputs: int) -> None:
         raise OutOfReach(
             expected=f"at most {MOST_OUTPUTS} outputs for the utility with three or more "
             "categories",
-            got=f"about {number_up(Fraction(n_outputs), 3)}",
+            got=f"{number_up(Fraction(n_outputs), 3)} or more",
             remedy=_REMEDY,
         )
 

@@ -1,0 +1,1 @@
+"""delta of a histogram with three or more categories, by one walk along the boundary."""
