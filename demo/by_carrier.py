@@ -53,8 +53,9 @@ def main(folder: str) -> None:
         for key, truth in medians.items()
         if sizes[key] >= LARGE
     ]
+    half, most = statistics.median(errors), max(errors)
     print(f"\nIn the {len(errors)} groups of {LARGE} flights or more half of the medians err by")
-    print(f"{statistics.median(errors):.2g} minutes or less, and none by more than {max(errors):.2g}.")
+    print(f"{half:.2g} minutes or less, and none by more than {most:.2g}.")
     print("An interval covers what is released, the mean of some values around the median; delays")
     print("are whole minutes, and so are their medians. Where too few flew the interval says so.")
     print(f"\n{released.sentence()}")
