@@ -315,3 +315,27 @@ def test_the_spec_in_python() -> None:
     Path("spec.toml").write_text(SPEC.replace('data = "wages.csv"', ""))
     with pytest.raises(sd.errors.InvalidParameter, match=r"data, in spec\.toml"):
         TableSpec.read("spec.toml").release()
+
+
+def test_the_spec_in_python_charges_the_ledger_that_it_names() -> None:
+    """As the command does: once, before the data are used; without room nothing is released."""
+    Path("spec.toml").write_text('ledger = "ledger.db"\n' + SPEC)
+    spec = TableSpec.read("spec.toml")
+    for ask in (spec.check, spec.release):
+        with pytest.raises(sd.errors.LedgerError, match="Expected a ledger"):
+            ask()
+    ledger = sd.Ledger("ledger.db", budget=sd.PureDP(3, neighbours="add_remove"))
+    spec.check()
+    assert ledger.entries() == []
+    spec.release()
+    (entry,) = ledger.entries()
+    assert entry.claim == sd.PureDP(2, neighbours="add_remove")
+    assert entry.parameters["label"] == "Wages <2026>"
+    for ask in (spec.check, spec.release):
+        with pytest.raises(sd.errors.BudgetExceeded):
+            ask()
+    assert len(ledger.entries()) == 1
+    other = sd.Ledger("other.db", budget=sd.PureDP(3, neighbours="add_remove"))
+    spec.release(ledger=other)
+    assert len(other.entries()) == 1
+    assert len(ledger.entries()) == 1
