@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -339,3 +340,15 @@ def test_the_spec_in_python_charges_the_ledger_that_it_names() -> None:
     spec.release(ledger=other)
     assert len(other.entries()) == 1
     assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("check", [[], ["--check"]])
+def test_a_ledger_that_is_not_there(check: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that it names makes one that the table can be charged to."""
+    Path("spec.toml").write_text('ledger = "ledger.db"\n' + SPEC)
+    told = refused(["table", "--spec", "spec.toml", *check], capsys)
+    words = re.search(r"smoothdp (account create .*?) --delta DELTA(.*)\.", told)
+    assert words
+    main(f"{words[1]}{words[2]}".replace("EPSILON", "3").split())
+    main(["table", "--spec", "spec.toml", *check])
+    assert len(sd.Ledger("ledger.db").entries()) == (0 if check else 1)

@@ -58,7 +58,7 @@ def table(
                 "writes no file: leave the others out."
             )
         if asked.ledger is not None:
-            open_ledger(asked.ledger)
+            open_ledger(asked.ledger, asked.request().guarantee)
         checked = asked.check()
         click.echo(json.dumps(checked.to_dict(), indent=2) if as_json else checked.text())
         return
