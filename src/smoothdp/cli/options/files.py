@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 import smoothdp as sd
-from smoothdp.claims.neighbours import Neighbours
 from smoothdp.data import reason
 from smoothdp.whole_file import whole_file
 
@@ -29,7 +28,7 @@ def read_lines(path: Path, what: str) -> list[str]:
 def open_ledger(path: Path, guarantee: object = None) -> sd.Ledger:
     """Return the ledger of a file that is there; else say how to make one for a guarantee."""
     if not path.exists():
-        other = getattr(guarantee, "neighbours", None) is Neighbours.ADD_REMOVE
+        other = getattr(guarantee, "neighbours", None) is sd.claims.Neighbours.ADD_REMOVE
         raise click.UsageError(
             f"Expected a ledger at {path}; got no such file. Make one with: "
             f"smoothdp account create {path} --epsilon EPSILON --delta DELTA"
