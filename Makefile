@@ -79,6 +79,9 @@ demo: .venv/stamp-plot-data-demo ## The main jobs on real input
 	@$(RUN) -m demo.flights $(DEMO)
 	@$(RUN) -m demo.releases $(DEMO)
 	@echo
+	@echo "==> Release: a table of them by carrier and month, sizes of groups included"
+	@$(RUN) -m demo.by_carrier $(DEMO)
+	@echo
 	@echo "==> Collect: the same flights as users who trust nobody, through a shuffler"
 	@$(RUN) -m demo.collected $(DEMO)
 

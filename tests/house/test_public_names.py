@@ -67,6 +67,8 @@ NEED_NO_SOURCE = {
     "SmoothedDelta",
     "StrataDelta",
     "SystemRandom",
+    "TableCheck",
+    "TableSpec",
     "TradeoffFunction",
 }
 # Of other rooms: parts of values, and what a family shares.

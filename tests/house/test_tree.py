@@ -86,5 +86,14 @@ def test_numbers_of_the_readme_are_those_of_the_demo() -> None:
         assert row in printed
 
 
+def test_the_table_of_the_readme_is_that_of_the_tutorial() -> None:
+    """Every row of it is one that the tutorial's examples print."""
+    row = re.compile(r"^ *\w+ .*\d\.\d +\d+$", flags=re.MULTILINE)
+    shown = row.findall((ROOT / "README.md").read_text())
+    printed = row.findall((ROOT / "docs/tutorials/table.md").read_text())
+    assert len(shown) >= 4
+    assert set(shown) <= set(printed)
+
+
 def test_no_folder_is_an_option_that_was_taken_for_a_path() -> None:
     assert not [path for path in tracked() if path.relative_to(ROOT).parts[0].startswith("-")]

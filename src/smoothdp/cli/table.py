@@ -57,9 +57,9 @@ def table(
                 "Expected --check with --spec and --json alone; got more. It reads no data and "
                 "writes no file: leave the others out."
             )
-        checked = asked.check()
         if asked.ledger is not None:
-            open_ledger(asked.ledger).check(checked.guarantee)
+            open_ledger(asked.ledger, asked.request().guarantee)
+        checked = asked.check()
         click.echo(json.dumps(checked.to_dict(), indent=2) if as_json else checked.text())
         return
     _check_outputs(html)

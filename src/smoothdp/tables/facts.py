@@ -11,6 +11,7 @@ from smoothdp.claims.label import Label
 from smoothdp.sources import Source
 from smoothdp.tables.grouping import Key
 from smoothdp.tables.person import Person
+from smoothdp.text import percent_text
 
 ONE_PERSON = "one person's rows"
 Value = float | int
@@ -67,6 +68,16 @@ class TableFacts:
         if self.person is None:
             return self.guarantee.sentence()
         return f"{self.guarantee.sentence(unit=ONE_PERSON)} {self.person.sentence()}"
+
+    def interval_words(self) -> str:
+        """Return what the intervals cover, and how surely; nothing where there are none."""
+        if self.confidence is None:
+            return ""
+        return (
+            "Low and high are the ends of an interval that covers the statistic as described, "
+            "without its noise, with probability at least "
+            f"{percent_text(self.confidence)}, each by itself."
+        )
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the table by column: keys, values, and the ends of the intervals."""

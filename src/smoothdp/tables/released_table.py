@@ -98,6 +98,7 @@ class ReleasedTable(TableFacts):
             "person": None if self.person is None else asdict(self.person),
             "is_private": self.is_private,
             "confidence": self.confidence,
+            "intervals": self.interval_words() or None,
             "label": None if self.label is None else self.label.to_dict(),
             "version": self.library_version,
         }

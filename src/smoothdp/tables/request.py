@@ -50,9 +50,14 @@ class ColumnStatistic:
         return isinstance(self.query, Median | Quantile | TrimmedMean)
 
     def words(self) -> str:
-        """Return the statistic and its column."""
+        """Return the statistic and its column, and what stands in its place.
+
+        How wide a window is follows from a group's size, so it is not said for all of them.
+        """
         of = "" if self.column is None else f" of {self.column!r}"
-        return self.query.describe() + of
+        chosen = isinstance(self.query, Median | Quantile) and self.query.window is None
+        place = "; in its place the mean of some values around it, as many as suit the group's size"
+        return self.query.describe() + of + (place if chosen else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) 
         [float(cell.value) for cell in cells],
         intervals=[cell.interval for cell in cells],
         title=f"{chosen} by {' and '.join(table.by)}, with noise{bars}",
-        x_label=f"{chosen}: {table.statistics[chosen]}",
+        x_label=f"{chosen}: {table.statistics[chosen].partition('; ')[0]}",
         most=most,
     )
 
@@ -116,6 +116,7 @@ def table_text(table: TableFacts) -> str:
         *([table.label.words()] if table.label is not None else []),
         text_table(rows, header=list(columns)) if rows else "no groups",
         "\n".join([*said, *([f"of {table.rows}"] if table.rows else [])]),
+        *([words] if (words := table.interval_words()) else []),
         table.sentence(),
     ]
     return "\n\n".join(parts)
@@ -148,11 +149,8 @@ def _values(table: TableFacts) -> Section:
     columns = table.columns()
     rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
     caption = "The values, each with noise."
-    if table.confidence is not None:
-        caption += (
-            f" Low and high are the ends of an interval that covers with probability at least "
-            f"{percent_text(table.confidence)}, each by itself."
-        )
+    if said := table.interval_words():
+        caption += f" {said}"
     if len(rows) > _ROWS_OF_PAGE:
         caption += f" The first {_ROWS_OF_PAGE} of {len(rows)} rows; the JSON has all."
     section = Section("What is published")

@@ -25,12 +25,14 @@ def read_lines(path: Path, what: str) -> list[str]:
     return [line for line in map(str.strip, lines) if line]
 
 
-def open_ledger(path: Path) -> sd.Ledger:
-    """Return the ledger of a file that is there."""
+def open_ledger(path: Path, guarantee: object = None) -> sd.Ledger:
+    """Return the ledger of a file that is there; else say how to make one for a guarantee."""
     if not path.exists():
+        other = getattr(guarantee, "neighbours", None) is sd.claims.Neighbours.ADD_REMOVE
         raise click.UsageError(
             f"Expected a ledger at {path}; got no such file. Make one with: "
-            f"smoothdp account create {path} --epsilon EPSILON --delta DELTA."
+            f"smoothdp account create {path} --epsilon EPSILON --delta DELTA"
+            f"{' --neighbours add_remove' if other else ''}."
         )
     return sd.Ledger(path)
 
@@ -39,7 +41,7 @@ def ask_ledger(path: Path | None, guarantee: object) -> sd.Ledger | None:
     """Return the ledger of a file, if one is named, once it has room; before data are read."""
     if path is None:
         return None
-    ledger = open_ledger(path)
+    ledger = open_ledger(path, guarantee)
     ledger.check(guarantee)
     return ledger
 

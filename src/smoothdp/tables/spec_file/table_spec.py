@@ -20,6 +20,7 @@ from smoothdp.data.csv_format import CsvFormat
 from smoothdp.data.refusals import unreadable
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.ledger import Ledger
 from smoothdp.tables.person import Person
 from smoothdp.tables.release_table import release_table
 from smoothdp.tables.released_table import ReleasedTable
@@ -98,8 +99,16 @@ class TableSpec:
         return TableRequest.read(**asked)
 
     def check(self) -> TableCheck:
-        """Return what the table promises, and what accuracy to expect: no data are read."""
-        return check_table(self.request())
+        """Return what the table promises, and what accuracy to expect: no data are read.
+
+        Raises:
+            BudgetExceeded, LedgerError: the ledger that the file names has no room, or is not
+                there.
+        """
+        checked = check_table(self.request())
+        if self.ledger is not None:
+            Ledger(self.ledger).check(checked.guarantee)
+        return checked
 
     def release(
         self,
@@ -115,7 +124,7 @@ class TableSpec:
         Args:
             data: as of `release_table`; None: those that the file names.
             csv: as of `release_table`; None: what the file says.
-            ledger: an open ledger; that of the file is opened by the caller.
+            ledger: an open ledger; None: the one that the file names, if it names one.
             rng, progress: as of `release_table`.
 
         Raises:
@@ -128,6 +137,8 @@ class TableSpec:
                 got="none",
                 remedy='Add data = "wages.csv", or name the file',
             )
+        if ledger is None and self.ledger is not None:
+            ledger = Ledger(self.ledger)
         asked = {**self.arguments, **({} if csv is None else {"csv": csv})}
         return release_table(source, **asked, ledger=ledger, rng=rng, progress=progress)
 
