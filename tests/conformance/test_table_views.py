@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.plots import plot_groups, save
+from smoothdp.tables.request import TableRequest
+from smoothdp.tables.table_check import TableCheck, check_table
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=y>', "$\\frac{a}$", "&amp;", "a\nb")
 
@@ -126,3 +130,66 @@ def test_pictures(tmp_path: Any) -> None:
         table.plot("nothing")
     with pytest.raises(sd.errors.InvalidParameter, match="at least one group"):
         plot_groups([], [], title="", x_label="")
+
+
+def shops(**more: Any) -> Any:
+    """Return a table whose unit is a person: 300 persons with two rows each, in 3 shops."""
+    data = {
+        "shop": [f"shop {i % 3}" for i in range(600)],
+        "who": [i // 2 for i in range(600)],
+        "x": [float(i % 50) for i in range(600)],
+    }
+    return sd.release_table(data, **{**SHOPS, "rng": sd.SeededRandom(2), **more})
+
+
+SHOPS: dict[str, Any] = {
+    "by": "shop",
+    "keys": "private",
+    "counts": True,
+    "confidence": "0.9",
+    "person": sd.Person("who", rows=2, groups=2),
+    "statistics": {"middle": ("x", sd.queries.Median((0, 60)))},
+    "guarantee": sd.ApproxDP(2, delta="1e-6", neighbours="add_remove"),
+}
+
+
+def seen(html: str) -> str:
+    """Return the words of a page."""
+    return unescape(re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", html)))
+
+
+def check(**more: Any) -> TableCheck:
+    return check_table(TableRequest.read(**{**SHOPS, **more}))
+
+
+@pytest.mark.parametrize("keys", ["private", ["shop 0", "shop 1"]], ids=["private", "public"])
+def test_a_promise_about_a_person_is_said_of_a_person(keys: Any) -> None:
+    """Wherever the promise stands: never of one row, never widened, with the ids and the caps."""
+    pytest.importorskip("matplotlib")
+    table, checked = replace(shops(keys=keys), is_private=True), check(keys=keys)
+    said = {
+        "check": checked.text(),
+        "json": checked.to_dict()["guarantee"],
+        "page": seen(table.to_html()),
+        "text": table.text(),
+        "notebook": seen(table._repr_html_()),
+    }
+    for place, words in said.items():
+        assert "one row" not in words, place
+        assert "A row is in one group" not in words, place
+        assert "5 rows" not in words, place
+        for part in ("one person's rows", "'who'", "at most 2 rows of each person"):
+            assert part in words, (place, part)
+    assert checked.to_dict()["person"]["column"] == "who"
+    assert "costs one person" in said["check"]
+    counted = "number of rows that are kept" if keys != "private" else "number of persons with rows"
+    assert counted in said["check"]
+    assert f"n: {counted}" in said["text"]
+
+
+def test_a_promise_about_a_row_is_said_of_a_row() -> None:
+    pytest.importorskip("matplotlib")
+    page = seen(shops(person=None).to_html())
+    assert "A row is in one group at most" in page
+    assert "For someone with 5 rows" in page
+    assert "adding or removing one row" in check(person=None).text()

@@ -24,6 +24,28 @@ class Cell:
     interval: tuple[float, float] | None = None
 
 
+def person_words(person: Person) -> str:
+    """Return the column of ids, and the caps.
+
+    >>> person_words(Person("id", rows=5))
+    "one for each id in 'id'; kept are at most 5 rows of each person"
+    """
+    return f"one for each id in {person.column!r}; kept are {person.words()}"
+
+
+def promise_words(guarantee: Guarantee, person: Person | None) -> str:
+    """Return a guarantee in plain English, about one row or about one person's rows.
+
+    >>> import smoothdp as sd
+    >>> promise = sd.PureDP(1, neighbours="add_remove")
+    >>> "one person's rows" in promise_words(promise, Person("id", rows=5))
+    True
+    """
+    if person is None:
+        return guarantee.sentence()
+    return f"{guarantee.sentence(unit=ONE_PERSON)} {person.sentence()}"
+
+
 @dataclass(frozen=True, slots=True)
 class TableFacts:
     """What a table publishes, and what it says about itself.
@@ -64,9 +86,7 @@ class TableFacts:
         """Return the promise in plain English."""
         if not self.is_private:
             return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
-        if self.person is None:
-            return self.guarantee.sentence()
-        return f"{self.guarantee.sentence(unit=ONE_PERSON)} {self.person.sentence()}"
+        return promise_words(self.guarantee, self.person)
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the table by column: keys, values, and the ends of the intervals."""

@@ -159,6 +159,14 @@ class TableRequest:
         """Return what one unit pays for a part of what a row gets."""
         return part if self.person is None else self.person.cost(part)
 
+    def counted(self) -> str:
+        """Return in words what the counts are of."""
+        if self.person is None:
+            return "number of rows"
+        if self.selection is None:
+            return "number of rows that are kept"
+        return "number of persons with rows that are kept"
+
     @property
     def read_columns(self) -> tuple[str, ...]:
         """The columns whose labels are read: keys, and persons."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
@@ -13,6 +13,8 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.mechanisms.release.usefulness import useful_size
 from smoothdp.queries import FixedStatistic
+from smoothdp.tables.facts import person_words, promise_words
+from smoothdp.tables.person import Person
 from smoothdp.tables.request import COUNT, KEYS, ColumnStatistic, TableRequest
 from smoothdp.tables.table_mechanism import TableMechanism, request_words
 from smoothdp.text import number_up, table as text_table
@@ -23,7 +25,7 @@ class TableCheck:
     """A table as it will be released, in words.
 
     Attributes:
-        guarantee: the promise. unit: whom it is about.
+        guarantee: the promise. unit: whom it is about. person: how persons' rows are bounded.
         columns: what is read, in words. groups: which there are, in words.
         rows: which rows it is about; empty for all. label: name, purpose and who.
         spent: what each part costs. expected: what accuracy to expect of it, in words.
@@ -31,6 +33,7 @@ class TableCheck:
 
     guarantee: Guarantee
     unit: str
+    person: Person | None
     columns: str
     groups: str
     rows: str
@@ -45,13 +48,18 @@ class TableCheck:
             ("Reads", self.columns),
             *([("About", self.rows)] if self.rows else []),
             ("Groups", self.groups),
+            *([("Persons", person_words(self.person))] if self.person is not None else []),
             ("Promise", repr(self.guarantee)),
         ]
         parts = [
             f"{name}\n  costs one {self.unit}: {part!r}\n  {self.expected.get(name, '')}".rstrip()
             for name, part in self.spent.items()
         ]
-        return "\n\n".join((text_table(lines), *parts, self.guarantee.sentence()))
+        return "\n\n".join((text_table(lines), *parts, self.sentence()))
+
+    def sentence(self) -> str:
+        """Return the promise in plain English: about one row, or about one person's rows."""
+        return promise_words(self.guarantee, self.person)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain values, for JSON."""
@@ -61,9 +69,10 @@ class TableCheck:
             "columns": self.columns,
             "rows": self.rows,
             "groups": self.groups,
-            "guarantee": self.guarantee.sentence(),
+            "guarantee": self.sentence(),
             "claim": json.loads(self.guarantee.to_json()),
             "unit": self.unit,
+            "person": None if self.person is None else asdict(self.person),
             "spent": {name: json.loads(part.to_json()) for name, part in self.spent.items()},
             "expected": dict(self.expected),
         }
@@ -87,17 +96,20 @@ def check_table(request: TableRequest) -> TableCheck:
         deviation = number_up(mechanism.count_noise.law.deviation, 3)
         shown = "" if request.shows_count else "; not shown, it chooses windows"
         expected = {
-            COUNT: f"number of rows, noise of standard deviation {deviation}{shown}",
+            COUNT: f"{request.counted()}, noise of standard deviation {deviation}{shown}",
             **expected,
         }
     if request.selection is not None:
         spent = {KEYS: request.selection.guarantee, **spent}
+        with_counts = f"; with each its n: {request.counted()}" if request.shows_count else ""
+        expected = {KEYS: f"{request.selection.words()}{with_counts}", **expected}
     names = " and ".join(map(repr, request.by))
     selection = request.selection
     groups = f"{len(request.keys)} public ones" if selection is None else selection.describe()
     return TableCheck(
         guarantee=request.guarantee,
         unit=mechanism.unit,
+        person=request.person,
         columns=mechanism.columns,
         groups=f"{groups}, by {names}",
         rows=request_words(request),

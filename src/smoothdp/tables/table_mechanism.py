@@ -102,7 +102,8 @@ class TableMechanism:
         """Return the table and its public parameters in words."""
         what = [f"{s.name}: {s.words()}" for s in self.request.statistics]
         if self.count_noise is not None:
-            what.insert(0, f"rows of each group, with {self.count_noise.describe()}")
+            counted = self.request.counted()
+            what.insert(0, f"{counted} in each group, with {self.count_noise.describe()}")
         if self.request.person is not None:
             what.insert(0, self.request.person.words())
         by = " and ".join(map(repr, self.request.by))
@@ -177,7 +178,7 @@ class TableMechanism:
         if request.selection is not None:
             spent = {KEYS: request.selection.guarantee, **spent}
         if request.shows_count:
-            words = {COUNT: self._counted(), **words}
+            words = {COUNT: request.counted(), **words}
         coverage = request.coverage
         return ReleasedTable(
             by=request.by,
@@ -194,14 +195,6 @@ class TableMechanism:
             sources=(self.source,),
             rows=request_words(request),
         )
-
-    def _counted(self) -> str:
-        """Return in words what the counts are of."""
-        if self.request.person is None:
-            return "number of rows"
-        if self.request.selection is None:
-            return "number of rows that are kept"
-        return "number of persons with rows that are kept"
 
     def _size(self, key: Key) -> Fraction | None:
         guess = self.request.n_guess

@@ -10,7 +10,7 @@ from smoothdp.plots import plot_groups
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.plan import reach_of
 from smoothdp.report.html.shared_sections import citation_section, curves_section, promise_section
-from smoothdp.tables.facts import TableFacts
+from smoothdp.tables.facts import TableFacts, person_words, promise_words
 from smoothdp.tables.grouping import Key
 from smoothdp.text import percent_text, table as text_table
 
@@ -77,12 +77,15 @@ def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
     rows = [
         ("groups", f"{len(table.groups)}, by {' and '.join(table.by)}"),
         *([("rows", table.rows)] if table.rows else []),
+        *([("persons", person_words(table.person))] if table.person is not None else []),
         *[(what, words) for what, words in table.statistics.items()],
         *_label_rows(table),
         ("made by", f"smoothdp {table.library_version}"),
     ]
     sections = [Section("What was asked").table(rows, caption="Fixed before the data were read.")]
-    promise = promise_section(table.guarantee)
+    person = table.person
+    about = "" if person is None else promise_words(table.guarantee, person)
+    promise = promise_section(table.guarantee, about_person=about)
     if not table.is_private:
         promise.text(table.sentence(), kind="caution")
     sections += [promise, _values(table)]
@@ -181,8 +184,12 @@ def _letters(number: int) -> str:
 def _spent(table: TableFacts) -> Section:
     rows = [(name, repr(part)) for name, part in table.spent.items()]
     section = Section("What was spent on what")
-    section.table(rows, header=("for", f"what one {table.unit} gives"), caption="Of one group.")
-    return section.text(
+    header = ("for", f"what one {table.unit} gives")
+    if table.person is not None:
+        return section.table(
+            rows, header=header, caption="Over all groups in which rows of the person are kept."
+        )
+    return section.table(rows, header=header, caption="Of one group.").text(
         "A row is in one group at most: what is spent on the other groups does not add to it."
     )
 
