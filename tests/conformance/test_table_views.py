@@ -193,3 +193,21 @@ def test_a_promise_about_a_row_is_said_of_a_row() -> None:
     assert "A row is in one group at most" in page
     assert "For someone with 5 rows" in page
     assert "adding or removing one row" in check(person=None).text()
+
+
+def test_private_keys_are_an_output() -> None:
+    pytest.importorskip("matplotlib")
+    table = shops()
+    page = seen(table.to_html())
+    asked, _, rest = page.partition("Fixed before the data were read")[2].partition("What is pub")
+    assert "rare ones are hidden" in asked
+    assert "groups private keys by geometric noise" in asked
+    assert "groups 3" not in asked
+    assert "That 3 groups are shown is an output too" in rest
+    assert "rare ones are hidden" in table.text()
+    assert "rare ones are hidden" in table.to_dict()["selection"]
+    public = shops(keys=["shop 0", "shop 1"])
+    assert public.to_dict()["selection"] == ""
+    page = seen(public.to_html())
+    assert "groups 2 public ones, by shop" in page
+    assert "an output too" not in page

@@ -64,6 +64,7 @@ class TableFacts:
         confidence: of the intervals, if there are any.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
+        selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
     """
 
@@ -80,6 +81,7 @@ class TableFacts:
     library_version: str
     sources: tuple[Source, ...]
     rows: str = ""
+    selection: str = ""
     frame: str = "columns"
 
     def sentence(self) -> str:

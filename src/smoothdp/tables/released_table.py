@@ -32,6 +32,7 @@ class ReleasedTable(TableFacts):
         confidence: of the intervals, if there are any.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
+        selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
     """
 
@@ -94,6 +95,7 @@ class ReleasedTable(TableFacts):
             "guarantee": self.sentence(),
             "claim": json.loads(self.guarantee.to_json()),
             "rows": self.rows,
+            "selection": self.selection,
             "unit": self.unit,
             "person": None if self.person is None else asdict(self.person),
             "is_private": self.is_private,

@@ -105,7 +105,7 @@ def check_table(request: TableRequest) -> TableCheck:
         expected = {KEYS: f"{request.selection.words()}{with_counts}", **expected}
     names = " and ".join(map(repr, request.by))
     selection = request.selection
-    groups = f"{len(request.keys)} public ones" if selection is None else selection.describe()
+    groups = f"{len(request.keys)} public ones" if selection is None else selection.words()
     return TableCheck(
         guarantee=request.guarantee,
         unit=mechanism.unit,

@@ -194,6 +194,7 @@ class TableMechanism:
             library_version=library_version(),
             sources=(self.source,),
             rows=request_words(request),
+            selection="" if request.selection is None else request.selection.words(),
         )
 
     def _size(self, key: Key) -> Fraction | None:

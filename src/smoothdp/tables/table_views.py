@@ -73,9 +73,10 @@ def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
     Raises:
         MissingExtra: matplotlib is not installed.
     """
+    groups = table.selection or f"{len(table.groups)} public ones"
     name = "Released table" if table.label is None else table.label.name
     rows = [
-        ("groups", f"{len(table.groups)}, by {' and '.join(table.by)}"),
+        ("groups", f"{groups}, by {' and '.join(table.by)}"),
         *([("rows", table.rows)] if table.rows else []),
         *([("persons", person_words(table.person))] if table.person is not None else []),
         *[(what, words) for what, words in table.statistics.items()],
@@ -118,7 +119,13 @@ def table_text(table: TableFacts) -> str:
     parts = [
         *([table.label.words()] if table.label is not None else []),
         text_table(rows, header=list(columns)) if rows else "no groups",
-        "\n".join([*said, *([f"of {table.rows}"] if table.rows else [])]),
+        "\n".join(
+            [
+                *said,
+                *([f"of {table.rows}"] if table.rows else []),
+                *([f"groups: {table.selection}"] if table.selection else []),
+            ]
+        ),
         table.sentence(),
     ]
     return "\n\n".join(parts)
@@ -151,6 +158,8 @@ def _values(table: TableFacts) -> Section:
     columns = table.columns()
     rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
     caption = "The values, each with noise."
+    if table.selection:
+        caption += f" That {len(table.groups)} groups are shown is an output too, with noise."
     if table.confidence is not None:
         caption += (
             f" Low and high are the ends of an interval that covers with probability at least "
