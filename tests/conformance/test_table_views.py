@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
@@ -12,9 +14,11 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.plots import plot_groups, save
 from smoothdp.tables.request import TableRequest
 from smoothdp.tables.table_check import TableCheck, check_table
+from smoothdp.tables.table_mechanism import TableMechanism
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=y>', "$\\frac{a}$", "&amp;", "a\nb")
 
@@ -211,3 +215,92 @@ def test_private_keys_are_an_output() -> None:
     page = seen(public.to_html())
     assert "groups 2 public ones, by shop" in page
     assert "an output too" not in page
+
+
+WINDOW = "not the plain median, nor sampling error"
+STATISTICS: dict[str, Any] = {
+    "middle": ("x", sd.queries.Median((0, 60))),
+    "plain": ("x", sd.queries.Median((0, 60), window=1)),
+    "tenth": ("x", sd.queries.Quantile("0.9", bounds=(0, 60))),
+    "trimmed": ("x", sd.queries.TrimmedMean("0.1", bounds=(0, 60))),
+    "total": ("x", sd.queries.Sum((0, 60))),
+}
+
+
+@pytest.mark.parametrize("guess", [None, 40, 5000, {"shop 0": 9, "shop 1": 12}])
+@pytest.mark.parametrize("confidence", [None, "0.9"])
+def test_the_words_of_a_median_name_its_window(guess: Any, confidence: Any) -> None:
+    """The width in the words is the widest that the mechanism gives a group."""
+    asked = {
+        **SHOPS,
+        "keys": ["shop 0", "shop 1"],
+        "statistics": STATISTICS,
+        "n_guess": guess,
+        "confidence": confidence,
+    }
+    request = TableRequest.read(**asked)
+    mechanism = TableMechanism.of(request)
+    sizes = list(guess.values()) if isinstance(guess, dict) else [guess or 10**12]
+    words = {one.name: request.words(one) for one in request.statistics}
+    for place, name in ((0, "middle"), (2, "tenth")):
+        made = [mechanism.statistic(request.statistics[place], Fraction(n)) for n in sizes]
+        widths = {one.query.width for one in made if isinstance(one, SmoothNoise)}
+        is_open = guess is None or len(widths) > 1
+        assert f"mean of {float(max(widths)):.4g} rank" in words[name]
+        assert ("fewer in small groups" in words[name]) is is_open
+        assert "in place of the" in words[name]
+    assert words["plain"].startswith("median of 'x'; beyond")
+    assert "as many as 80% of a guess of n" in words["trimmed"]
+
+
+def test_what_intervals_cover_is_said() -> None:
+    pytest.importorskip("matplotlib")
+    asked = {"keys": ["shop 0", "shop 1"], "statistics": STATISTICS}
+    table, checked = shops(**asked), check(**asked)
+    for words in (table.text(), seen(table.to_html()), checked.text()):
+        assert f"the mean of that window of the kept rows, {WINDOW}" in words
+        assert "the number of rows that are kept, not sampling error" in words
+    covers = table.to_dict()["covers"]
+    assert list(covers) == ["n", *STATISTICS]
+    assert covers == checked.to_dict()["covers"] == table.covers
+    assert covers["plain"] == "the median of the kept rows, not sampling error"
+    assert "kept" not in shops(person=None, **asked).covers["middle"]
+    assert shops(confidence=None, **asked).to_dict()["covers"] == {}
+    assert "covers" not in shops(confidence=None, **asked).text()
+
+
+@pytest.mark.parametrize(
+    "promise", [sd.PureDP(2, neighbours="add_remove"), sd.ZCDP("0.1", neighbours="add_remove")]
+)
+def test_counts_have_the_least_interval_of_their_noise(promise: sd.Guarantee) -> None:
+    """Against sums of the noise's own weights, one by one."""
+    asked = {"keys": ["shop 0", "shop 1", "none"], "person": None, "guarantee": promise}
+    table = shops(**asked)
+    if isinstance(promise, sd.PureDP):  # a tenth of epsilon
+        weights = {z: math.exp(-abs(z) / 5) for z in range(-900, 901)}
+    else:  # sigma^2 = 1 / (2 rho / 10)
+        weights = {z: math.exp(-z * z / 100) for z in range(-900, 901)}
+    total = sum(weights.values())
+    reach = next(z for z in range(900) if sum(weights[i] for i in range(-z, z + 1)) >= 0.9 * total)
+    for cells in table.groups.values():
+        count = cells["n"].value
+        assert cells["n"].interval == (max(0, count - reach), max(0, count + reach))
+    columns = table.columns()
+    assert {"n low", "n high"} < set(columns)
+    assert columns["n high"][0] == columns["n"][0] + reach
+
+
+def test_counts_of_private_keys_have_no_interval() -> None:
+    pytest.importorskip("matplotlib")
+    table = shops()
+    assert "n low" not in table.columns()
+    for words in (table.text(), seen(table.to_html()), table.covers["n"], check().text()):
+        assert "no interval: a count that comes with a private key" in words
+
+
+def test_no_result_takes_the_place_of_an_end() -> None:
+    query = ("x", sd.queries.Median((0, 60)))
+    for statistics in ({"n low": query}, {"a": query, "a high": query}):
+        with pytest.raises(sd.errors.InvalidParameter, match="interval ends there"):
+            shops(statistics=statistics)
+        assert shops(statistics=statistics, confidence=None).groups

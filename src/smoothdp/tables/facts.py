@@ -11,6 +11,7 @@ from smoothdp.claims.label import Label
 from smoothdp.sources import Source
 from smoothdp.tables.grouping import Key
 from smoothdp.tables.person import Person
+from smoothdp.text import percent_text
 
 ONE_PERSON = "one person's rows"
 Value = float | int
@@ -62,6 +63,7 @@ class TableFacts:
         person: how persons' rows were bounded, if they are the unit.
         is_private: False when seeded randomness was used.
         confidence: of the intervals, if there are any.
+        covers: what the interval of each statistic covers, in words; empty without intervals.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
         selection: how private keys were chosen, in words; empty for public ones.
@@ -77,6 +79,7 @@ class TableFacts:
     person: Person | None
     is_private: bool
     confidence: float | None
+    covers: Mapping[str, str]
     label: Label | None
     library_version: str
     sources: tuple[Source, ...]
@@ -89,6 +92,18 @@ class TableFacts:
         if not self.is_private:
             return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
         return promise_words(self.guarantee, self.person)
+
+    def bars_words(self) -> list[str]:
+        """Return for each statistic what its interval covers, and how surely."""
+        if self.confidence is None:
+            return []
+        surely = f"with probability at least {percent_text(self.confidence)}, by itself"
+        return [
+            f"{name}: {words}"
+            if words.startswith("no interval")
+            else f"{name} low, {name} high: covers {words}; {surely}"
+            for name, words in self.covers.items()
+        ]
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the table by column: keys, values, and the ends of the intervals."""

@@ -30,6 +30,7 @@ class ReleasedTable(TableFacts):
         person: how persons' rows were bounded, if they are the unit.
         is_private: False when seeded randomness was used.
         confidence: of the intervals, if there are any.
+        covers: what the interval of each statistic covers, in words; empty without intervals.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
         selection: how private keys were chosen, in words; empty for public ones.
@@ -100,6 +101,7 @@ class ReleasedTable(TableFacts):
             "person": None if self.person is None else asdict(self.person),
             "is_private": self.is_private,
             "confidence": self.confidence,
+            "covers": dict(self.covers),
             "label": None if self.label is None else self.label.to_dict(),
             "version": self.library_version,
         }

@@ -29,6 +29,7 @@ class TableCheck:
         columns: what is read, in words. groups: which there are, in words.
         rows: which rows it is about; empty for all. label: name, purpose and who.
         spent: what each part costs. expected: what accuracy to expect of it, in words.
+        covers: what the interval of each covers; empty without intervals.
     """
 
     guarantee: Guarantee
@@ -40,6 +41,7 @@ class TableCheck:
     label: Label | None
     spent: Mapping[str, Guarantee]
     expected: Mapping[str, str]
+    covers: Mapping[str, str]
 
     def text(self) -> str:
         """Return the check as lines."""
@@ -55,7 +57,9 @@ class TableCheck:
             f"{name}\n  costs one {self.unit}: {part!r}\n  {self.expected.get(name, '')}".rstrip()
             for name, part in self.spent.items()
         ]
-        return "\n\n".join((text_table(lines), *parts, self.sentence()))
+        bars = "\n".join(f"The interval of {n}: {words}" for n, words in self.covers.items())
+        said = (text_table(lines), *parts, bars, self.sentence())
+        return "\n\n".join(filter(None, said))
 
     def sentence(self) -> str:
         """Return the promise in plain English: about one row, or about one person's rows."""
@@ -75,6 +79,7 @@ class TableCheck:
             "person": None if self.person is None else asdict(self.person),
             "spent": {name: json.loads(part.to_json()) for name, part in self.spent.items()},
             "expected": dict(self.expected),
+            "covers": dict(self.covers),
         }
 
     def _repr_html_(self) -> str:
@@ -116,12 +121,13 @@ def check_table(request: TableRequest) -> TableCheck:
         label=request.label,
         spent=spent,
         expected=expected,
+        covers=request.covers(),
     )
 
 
 def _expected(mechanism: TableMechanism, statistic: ColumnStatistic) -> str:
     """Return words about the error of one statistic; the noise of a window is data's own."""
-    what = statistic.words()
+    what = mechanism.request.words(statistic)
     if not statistic.needs_size or isinstance(statistic.query, FixedStatistic):
         noise = mechanism.statistic(statistic, None)
         return f"{what}; {noise.describe()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from textwrap import fill
 from typing import Any
 
 from smoothdp.errors import InvalidParameter
@@ -17,6 +18,7 @@ from smoothdp.text import percent_text, table as text_table
 _ROWS_OF_PAGE = 1000
 _ROWS_OF_NOTEBOOK = 50
 _MOST_DRAWN = 40
+_LABEL_WIDTH = 80
 
 
 def key_words(key: Key) -> str:
@@ -62,7 +64,7 @@ def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) 
         [float(cell.value) for cell in cells],
         intervals=[cell.interval for cell in cells],
         title=f"{chosen} by {' and '.join(table.by)}, with noise{bars}",
-        x_label=f"{chosen}: {table.statistics[chosen]}",
+        x_label=fill(f"{chosen}: {table.statistics[chosen]}", _LABEL_WIDTH),
         most=most,
     )
 
@@ -122,6 +124,7 @@ def table_text(table: TableFacts) -> str:
         "\n".join(
             [
                 *said,
+                *table.bars_words(),
                 *([f"of {table.rows}"] if table.rows else []),
                 *([f"groups: {table.selection}"] if table.selection else []),
             ]
@@ -163,12 +166,15 @@ def _values(table: TableFacts) -> Section:
     if table.confidence is not None:
         caption += (
             f" Low and high are the ends of an interval that covers with probability at least "
-            f"{percent_text(table.confidence)}, each by itself."
+            f"{percent_text(table.confidence)}, each by itself, what is said below."
         )
     if len(rows) > _ROWS_OF_PAGE:
         caption += f" The first {_ROWS_OF_PAGE} of {len(rows)} rows; the JSON has all."
     section = Section("What is published")
-    return section.table(rows[:_ROWS_OF_PAGE], caption=caption, header=list(columns))
+    section.table(rows[:_ROWS_OF_PAGE], caption=caption, header=list(columns))
+    for words in table.bars_words():
+        section.text(f"{words}.")
+    return section
 
 
 def _pictures(table: TableFacts) -> Section:
