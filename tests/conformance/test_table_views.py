@@ -304,3 +304,20 @@ def test_no_result_takes_the_place_of_an_end() -> None:
         with pytest.raises(sd.errors.InvalidParameter, match="interval ends there"):
             shops(statistics=statistics)
         assert shops(statistics=statistics, confidence=None).groups
+
+
+def test_a_page_contradicts_nothing_and_cites_what_is_published() -> None:
+    pytest.importorskip("matplotlib")
+    page = seen(shops(keys=["shop 0", "shop 1"]).page(command="smoothdp table").html())
+    for words in ("whoever wrote", "vouches", "{own}", "n.d.", "N by group", "the same file"):
+        assert words not in page
+    assert "In no publication; it rests on: proofs/tables#1" in page
+    assert "By group: n, from" in page
+    assert "By shop: n, middle, with noise." in page
+    assert "run again, it writes another table" in page
+    assert "no command draws them again" in page
+    assert "@book{dwork-roth" in page or "@article{dwork-roth" in page
+    poll = sd.report.report_plan(
+        sd.plan(sd.queries.Median((0, 9)), guarantee=sd.PureDP(1), n_records=99)
+    )
+    assert "the same command writes the same file" in seen(poll.html())

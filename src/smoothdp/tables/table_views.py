@@ -97,18 +97,19 @@ def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
     sections += [_spent(table), _curves(table)]
     if command:
         sections.append(
-            Section("How to reproduce")
+            Section("How it was made")
             .text(
-                "The noise came from the operating system and was kept nowhere: the same command "
-                "writes another table, and costs as much again."
+                "By the command below. The noise came from the operating system and was kept "
+                "nowhere: run again, it writes another table, and costs as much again."
             )
             .code(command)
         )
     sections.append(citation_section([*table.sources, table.guarantee.source]))
     return HtmlReport(
         title=name,
-        lead=f"{', '.join(table.statistics)} by {' and '.join(table.by)}, with noise.",
+        lead=f"By {' and '.join(table.by)}: {', '.join(table.statistics)}, with noise.",
         sections=tuple(sections),
+        is_repeatable=False,
         summary={"groups": len(table.groups), "guarantee": table.sentence()},
     )
 
@@ -182,11 +183,11 @@ def _pictures(table: TableFacts) -> Section:
     for place, name in enumerate(table.statistics):
         cells = [row[name] for row in table.groups.values()]
         low, high = (end(float(cell.value) for cell in cells) for end in (min, max))
-        words = f"{name} by group, from {value_text(low)} to {value_text(high)}, the largest on top"
+        words = f"{name}, from {value_text(low)} to {value_text(high)}, the largest on top"
         section.picture(
             draw_table(table, name),
-            alt=f"Dots, one a group: {words}.",
-            caption=f"{words[0].upper()}{words[1:]}; the table above has every number.",
+            alt=f"Dots, one for each group: {words}.",
+            caption=f"By group: {words}; the table above has every number.",
             name=f"groups{_letters(place)}",
         )
     return section

@@ -130,12 +130,14 @@ def reproduce_section(command: str, python: str) -> Section:
 
 
 def citation_section(sources: Iterable[Source]) -> Section:
-    """Return where things come from, with BibTeX."""
+    """Return where things come from, with BibTeX of what is published."""
     section, named = Section("Citation"), list(dict.fromkeys(sources))
     for source in named:
-        section.text(str(source))
-    keys = dict.fromkeys(source.key for source in named)
-    section.code("\n\n".join(bibtex(key, with_url=False) for key in keys))
+        own = f"In no publication; it rests on: {source.where}"
+        section.text(str(source) if source.is_published else own)
+    keys = dict.fromkeys(source.key for source in named if source.is_published)
+    if keys:
+        section.code("\n\n".join(bibtex(key, with_url=False) for key in keys))
     return section
 
 
