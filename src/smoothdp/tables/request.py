@@ -18,6 +18,7 @@ from smoothdp.mechanisms.private_size.bought_size import TRIED_SIZES
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
 from smoothdp.queries import Count, FixedStatistic, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import bounds_text
 from smoothdp.queries.statistic import Statistic
@@ -205,8 +206,14 @@ class TableRequest:
 
     def _covers(self, statistic: ColumnStatistic) -> str:
         query, rows = statistic.query, "rows" if self.person is None else "kept rows"
-        if isinstance(query, FixedStatistic):
+        if isinstance(query, Sums):
             return f"of the {rows} {query.covers()}, not sampling error"
+        if isinstance(query, FixedStatistic):
+            # A `SkewedMean`: its height is drawn for each group.
+            return (
+                f"of the {rows} the mean of values clipped at the height that was released first, "
+                "not the plain mean, nor sampling error"
+            )
         if isinstance(query, TrimmedMean):
             return f"the mean of that window of the {rows}, not sampling error"
         wide = self._windows(statistic)[1]
