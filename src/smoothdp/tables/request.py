@@ -14,9 +14,9 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.data.row_rules import RowFilter, Rule, read_rules
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive, exact_text
-from smoothdp.mechanisms.private_size.bought_size import TRIED_SIZES
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
+from smoothdp.mechanisms.release.request import MOST_RECORDS
 from smoothdp.queries import Count, FixedStatistic, Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.private_size.padded_window import PaddedWindow
@@ -35,6 +35,8 @@ NO_INTERVAL = (
     "no interval: a count that comes with a private key has noise that is cut, and is shown only "
     "where it is large"
 )
+_SIZES = Fraction(1), Fraction(MOST_RECORDS)
+"""The least and the largest guess of a group's size that a count gives."""
 PRIVATE = "private"
 """What is said instead of a list of keys."""
 
@@ -226,7 +228,7 @@ class TableRequest:
     def _windows(self, statistic: ColumnStatistic) -> tuple[PaddedWindow, PaddedWindow]:
         """Return the narrowest and the widest window that a group can get."""
         guess = self.n_guess
-        sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or TRIED_SIZES
+        sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or _SIZES
         query, has_bars = statistic.query, self.coverage is not None
         assert isinstance(query, Query)
         narrow, wide = (
