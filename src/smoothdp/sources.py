@@ -185,6 +185,9 @@ _READ: dict[str, dict[str, str]] = {
 }
 
 
+_OWN = "own"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A place in a publication: ``key`` of the bibliography, ``where`` in it.
@@ -203,6 +206,11 @@ class Source:
                 got=f"{self.key!r}",
                 remedy='Add it to sources.py, or give "own" for something unpublished',
             )
+
+    @property
+    def is_published(self) -> bool:
+        """Whether there is a publication to cite."""
+        return self.key != _OWN
 
     def __str__(self) -> str:
         _, title, authors, _, year = _BIBLIOGRAPHY[self.key]

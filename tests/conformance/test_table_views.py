@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from dataclasses import replace
+from fractions import Fraction
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
 import smoothdp as sd
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.plots import plot_groups, save
+from smoothdp.queries.private_size.padded_window import PaddedWindow
+from smoothdp.tables.request import TableRequest
+from smoothdp.tables.table_check import TableCheck, check_table
+from smoothdp.tables.table_mechanism import TableMechanism
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=y>', "$\\frac{a}$", "&amp;", "a\nb")
 
@@ -128,29 +137,191 @@ def test_pictures(tmp_path: Any) -> None:
         plot_groups([], [], title="", x_label="")
 
 
-@pytest.mark.parametrize("window", [None, 1, 5])
-def test_words_beside_a_median_say_what_stands_in_its_place(window: int | None) -> None:
-    """A window that a rule chooses is no median, and an interval is about that window."""
-    pytest.importorskip("matplotlib")
-    asked: dict[str, Any] = {
-        "by": "k",
-        "keys": ["a"],
-        "statistics": {
-            "middle": ("x", sd.queries.Median((0, 300), window=window)),
-            "late": ("x", sd.queries.Quantile("0.9", bounds=(0, 300), window=window)),
-        },
-        "guarantee": sd.PureDP(1, neighbours="add_remove"),
+def shops(**more: Any) -> Any:
+    """Return a table whose unit is a person: 300 persons with two rows each, in 3 shops."""
+    data = {
+        "shop": [f"shop {i % 3}" for i in range(600)],
+        "who": [i // 2 for i in range(600)],
+        "x": [float(i % 50) for i in range(600)],
     }
-    data = {"k": ["a"] * 300, "x": list(range(300))}
-    bare, barred = (sd.release_table(data, **asked, confidence=c) for c in (None, "0.95"))
-    place = "in its place the mean of some values around it"
-    for table in (bare, barred):
-        for words in table.statistics.values():
-            assert (place in words) is (window is None)
-            assert ("(mean of" in words) is (window == 5)
-    covers = "covers the statistic as described, without its noise, with probability at least 95%"
-    assert covers in barred.text()
-    assert covers in barred.to_html()
-    assert covers in barred.to_dict()["intervals"]
-    assert "interval" not in bare.text()
-    assert bare.to_dict()["intervals"] is None
+    return sd.release_table(data, **{**SHOPS, "rng": sd.SeededRandom(2), **more})
+
+
+SHOPS: dict[str, Any] = {
+    "by": "shop",
+    "keys": "private",
+    "counts": True,
+    "confidence": "0.9",
+    "person": sd.Person("who", rows=2, groups=2),
+    "statistics": {"middle": ("x", sd.queries.Median((0, 60)))},
+    "guarantee": sd.ApproxDP(2, delta="1e-6", neighbours="add_remove"),
+}
+
+
+def seen(html: str) -> str:
+    """Return the words of a page."""
+    return unescape(re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", html)))
+
+
+def check(**more: Any) -> TableCheck:
+    return check_table(TableRequest.read(**{**SHOPS, **more}))
+
+
+@pytest.mark.parametrize("keys", ["private", ["shop 0", "shop 1"]], ids=["private", "public"])
+def test_a_promise_about_a_person_is_said_of_a_person(keys: Any) -> None:
+    """Wherever the promise stands: never of one row, never widened, with the ids and the caps."""
+    pytest.importorskip("matplotlib")
+    table, checked = replace(shops(keys=keys), is_private=True), check(keys=keys)
+    said = {
+        "check": checked.text(),
+        "json": checked.to_dict()["guarantee"],
+        "page": seen(table.to_html()),
+        "text": table.text(),
+        "notebook": seen(table._repr_html_()),
+    }
+    for place, words in said.items():
+        assert "one row" not in words, place
+        assert "A row is in one group" not in words, place
+        assert "5 rows" not in words, place
+        for part in ("one person's rows", "'who'", "at most 2 rows of each person"):
+            assert part in words, (place, part)
+    assert checked.to_dict()["person"]["column"] == "who"
+    assert "costs one person" in said["check"]
+    counted = "number of rows that are kept" if keys != "private" else "number of persons with rows"
+    assert counted in said["check"]
+    assert f"n: {counted}" in said["text"]
+
+
+def test_a_promise_about_a_row_is_said_of_a_row() -> None:
+    pytest.importorskip("matplotlib")
+    page = seen(shops(person=None).to_html())
+    assert "A row is in one group at most" in page
+    assert "For someone with 5 rows" in page
+    assert "adding or removing one row" in check(person=None).text()
+
+
+def test_private_keys_are_an_output() -> None:
+    pytest.importorskip("matplotlib")
+    table = shops()
+    page = seen(table.to_html())
+    asked, _, rest = page.partition("Fixed before the data were read")[2].partition("What is pub")
+    assert "rare ones are hidden" in asked
+    assert "groups private keys by geometric noise" in asked
+    assert "groups 3" not in asked
+    assert "That 3 groups are shown is an output too" in rest
+    assert "rare ones are hidden" in table.text()
+    assert "rare ones are hidden" in table.to_dict()["selection"]
+    public = shops(keys=["shop 0", "shop 1"])
+    assert public.to_dict()["selection"] == ""
+    page = seen(public.to_html())
+    assert "groups 2 public ones, by shop" in page
+    assert "an output too" not in page
+
+
+WINDOW = "not the plain median, nor sampling error"
+STATISTICS: dict[str, Any] = {
+    "middle": ("x", sd.queries.Median((0, 60))),
+    "plain": ("x", sd.queries.Median((0, 60), window=1)),
+    "tenth": ("x", sd.queries.Quantile("0.9", bounds=(0, 60))),
+    "trimmed": ("x", sd.queries.TrimmedMean("0.1", bounds=(0, 60))),
+    "total": ("x", sd.queries.Sum((0, 60))),
+    "skewed": ("x", sd.queries.SkewedMean((0, 60))),
+}
+
+
+@pytest.mark.parametrize("guess", [None, 40, 5000, {"shop 0": 9, "shop 1": 12}])
+@pytest.mark.parametrize("confidence", [None, "0.9"])
+def test_the_words_of_a_median_name_its_window(guess: Any, confidence: Any) -> None:
+    """The width in the words is the widest that the mechanism gives a group."""
+    asked = {
+        **SHOPS,
+        "keys": ["shop 0", "shop 1"],
+        "statistics": STATISTICS,
+        "n_guess": guess,
+        "confidence": confidence,
+    }
+    request = TableRequest.read(**asked)
+    mechanism = TableMechanism.of(request)
+    sizes = list(guess.values()) if isinstance(guess, dict) else [guess or 10**12]
+    words = {one.name: request.words(one) for one in request.statistics}
+    for place, name in ((0, "middle"), (2, "tenth")):
+        made = [mechanism.statistic(request.statistics[place], Fraction(n)) for n in sizes]
+        windows = [one.query for one in made if isinstance(one, SmoothNoise)]
+        widths = {query.width for query in windows if isinstance(query, PaddedWindow)}
+        is_open = guess is None or len(widths) > 1
+        assert f"mean of {float(max(widths)):.4g} rank" in words[name]
+        assert ("fewer in small groups" in words[name]) is is_open
+        assert "in place of the" in words[name]
+    assert words["plain"].startswith("median of 'x'; beyond")
+    assert "as many as 80% of a guess of n" in words["trimmed"]
+
+
+def test_what_intervals_cover_is_said() -> None:
+    pytest.importorskip("matplotlib")
+    asked = {"keys": ["shop 0", "shop 1"], "statistics": STATISTICS}
+    table, checked = shops(**asked), check(**asked)
+    for words in (table.text(), seen(table.to_html()), checked.text()):
+        assert f"the mean of that window of the kept rows, {WINDOW}" in words
+        assert "the number of rows that are kept, not sampling error" in words
+    covers = table.to_dict()["covers"]
+    assert list(covers) == ["n", *STATISTICS]
+    assert covers == checked.to_dict()["covers"] == table.covers
+    assert covers["plain"] == "the median of the kept rows, not sampling error"
+    assert "clipped at the height that was released first" in covers["skewed"]
+    assert "kept" not in shops(person=None, **asked).covers["middle"]
+    assert shops(confidence=None, **asked).to_dict()["covers"] == {}
+    assert "covers" not in shops(confidence=None, **asked).text()
+
+
+@pytest.mark.parametrize(
+    "promise", [sd.PureDP(2, neighbours="add_remove"), sd.ZCDP("0.1", neighbours="add_remove")]
+)
+def test_counts_have_the_least_interval_of_their_noise(promise: sd.Guarantee) -> None:
+    """Against sums of the noise's own weights, one by one."""
+    asked = {"keys": ["shop 0", "shop 1", "none"], "person": None, "guarantee": promise}
+    table = shops(**asked)
+    if isinstance(promise, sd.PureDP):  # a tenth of epsilon
+        weights = {z: math.exp(-abs(z) / 5) for z in range(-900, 901)}
+    else:  # sigma^2 = 1 / (2 rho / 10)
+        weights = {z: math.exp(-z * z / 100) for z in range(-900, 901)}
+    total = sum(weights.values())
+    reach = next(z for z in range(900) if sum(weights[i] for i in range(-z, z + 1)) >= 0.9 * total)
+    for cells in table.groups.values():
+        count = cells["n"].value
+        assert cells["n"].interval == (max(0, count - reach), max(0, count + reach))
+    columns = table.columns()
+    assert {"n low", "n high"} < set(columns)
+    assert columns["n high"][0] == columns["n"][0] + reach
+
+
+def test_counts_of_private_keys_have_no_interval() -> None:
+    pytest.importorskip("matplotlib")
+    table = shops()
+    assert "n low" not in table.columns()
+    for words in (table.text(), seen(table.to_html()), table.covers["n"], check().text()):
+        assert "no interval: a count that comes with a private key" in words
+
+
+def test_no_result_takes_the_place_of_an_end() -> None:
+    query = ("x", sd.queries.Median((0, 60)))
+    for statistics in ({"n low": query}, {"a": query, "a high": query}):
+        with pytest.raises(sd.errors.InvalidParameter, match="interval ends there"):
+            shops(statistics=statistics)
+        assert shops(statistics=statistics, confidence=None).groups
+
+
+def test_a_page_contradicts_nothing_and_cites_what_is_published() -> None:
+    pytest.importorskip("matplotlib")
+    page = seen(shops(keys=["shop 0", "shop 1"]).page(command="smoothdp table").html())
+    for words in ("whoever wrote", "vouches", "{own}", "n.d.", "N by group", "the same file"):
+        assert words not in page
+    assert "In no publication; it rests on: proofs/tables#1" in page
+    assert "By group: n, from" in page
+    assert "By shop: n, middle, with noise." in page
+    assert "run again, it writes another table" in page
+    assert "no command draws them again" in page
+    assert "@book{dwork-roth" in page or "@article{dwork-roth" in page
+    poll = sd.report.report_plan(
+        sd.plan(sd.queries.Median((0, 9)), guarantee=sd.PureDP(1), n_records=99)
+    )
+    assert "the same command writes the same file" in seen(poll.html())

@@ -25,6 +25,28 @@ class Cell:
     interval: tuple[float, float] | None = None
 
 
+def person_words(person: Person) -> str:
+    """Return the column of ids, and the caps.
+
+    >>> person_words(Person("id", rows=5))
+    "one for each id in 'id'; kept are at most 5 rows of each person"
+    """
+    return f"one for each id in {person.column!r}; kept are {person.words()}"
+
+
+def promise_words(guarantee: Guarantee, person: Person | None) -> str:
+    """Return a guarantee in plain English, about one row or about one person's rows.
+
+    >>> import smoothdp as sd
+    >>> promise = sd.PureDP(1, neighbours="add_remove")
+    >>> "one person's rows" in promise_words(promise, Person("id", rows=5))
+    True
+    """
+    if person is None:
+        return guarantee.sentence()
+    return f"{guarantee.sentence(unit=ONE_PERSON)} {person.sentence()}"
+
+
 @dataclass(frozen=True, slots=True)
 class TableFacts:
     """What a table publishes, and what it says about itself.
@@ -41,8 +63,10 @@ class TableFacts:
         person: how persons' rows were bounded, if they are the unit.
         is_private: False when seeded randomness was used.
         confidence: of the intervals, if there are any.
+        covers: what the interval of each statistic covers, in words; empty without intervals.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
+        selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
     """
 
@@ -55,19 +79,31 @@ class TableFacts:
     person: Person | None
     is_private: bool
     confidence: float | None
+    covers: Mapping[str, str]
     label: Label | None
     library_version: str
     sources: tuple[Source, ...]
     rows: str = ""
+    selection: str = ""
     frame: str = "columns"
 
     def sentence(self) -> str:
         """Return the promise in plain English."""
         if not self.is_private:
             return "NOT PRIVATE: made with seeded randomness, for tests and simulation only."
-        if self.person is None:
-            return self.guarantee.sentence()
-        return f"{self.guarantee.sentence(unit=ONE_PERSON)} {self.person.sentence()}"
+        return promise_words(self.guarantee, self.person)
+
+    def bars_words(self) -> list[str]:
+        """Return for each statistic what its interval covers, and how surely."""
+        if self.confidence is None:
+            return []
+        surely = f"with probability at least {percent_text(self.confidence)}, by itself"
+        return [
+            f"{name}: {words}"
+            if words.startswith("no interval")
+            else f"{name} low, {name} high: covers {words}; {surely}"
+            for name, words in self.covers.items()
+        ]
 
     def interval_words(self) -> str:
         """Return what the intervals cover, and how surely; nothing where there are none."""

@@ -68,6 +68,10 @@ class KeySelection:
         """Return the selection in words."""
         return f"private keys by {self.law.describe()}"
 
+    def words(self) -> str:
+        """Return the selection, and what it does to rare keys."""
+        return f"{self.describe()}: rare ones are hidden"
+
     def shown(self, counts: IntArray, rng: Entropy) -> tuple[IntArray, IntArray | None]:
         """Return the places of the keys that are shown, and their counts with noise.
 

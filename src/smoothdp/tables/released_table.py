@@ -30,8 +30,10 @@ class ReleasedTable(TableFacts):
         person: how persons' rows were bounded, if they are the unit.
         is_private: False when seeded randomness was used.
         confidence: of the intervals, if there are any.
+        covers: what the interval of each statistic covers, in words; empty without intervals.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
+        selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
     """
 
@@ -94,11 +96,12 @@ class ReleasedTable(TableFacts):
             "guarantee": self.sentence(),
             "claim": json.loads(self.guarantee.to_json()),
             "rows": self.rows,
+            "selection": self.selection,
             "unit": self.unit,
             "person": None if self.person is None else asdict(self.person),
             "is_private": self.is_private,
             "confidence": self.confidence,
-            "intervals": self.interval_words() or None,
+            "covers": dict(self.covers),
             "label": None if self.label is None else self.label.to_dict(),
             "version": self.library_version,
         }

@@ -13,9 +13,14 @@ from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.data.row_rules import RowFilter, Rule, read_rules
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_positive
+from smoothdp.exact.parameters.numbers import Parameter, exact_positive, exact_text
+from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
+from smoothdp.mechanisms.release.request import MOST_RECORDS
 from smoothdp.queries import Count, FixedStatistic, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries.fixed.fixed_statistic import Sums
+from smoothdp.queries.private_size.padded_window import PaddedWindow
+from smoothdp.queries.read_arguments import bounds_text
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import Key, read_public_keys
 from smoothdp.tables.person import Person
@@ -26,6 +31,12 @@ COUNT = "n"
 """The name of the count of a group."""
 KEYS = "keys"
 """The name of what shows private keys."""
+NO_INTERVAL = (
+    "no interval: a count that comes with a private key has noise that is cut, and is shown only "
+    "where it is large"
+)
+_SIZES = Fraction(1), Fraction(MOST_RECORDS)
+"""The least and the largest guess of a group's size that a count gives."""
 PRIVATE = "private"
 """What is said instead of a list of keys."""
 
@@ -49,15 +60,10 @@ class ColumnStatistic:
         """Whether a rule chooses its window or its noise by a guess of the group's size."""
         return isinstance(self.query, Median | Quantile | TrimmedMean)
 
-    def words(self) -> str:
-        """Return the statistic and its column, and what stands in its place.
-
-        How wide a window is follows from a group's size, so it is not said for all of them.
-        """
-        of = "" if self.column is None else f" of {self.column!r}"
-        chosen = isinstance(self.query, Median | Quantile) and self.query.window is None
-        place = "; in its place the mean of some values around it, as many as suit the group's size"
-        return self.query.describe() + of + (place if chosen else "")
+    @property
+    def of_column(self) -> str:
+        """The column in words, if there is one."""
+        return "" if self.column is None else f" of {self.column!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,8 @@ class TableRequest:
             )
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
+        if confidence is not None:
+            _check_ends([COUNT, *(name for name, _, _ in named)], taken=columns)
         check_person(person)
         are_private = isinstance(keys, str) and keys == PRIVATE
         public = () if are_private else read_public_keys(keys, columns)
@@ -171,11 +179,89 @@ class TableRequest:
         """Return what one unit pays for a part of what a row gets."""
         return part if self.person is None else self.person.cost(part)
 
+    def words(self, statistic: ColumnStatistic) -> str:
+        """Return a statistic and its column: of a median the window, whose mean it is.
+
+        The window goes by the size of the group, of which the widest is said.
+        """
+        query = statistic.query
+        if not isinstance(query, Median | Quantile | TrimmedMean):
+            return query.describe() + statistic.of_column
+        narrow, wide = self._windows(statistic)
+        around = f"around {exact_text(wide.level)} n"
+        said = f"{wide.name}{statistic.of_column}"
+        if isinstance(query, TrimmedMean):
+            share = f"{float(100 * (1 - 2 * query.trim)):g}% of a guess of n, ranks {around}"
+            said += f" (mean of as many as {share})"
+        elif not _is_plain(query, wide):
+            fewer = ", fewer in small groups" if narrow.width < wide.width else ""
+            ranks = "1 rank" if wide.width == 1 else f"{float(wide.width):.4g} ranks"
+            said = f"mean of {ranks} {around}{fewer}, in place of the {said}"
+        return f"{said}; beyond the data the bounds; values clamped to {bounds_text(query.bounds)}"
+
+    def covers(self) -> dict[str, str]:
+        """Return what the interval of each result covers, in words; empty without intervals."""
+        if self.coverage is None:
+            return {}
+        return {
+            **({COUNT: self._count_covers()} if self.shows_count else {}),
+            **{one.name: self._covers(one) for one in self.statistics},
+        }
+
+    def _count_covers(self) -> str:
+        if self.selection is None:
+            return f"the {self.counted()}, not sampling error"
+        return NO_INTERVAL
+
+    def _covers(self, statistic: ColumnStatistic) -> str:
+        query, rows = statistic.query, "rows" if self.person is None else "kept rows"
+        if isinstance(query, Sums):
+            return f"of the {rows} {query.covers()}, not sampling error"
+        if isinstance(query, FixedStatistic):
+            # A `SkewedMean`: its height is drawn for each group.
+            return (
+                f"of the {rows} the mean of values clipped at the height that was released first, "
+                "not the plain mean, nor sampling error"
+            )
+        if isinstance(query, TrimmedMean):
+            return f"the mean of that window of the {rows}, not sampling error"
+        wide = self._windows(statistic)[1]
+        if _is_plain(query, wide):
+            return f"the median of the {rows}, not sampling error"
+        return (
+            f"the mean of that window of the {rows}, not the plain {wide.name}, nor sampling error"
+        )
+
+    def _windows(self, statistic: ColumnStatistic) -> tuple[PaddedWindow, PaddedWindow]:
+        """Return the narrowest and the widest window that a group can get."""
+        guess = self.n_guess
+        sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or _SIZES
+        query, has_bars = statistic.query, self.coverage is not None
+        assert isinstance(query, Query)
+        narrow, wide = (
+            resolve_private_size(query, statistic.guarantee, size, error_bars=has_bars)
+            for size in (min(sizes), max(sizes))
+        )
+        return narrow, wide
+
+    def counted(self) -> str:
+        """Return in words what the counts are of."""
+        if self.person is None:
+            return "number of rows"
+        if self.selection is None:
+            return "number of rows that are kept"
+        return "number of persons with rows that are kept"
+
     @property
     def read_columns(self) -> tuple[str, ...]:
         """The columns whose labels are read: keys, and persons."""
         person = () if self.person is None else (self.person.column,)
         return tuple(dict.fromkeys([*self.by, *person]))
+
+
+def _is_plain(query: Statistic, wide: PaddedWindow) -> bool:
+    """Whether a window is the median itself: one rank, or half of each of the middle two."""
+    return isinstance(query, Median) and wide.width == 1
 
 
 def read_by(by: object) -> tuple[str, ...]:
@@ -245,6 +331,19 @@ def read_statistics(
             )
         named.append((name, column, query))
     return named
+
+
+def _check_ends(names: Sequence[str], *, taken: Sequence[str]) -> None:
+    """Refuse a result whose column would be the end of another one's interval."""
+    for name in names:
+        for end in (f"{name} low", f"{name} high"):
+            if end in (*names, *taken):
+                raise InvalidParameter(
+                    expected=f"no column {end!r} beside {name!r} with confidence=, whose "
+                    "interval ends there",
+                    got=f"{end!r}",
+                    remedy="Call it otherwise",
+                )
 
 
 def _no_statistics(got: str) -> InvalidParameter:

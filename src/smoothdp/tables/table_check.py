@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
@@ -13,6 +13,8 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.mechanisms.release.usefulness import useful_size
 from smoothdp.queries import FixedStatistic
+from smoothdp.tables.facts import person_words, promise_words
+from smoothdp.tables.person import Person
 from smoothdp.tables.request import COUNT, KEYS, ColumnStatistic, TableRequest
 from smoothdp.tables.table_mechanism import TableMechanism, request_words
 from smoothdp.text import number_up, table as text_table
@@ -23,20 +25,23 @@ class TableCheck:
     """A table as it will be released, in words.
 
     Attributes:
-        guarantee: the promise. unit: whom it is about.
+        guarantee: the promise. unit: whom it is about. person: how persons' rows are bounded.
         columns: what is read, in words. groups: which there are, in words.
         rows: which rows it is about; empty for all. label: name, purpose and who.
         spent: what each part costs. expected: what accuracy to expect of it, in words.
+        covers: what the interval of each covers; empty without intervals.
     """
 
     guarantee: Guarantee
     unit: str
+    person: Person | None
     columns: str
     groups: str
     rows: str
     label: Label | None
     spent: Mapping[str, Guarantee]
     expected: Mapping[str, str]
+    covers: Mapping[str, str]
 
     def text(self) -> str:
         """Return the check as lines."""
@@ -45,13 +50,20 @@ class TableCheck:
             ("Reads", self.columns),
             *([("About", self.rows)] if self.rows else []),
             ("Groups", self.groups),
+            *([("Persons", person_words(self.person))] if self.person is not None else []),
             ("Promise", repr(self.guarantee)),
         ]
         parts = [
             f"{name}\n  costs one {self.unit}: {part!r}\n  {self.expected.get(name, '')}".rstrip()
             for name, part in self.spent.items()
         ]
-        return "\n\n".join((text_table(lines), *parts, self.guarantee.sentence()))
+        bars = "\n".join(f"The interval of {n}: {words}" for n, words in self.covers.items())
+        said = (text_table(lines), *parts, bars, self.sentence())
+        return "\n\n".join(filter(None, said))
+
+    def sentence(self) -> str:
+        """Return the promise in plain English: about one row, or about one person's rows."""
+        return promise_words(self.guarantee, self.person)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain values, for JSON."""
@@ -61,11 +73,13 @@ class TableCheck:
             "columns": self.columns,
             "rows": self.rows,
             "groups": self.groups,
-            "guarantee": self.guarantee.sentence(),
+            "guarantee": self.sentence(),
             "claim": json.loads(self.guarantee.to_json()),
             "unit": self.unit,
+            "person": None if self.person is None else asdict(self.person),
             "spent": {name: json.loads(part.to_json()) for name, part in self.spent.items()},
             "expected": dict(self.expected),
+            "covers": dict(self.covers),
         }
 
     def _repr_html_(self) -> str:
@@ -87,29 +101,33 @@ def check_table(request: TableRequest) -> TableCheck:
         deviation = number_up(mechanism.count_noise.law.deviation, 3)
         shown = "" if request.shows_count else "; not shown, it chooses windows"
         expected = {
-            COUNT: f"number of rows, noise of standard deviation {deviation}{shown}",
+            COUNT: f"{request.counted()}, noise of standard deviation {deviation}{shown}",
             **expected,
         }
     if request.selection is not None:
         spent = {KEYS: request.selection.guarantee, **spent}
+        with_counts = f"; with each its n: {request.counted()}" if request.shows_count else ""
+        expected = {KEYS: f"{request.selection.words()}{with_counts}", **expected}
     names = " and ".join(map(repr, request.by))
     selection = request.selection
-    groups = f"{len(request.keys)} public ones" if selection is None else selection.describe()
+    groups = f"{len(request.keys)} public ones" if selection is None else selection.words()
     return TableCheck(
         guarantee=request.guarantee,
         unit=mechanism.unit,
+        person=request.person,
         columns=mechanism.columns,
         groups=f"{groups}, by {names}",
         rows=request_words(request),
         label=request.label,
         spent=spent,
         expected=expected,
+        covers=request.covers(),
     )
 
 
 def _expected(mechanism: TableMechanism, statistic: ColumnStatistic) -> str:
     """Return words about the error of one statistic; the noise of a window is data's own."""
-    what = statistic.words()
+    what = mechanism.request.words(statistic)
     if not statistic.needs_size or isinstance(statistic.query, FixedStatistic):
         noise = mechanism.statistic(statistic, None)
         return f"{what}; {noise.describe()}"

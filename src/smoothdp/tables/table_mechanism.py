@@ -12,6 +12,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.data.table import Table
+from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.integer_noise import IntegerNoise, integer_noise
 from smoothdp.mechanisms.private_size.bought_size import low_end
@@ -19,6 +20,7 @@ from smoothdp.mechanisms.private_size.tried import check_some_size, mechanism_ne
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.queries import Count
 from smoothdp.sources import Source
 from smoothdp.tables.grouping import Groups, Key
 from smoothdp.tables.kept_rows import public_groups, shown_groups
@@ -110,9 +112,10 @@ class TableMechanism:
 
     def describe(self) -> str:
         """Return the table and its public parameters in words."""
-        what = [f"{s.name}: {s.words()}" for s in self.request.statistics]
+        what = [f"{s.name}: {self.request.words(s)}" for s in self.request.statistics]
         if self.count_noise is not None:
-            what.insert(0, f"rows of each group, with {self.count_noise.describe()}")
+            counted = self.request.counted()
+            what.insert(0, f"{counted} in each group, with {self.count_noise.describe()}")
         if self.request.person is not None:
             what.insert(0, self.request.person.words())
         by = " and ".join(map(repr, self.request.by))
@@ -151,7 +154,7 @@ class TableMechanism:
             cells: dict[str, Cell] = {}
             if self.request.shows_count:
                 assert count is not None
-                cells[COUNT] = Cell(count)
+                cells[COUNT] = Cell(count, self._count_bars(count))
             for statistic in self.request.statistics:
                 which = statistic.name, size if statistic.needs_size else None
                 if which not in made:
@@ -180,14 +183,14 @@ class TableMechanism:
 
     def _table(self, released: dict[Key, dict[str, Cell]], is_private: bool) -> ReleasedTable:
         request = self.request
-        words = {s.name: s.words() for s in request.statistics}
+        words = {s.name: request.words(s) for s in request.statistics}
         spent = {s.name: request.cost(s.guarantee) for s in request.statistics}
         if request.count is not None:
             spent = {COUNT: request.cost(request.count), **spent}
         if request.selection is not None:
             spent = {KEYS: request.selection.guarantee, **spent}
         if request.shows_count:
-            words = {COUNT: self._counted(), **words}
+            words = {COUNT: request.counted(), **words}
         coverage = request.coverage
         return ReleasedTable(
             by=request.by,
@@ -198,20 +201,25 @@ class TableMechanism:
             unit=self.unit,
             person=request.person,
             is_private=is_private,
+            covers=request.covers(),
             confidence=None if coverage is None else float(coverage.confidence),
             label=request.label,
             library_version=library_version(),
             sources=(self.source,),
             rows=request_words(request),
+            selection="" if request.selection is None else request.selection.words(),
         )
 
-    def _counted(self) -> str:
-        """Return in words what the counts are of."""
-        if self.request.person is None:
-            return "number of rows"
-        if self.request.selection is None:
-            return "number of rows that are kept"
-        return "number of persons with rows that are kept"
+    def _count_bars(self, count: int) -> tuple[float, float] | None:
+        """Return the interval of a count, by the exact quantile of its noise.
+
+        Source: proofs/private-sums#4.
+        """
+        noise, coverage = self.count_noise, self.request.coverage
+        if noise is None or coverage is None:
+            return None
+        low, high = Count().bars((count,), noise.law.reach(1 - coverage.confidence))
+        return float_bounds(low)[0], float_bounds(high)[1]
 
     def _size(self, key: Key) -> Fraction | None:
         guess = self.request.n_guess

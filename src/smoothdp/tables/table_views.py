@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from textwrap import fill
 from typing import Any
 
 from smoothdp.errors import InvalidParameter
@@ -10,13 +11,14 @@ from smoothdp.plots import plot_groups
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.plan import reach_of
 from smoothdp.report.html.shared_sections import citation_section, curves_section, promise_section
-from smoothdp.tables.facts import TableFacts
+from smoothdp.tables.facts import TableFacts, person_words, promise_words
 from smoothdp.tables.grouping import Key
 from smoothdp.text import percent_text, table as text_table
 
 _ROWS_OF_PAGE = 1000
 _ROWS_OF_NOTEBOOK = 50
 _MOST_DRAWN = 40
+_LABEL_WIDTH = 80
 
 
 def key_words(key: Key) -> str:
@@ -62,7 +64,7 @@ def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) 
         [float(cell.value) for cell in cells],
         intervals=[cell.interval for cell in cells],
         title=f"{chosen} by {' and '.join(table.by)}, with noise{bars}",
-        x_label=f"{chosen}: {table.statistics[chosen].partition('; ')[0]}",
+        x_label=fill(f"{chosen}: {table.statistics[chosen]}", _LABEL_WIDTH),
         most=most,
     )
 
@@ -73,16 +75,20 @@ def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
     Raises:
         MissingExtra: matplotlib is not installed.
     """
+    groups = table.selection or f"{len(table.groups)} public ones"
     name = "Released table" if table.label is None else table.label.name
     rows = [
-        ("groups", f"{len(table.groups)}, by {' and '.join(table.by)}"),
+        ("groups", f"{groups}, by {' and '.join(table.by)}"),
         *([("rows", table.rows)] if table.rows else []),
+        *([("persons", person_words(table.person))] if table.person is not None else []),
         *[(what, words) for what, words in table.statistics.items()],
         *_label_rows(table),
         ("made by", f"smoothdp {table.library_version}"),
     ]
     sections = [Section("What was asked").table(rows, caption="Fixed before the data were read.")]
-    promise = promise_section(table.guarantee)
+    person = table.person
+    about = "" if person is None else promise_words(table.guarantee, person)
+    promise = promise_section(table.guarantee, about_person=about)
     if not table.is_private:
         promise.text(table.sentence(), kind="caution")
     sections += [promise, _values(table)]
@@ -91,18 +97,19 @@ def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
     sections += [_spent(table), _curves(table)]
     if command:
         sections.append(
-            Section("How to reproduce")
+            Section("How it was made")
             .text(
-                "The noise came from the operating system and was kept nowhere: the same command "
-                "writes another table, and costs as much again."
+                "By the command below. The noise came from the operating system and was kept "
+                "nowhere: run again, it writes another table, and costs as much again."
             )
             .code(command)
         )
     sections.append(citation_section([*table.sources, table.guarantee.source]))
     return HtmlReport(
         title=name,
-        lead=f"{', '.join(table.statistics)} by {' and '.join(table.by)}, with noise.",
+        lead=f"By {' and '.join(table.by)}: {', '.join(table.statistics)}, with noise.",
         sections=tuple(sections),
+        is_repeatable=False,
         summary={"groups": len(table.groups), "guarantee": table.sentence()},
     )
 
@@ -115,8 +122,14 @@ def table_text(table: TableFacts) -> str:
     parts = [
         *([table.label.words()] if table.label is not None else []),
         text_table(rows, header=list(columns)) if rows else "no groups",
-        "\n".join([*said, *([f"of {table.rows}"] if table.rows else [])]),
-        *([words] if (words := table.interval_words()) else []),
+        "\n".join(
+            [
+                *said,
+                *table.bars_words(),
+                *([f"of {table.rows}"] if table.rows else []),
+                *([f"groups: {table.selection}"] if table.selection else []),
+            ]
+        ),
         table.sentence(),
     ]
     return "\n\n".join(parts)
@@ -149,12 +162,20 @@ def _values(table: TableFacts) -> Section:
     columns = table.columns()
     rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
     caption = "The values, each with noise."
-    if said := table.interval_words():
-        caption += f" {said}"
+    if table.selection:
+        caption += f" That {len(table.groups)} groups are shown is an output too, with noise."
+    if table.confidence is not None:
+        caption += (
+            f" Low and high are the ends of an interval that covers with probability at least "
+            f"{percent_text(table.confidence)}, each by itself, what is said below."
+        )
     if len(rows) > _ROWS_OF_PAGE:
         caption += f" The first {_ROWS_OF_PAGE} of {len(rows)} rows; the JSON has all."
     section = Section("What is published")
-    return section.table(rows[:_ROWS_OF_PAGE], caption=caption, header=list(columns))
+    section.table(rows[:_ROWS_OF_PAGE], caption=caption, header=list(columns))
+    for words in table.bars_words():
+        section.text(f"{words}.")
+    return section
 
 
 def _pictures(table: TableFacts) -> Section:
@@ -162,11 +183,11 @@ def _pictures(table: TableFacts) -> Section:
     for place, name in enumerate(table.statistics):
         cells = [row[name] for row in table.groups.values()]
         low, high = (end(float(cell.value) for cell in cells) for end in (min, max))
-        words = f"{name} by group, from {value_text(low)} to {value_text(high)}, the largest on top"
+        words = f"{name}, from {value_text(low)} to {value_text(high)}, the largest on top"
         section.picture(
             draw_table(table, name),
-            alt=f"Dots, one a group: {words}.",
-            caption=f"{words[0].upper()}{words[1:]}; the table above has every number.",
+            alt=f"Dots, one for each group: {words}.",
+            caption=f"By group: {words}; the table above has every number.",
             name=f"groups{_letters(place)}",
         )
     return section
@@ -179,8 +200,12 @@ def _letters(number: int) -> str:
 def _spent(table: TableFacts) -> Section:
     rows = [(name, repr(part)) for name, part in table.spent.items()]
     section = Section("What was spent on what")
-    section.table(rows, header=("for", f"what one {table.unit} gives"), caption="Of one group.")
-    return section.text(
+    header = ("for", f"what one {table.unit} gives")
+    if table.person is not None:
+        return section.table(
+            rows, header=header, caption="Over all groups in which rows of the person are kept."
+        )
+    return section.table(rows, header=header, caption="Of one group.").text(
         "A row is in one group at most: what is spent on the other groups does not add to it."
     )
 

@@ -15,6 +15,9 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.plots import inline_svg
 from smoothdp.whole_file import whole_file
 
+_REPEATED = "the same command writes the same file."
+_NOT_REPEATED = "the values were drawn once, and no command draws them again."
+
 
 @dataclass
 class Section:
@@ -67,6 +70,7 @@ class HtmlReport:
         title, lead: the heading, and a sentence below it.
         sections: in order.
         summary: the figures of the page for JSON.
+        is_repeatable: whether its command writes the same page again: not where it draws noise.
 
     >>> page = HtmlReport("Poll", "A sentence.", (Section("Inputs").text("1,000 & more"),), {})
     >>> "1,000 &amp; more" in page.html()
@@ -77,6 +81,7 @@ class HtmlReport:
     lead: str
     sections: tuple[Section, ...]
     summary: dict[str, object]
+    is_repeatable: bool = True
 
     def html(self) -> str:
         """Return the whole page: nothing is loaded from elsewhere, and there is no script."""
@@ -97,6 +102,7 @@ class HtmlReport:
             lead=escape(self.lead[:1].upper() + self.lead[1:]),
             contents=contents,
             sections=bodies,
+            repeated=_REPEATED if self.is_repeatable else _NOT_REPEATED,
             version=escape(library_version()),
         )
 

@@ -38,17 +38,24 @@ def promise_section(
     rows_per_person: int = 5,
     n_records: int | None = None,
     delta_at_zero: Parameter | None = None,
+    about_person: str = "",
 ) -> Section:
-    """Return the guarantee in plain words, for one row and for a person with several."""
+    """Return the guarantee in plain words, for one row and for a person with several.
+
+    Args:
+        guarantee: the promise. rows_per_person: of somebody for whom it is widened.
+        n_records, delta_at_zero: as of `Guarantee.sentence`.
+        about_person: the promise where it is about a person with all rows: it is not widened.
+    """
     section = Section("The guarantee in plain words")
-    promise = guarantee.sentence(n_records=n_records, delta_at_zero=delta_at_zero)
+    promise = about_person or guarantee.sentence(n_records=n_records, delta_at_zero=delta_at_zero)
     section.text(promise, kind="promise")
     section.text(f"As a claim: {guarantee!r}.")
-    try:
-        wider = guarantee.sentence(rows_per_person=rows_per_person, n_records=n_records)
-    except IncompatibleClaims:
-        wider = "this notion has no such rule; make the claim about whole persons from the start."
-    section.text(f"It speaks of one row. For someone with {rows_per_person} rows: {wider}")
+    if about_person:
+        section.text("It speaks of a person with all rows, however many there are.")
+    else:
+        wider = _wider(guarantee, rows_per_person, n_records)
+        section.text(f"It speaks of one row. For someone with {rows_per_person} rows: {wider}")
     section.text(
         "It holds whatever else the reader knows, and for every use that is made of the output. "
         "It does not say that nothing is learned about people in general: what holds for a "
@@ -56,6 +63,13 @@ def promise_section(
         "people add up."
     )
     return section
+
+
+def _wider(guarantee: Guarantee, rows_per_person: int, n_records: int | None) -> str:
+    try:
+        return guarantee.sentence(rows_per_person=rows_per_person, n_records=n_records)
+    except IncompatibleClaims:
+        return "this notion has no such rule; make the claim about whole persons from the start."
 
 
 def curves_section(
@@ -116,12 +130,14 @@ def reproduce_section(command: str, python: str) -> Section:
 
 
 def citation_section(sources: Iterable[Source]) -> Section:
-    """Return where things come from, with BibTeX."""
+    """Return where things come from, with BibTeX of what is published."""
     section, named = Section("Citation"), list(dict.fromkeys(sources))
     for source in named:
-        section.text(str(source))
-    keys = dict.fromkeys(source.key for source in named)
-    section.code("\n\n".join(bibtex(key, with_url=False) for key in keys))
+        own = f"In no publication; it rests on: {source.where}"
+        section.text(str(source) if source.is_published else own)
+    keys = dict.fromkeys(source.key for source in named if source.is_published)
+    if keys:
+        section.code("\n\n".join(bibtex(key, with_url=False) for key in keys))
     return section
 
 
