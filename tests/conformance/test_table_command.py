@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +316,50 @@ def test_the_spec_in_python() -> None:
     Path("spec.toml").write_text(SPEC.replace('data = "wages.csv"', ""))
     with pytest.raises(sd.errors.InvalidParameter, match=r"data, in spec\.toml"):
         TableSpec.read("spec.toml").release()
+
+
+HINTS = [
+    (["table", "--spec", "spec.toml"], "--epsilon 2 --neighbours add_remove"),
+    (["table", "--spec", "spec.toml", "--check"], "--epsilon 2 --neighbours add_remove"),
+    ([*SHORT, "--statistic", "median"], "--epsilon 2 ("),
+    ([*SHORT, "--statistic", "median", "--delta", "1e-6"], "--epsilon 2 --delta 1/1000000 ("),
+    ([*SHORT[:-2], "--statistic", "median", "--rho", "0.5"], "--rho 1/2 ("),
+    (
+        [*SHORT[:-2], "--statistic", "median", "--rho", "0.5", "--omega", "10"],
+        "--rho 1/2 --omega 10 (",
+    ),
+    ([*SHORT, "--statistic", "median", "--neighbours", "add-remove"], "--neighbours add_remove"),
+    ([*SHORT, "--statistic", "median", "--neighbours", "add_remove"], "--neighbours add_remove"),
+    ([*SHORT, "--statistic", "median", "--by", "region", "--keys", "N"], "add_remove"),
+]
+
+
+@pytest.mark.parametrize(("command", "words"), HINTS, ids=lambda one: "".join(one)[-40:])
+def test_the_ledger_of_the_hint_takes_the_release(
+    command: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that is printed makes a ledger that the same command line then charges."""
+    Path("spec.toml").write_text('ledger = "a ledger.db"\n' + SPEC)
+    more = [] if "--spec" in command else ["--ledger", "a ledger.db"]
+    said = refused([*command, *more], capsys)
+    assert words in said
+    hint = said.partition("Make one with: ")[2].partition(" (the budget may be larger).")[0]
+    main(shlex.split(hint)[1:])
+    main([*command, *more])
+    assert len(sd.Ledger("a ledger.db").entries()) == ("--check" not in command)
+
+
+def test_a_ledger_about_other_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
+    """The refusal names the ledger that would do, on the command line."""
+    for neighbours in ("add-remove", "add_remove"):
+        create = ["account", "create", f"{neighbours}.db", "--epsilon", "9"]
+        main([*create, "--neighbours", neighbours])
+        assert sd.Ledger(f"{neighbours}.db").budget == sd.PureDP(9, neighbours="add_remove")
+    main(["account", "create", "replacing.db", "--epsilon", "9"])
+    capsys.readouterr()
+    Path("spec.toml").write_text('ledger = "replacing.db"\n' + SPEC)
+    said = refused(["table", "--spec", "spec.toml", "--check"], capsys)
+    assert "a ledger made with --neighbours add_remove" in said
+    said = refused([*MEDIAN, "--ledger", "add_remove.db"], capsys)
+    assert "a ledger made without --neighbours add_remove" in said
+    refused(["account", "create", "x.db", "--epsilon", "1", "--omega", "3"], capsys)

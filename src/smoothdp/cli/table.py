@@ -14,7 +14,7 @@ import smoothdp as sd
 from smoothdp.cli.options.columns import StatisticOptions
 from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
-from smoothdp.cli.options.files import ask_ledger, open_ledger
+from smoothdp.cli.options.files import ask_ledger
 from smoothdp.cli.options.groups import GroupOptions, group_statistic
 from smoothdp.tables import ReleasedTable, TableSpec, release_table
 from smoothdp.whole_file import whole_file
@@ -59,7 +59,7 @@ def table(
             )
         checked = asked.check()
         if asked.ledger is not None:
-            open_ledger(asked.ledger).check(checked.guarantee)
+            ask_ledger(asked.ledger, checked.guarantee)
         click.echo(json.dumps(checked.to_dict(), indent=2) if as_json else checked.text())
         return
     _check_outputs(html)
