@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.tables import TableSpec
+from smoothdp.tables.spec_file.named_statistics import NAMED
 
 SPEC = """
 data = "wages.csv"
@@ -363,3 +366,40 @@ def test_a_ledger_about_other_neighbours(capsys: pytest.CaptureFixture[str]) -> 
     said = refused([*MEDIAN, "--ledger", "add_remove.db"], capsys)
     assert "a ledger made without --neighbours add_remove" in said
     refused(["account", "create", "x.db", "--epsilon", "1", "--omega", "3"], capsys)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "table-spec.md"
+
+
+def test_the_specs_of_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are checked and released, and name every statistic and every key that there is."""
+    page = PAGE.read_text(encoding="utf-8")
+    specs = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert len(specs) == 2
+    main(["account", "create", "ledger.db", "--epsilon", "9", "--neighbours", "add_remove"])
+    rows = [f"{i % 2 * 'south' or 'north'};{2025 + i % 3 % 2};30;employed;{i},5" for i in range(99)]
+    Path("wages.csv").write_text("region;year;age;status;wage\n" + "\n".join(rows))
+    visits = [f"{i // 3},{'AB'[i % 2]},{i % 400 or ''}" for i in range(3000)] + ["x,rare,7"]
+    Path("visits.csv").write_text("patient,clinic,price\n" + "\n".join(visits))
+    capsys.readouterr()
+    found = []
+    for spec in specs:
+        Path("spec.toml").write_text(spec)
+        main(["table", "--spec", "spec.toml", "--check"])
+        capsys.readouterr()
+        main(["table", "--spec", "spec.toml", "--json"])
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["columns"]["region"] == ["north", "north", "south", "south"]
+    columns = found[1]["columns"]
+    assert columns["clinic"] == ["A", "B"]
+    # 1000 patients with three visits, kept in both clinics: n is persons, visits are rows.
+    for n, rows_of_group in zip(columns["n"], columns["visits"], strict=True):
+        assert abs(n - 1000) < 150
+        assert abs(rows_of_group - 1500) < 300
+    listed = page.partition("## Statistics")[2].partition("## Persons")[0]
+    for name, named in NAMED.items():
+        (row,) = (line for line in listed.splitlines() if line.startswith(f"| `{name}` |"))
+        assert all(f"`{option}`" in row for option in (*named.needed, *named.optional))
+    for key in inspect.signature(sd.tables.release_table).parameters:
+        if key not in ("derive", "rng", "progress", "statistics", "person"):
+            assert f"| `{key}` |" in page
