@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.columns import StatisticOptions
+from smoothdp.cli.options.columns import ReleaseStatisticOptions
 from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
-from smoothdp.cli.options.groups import GroupOptions, group_statistic
+from smoothdp.cli.options.groups import GroupOptions
 from smoothdp.tables import ReleasedTable, TableSpec, release_table
 from smoothdp.whole_file import whole_file
 
@@ -74,7 +74,7 @@ def table(
 def release_by_groups(
     file: Path,
     column: str,
-    statistic: StatisticOptions,
+    statistic: ReleaseStatisticOptions,
     groups: GroupOptions,
     *,
     guarantee: sd.Guarantee,
@@ -85,7 +85,7 @@ def release_by_groups(
 ) -> None:
     """Release one statistic of every public group, for ``smoothdp release --by``."""
     by, keys = groups.public_keys()
-    name, query = group_statistic(statistic)
+    name, query = statistic.by_name()
     options: dict[str, Any] = {"confidence": confidence, "n_guess": groups.n_guess}
     promise = guarantee.changed(neighbours="add_remove")
     if groups.neighbours == "replace-one":

@@ -9,10 +9,8 @@ from typing import Any
 
 import click
 
-import smoothdp as sd
-from smoothdp.cli.options.columns import StatisticOptions
 from smoothdp.cli.options.command_line import NEIGHBOURS, gathered
-from smoothdp.tables import named_statistic, plain_labels, read_key_file
+from smoothdp.tables import plain_labels, read_key_file
 
 
 def _with_dashes(
@@ -110,15 +108,3 @@ def refuse_without_by(asked: GroupOptions) -> None:
             "Expected --n-guess with --neighbours add-remove, where n is private; got none. Leave "
             "it out, or add that."
         )
-
-
-def group_statistic(asked: StatisticOptions) -> tuple[str, sd.queries.Query]:
-    """Return the name of a column of the result, and the statistic of each group."""
-    if asked.statistic is None:
-        raise click.UsageError("Expected --statistic; got none. Give median, for example.")
-    given = {"bounds": asked.bounds, "trim": asked.trim, "q": asked.quantile}
-    options = {name: value for name, value in given.items() if value is not None}
-    statistic: Any = named_statistic(
-        asked.statistic, options, where=f"--statistic {asked.statistic}"
-    )
-    return asked.statistic, statistic
