@@ -167,6 +167,9 @@ MISTAKES: list[tuple[str, str, str]] = [
     ("[guarantee]\nepsilon = 2", "[guarantees]\nepsilon = 2", "Did you mean 'guarantee'"),
     ("n = 0.2", "n = 1.2", "add up to 1"),
     ("n = 0.2", "n = 0.5\np90 = 0.6", "add up to 1"),
+    ("n = 0.2", "p90 = 0.95", "with 1/10 for counts ('n')"),
+    ('statistic = "median"', 'statistic = "clamped-mean"', "Did you mean 'mean'?\n"),
+    ('statistic = "median"', 'statistic = "trimmed_mean"', "Did you mean 'trimmed-mean'?\n"),
     ("n = 0.2", "m = 0.2", "one for 'm'"),
     ("n = 0.2", "n = -0.2", "above 0"),
     ('statistic = "median"', 'statistic = "medain"', "Did you mean 'median'?"),
@@ -210,7 +213,12 @@ def test_a_mistake_in_a_spec_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["table", "--spec", "nowhere.toml"], "nowhere.toml"),
+        (["table", "--spec", "nowhere.toml"], "a file of TOML, in UTF-8; got no such file. Check"),
+        (["table", "--spec", "latin.toml"], "bytes that are no text. Save the file as UTF-8."),
+        (["table", "--spec", "spec.toml", "--check", "--delimiter", ";;"], "--delimiter"),
+        (["table", "--spec", "spec.toml", "--html", "none/page.html"], "--html with a file in"),
+        (["table", "--spec", "spec.toml", "--csv", "none/t.csv"], "--csv with a file in"),
+        (["table", "--spec", "spec.toml", "--csv", "."], "got the folder ."),
         (["table", "--spec", "spec.toml", "--check", "--csv", "a.csv"], "--check"),
         (["table", "nowhere.csv", "--spec", "spec.toml"], "nowhere.csv"),
         (["table", "--spec", "spec.toml", "--html", "page.pdf"], "--html"),
@@ -220,7 +228,25 @@ def test_a_mistake_in_a_spec_is_one_line(
 def test_what_the_command_refuses(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Before anything is charged; no folder is made."""
+    ledger = sd.Ledger("ledger.db", budget=sd.PureDP(9, neighbours="add_remove"))
+    Path("spec.toml").write_text('ledger = "ledger.db"\n' + SPEC)
+    Path("latin.toml").write_bytes(b"# Z\xfcrich\n" + SPEC.encode())
     assert words in refused(arguments, capsys)
+    assert ledger.entries() == []
+    assert not Path("none").exists()
+
+
+def test_check_with_the_format_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["table", "--spec", "spec.toml", "--check", "--delimiter", ";", "--na", "NA"])
+    assert "standard deviation" in capsys.readouterr().out
+
+
+def test_missing_values_name_both_ways_out(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("few.csv").write_text("wage,x\n3,1\n,2\n4,3\n")
+    said = refused([MEDIAN[0], "few.csv", *MEDIAN[2:]], capsys)
+    assert "--missing VALUE" in said
+    assert "--neighbours add-remove" in said
 
 
 SHORT = ["release", "wages.csv", "--column", "wage", "--bounds", "0", "100", "--epsilon", "2"]

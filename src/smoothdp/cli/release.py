@@ -21,6 +21,7 @@ from smoothdp.cli.options.groups import GroupOptions, group_options, refuse_with
 from smoothdp.cli.options.guarantees import GuaranteeOptions, guarantee_options, read_guarantee
 from smoothdp.cli.released import show_release
 from smoothdp.cli.table import release_by_groups
+from smoothdp.errors import InvalidData
 from smoothdp.queries import FixedStatistic
 from smoothdp.queries.statistic import Statistic
 
@@ -130,10 +131,23 @@ def release(
             if isinstance(query, FixedStatistic):
                 query.check_neighbours(promise.neighbours)
             options["ledger"] = ask_ledger(ledger, promise)
-            values = sd.read_column(file, column, missing=missing, **csv.given())
+            try:
+                values = sd.read_column(file, column, missing=missing, **csv.given())
+            except InvalidData as error:
+                raise _or_leave_out(error) from error
             n_records = len(values)
             released = sd.release(values, query, guarantee=promise, **options)
     show_release(released, query, n_records=n_records, note=missing_note(missing), as_json=as_json)
+
+
+def _or_leave_out(error: InvalidData) -> InvalidData:
+    """Return the error; of values that are missing with the neighbours that need none of them."""
+    if "--missing" not in error.remedy:
+        return error
+    more = "; or leave such rows out with --neighbours add-remove, where their number is private"
+    return InvalidData(
+        expected=error.expected, got=error.got, remedy=error.remedy.rstrip(".") + more
+    )
 
 
 def _refuse_missing(missing: str | None) -> None:

@@ -59,6 +59,14 @@ NAMED = {
 """What a table may release, by name: a new statistic is one more line."""
 
 
+def _letters(name: object) -> str:
+    return "".join(filter(str.isalpha, str(name))).lower()
+
+
+_BY_MAKER = {_letters(named.maker): name for name, named in NAMED.items()}
+"""What somebody means who writes a name of `smoothdp.queries`, such as clamped-mean."""
+
+
 def named_statistic(
     name: object, options: Mapping[str, object], *, where: str
 ) -> Statistic | FixedStatistic:
@@ -71,7 +79,8 @@ def named_statistic(
     'quantile 0.9, values clamped to [0, 10]'
     """
     if not isinstance(name, str) or name not in NAMED:
-        raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", name, NAMED)
+        meant = _BY_MAKER.get(_letters(name), name)
+        raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", meant, NAMED)
     return NAMED[name].make(options, where=where)
 
 
