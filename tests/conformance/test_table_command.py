@@ -14,8 +14,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.tables import TableSpec
-from smoothdp.tables.spec_file.named_statistics import NAMED
+from smoothdp.tables import NAMED, TableSpec
 
 SPEC = """
 data = "wages.csv"

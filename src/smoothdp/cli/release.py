@@ -23,7 +23,6 @@ from smoothdp.cli.released import show_release
 from smoothdp.cli.table import release_by_groups
 from smoothdp.errors import InvalidData
 from smoothdp.queries import FixedStatistic
-from smoothdp.queries.statistic import Statistic
 
 
 @click.command()
@@ -104,7 +103,7 @@ def release(
         "sd_bound": sd_bound,
     }
     n_records: int | None = None
-    query: Statistic | FixedStatistic
+    query: sd.queries.Query | FixedStatistic
     if plan is not None:
         if any((*astuple(statistic), *astuple(guarantee), *astuple(groups))):
             raise click.UsageError(

@@ -9,14 +9,13 @@ import click
 
 import smoothdp as sd
 from smoothdp.queries import FixedStatistic
-from smoothdp.queries.statistic import Statistic
 from smoothdp.report import released_words
 from smoothdp.text import number_down, number_up
 
 
 def show_release(
     released: sd.claims.Release[float | int],
-    query: Statistic | FixedStatistic,
+    query: sd.queries.Query | FixedStatistic,
     *,
     n_records: int | None,
     note: str,

@@ -17,7 +17,7 @@ from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
 from smoothdp.cli.options.groups import GroupOptions
-from smoothdp.data.csv_format import CsvFormat
+from smoothdp.data import CsvFormat
 from smoothdp.tables import ReleasedTable, TableSpec, release_table
 from smoothdp.whole_file import whole_file
 

@@ -16,8 +16,7 @@ import smoothdp as sd
 from smoothdp.cli.options.command_line import gathered
 from smoothdp.cli.options.files import read_lines
 from smoothdp.queries import FixedStatistic
-from smoothdp.queries.statistic import Statistic
-from smoothdp.tables.spec_file.named_statistics import NAMED, named_statistic
+from smoothdp.tables import NAMED, named_statistic
 from smoothdp.types import FloatArray
 
 WINDOWED = ("mean", "trimmed-mean", "median", "quantile", "min", "max")
@@ -57,7 +56,7 @@ class ReleaseStatisticOptions(StatisticOptions):
 
     grid: str | None
 
-    def by_name(self) -> tuple[str, Statistic | FixedStatistic]:
+    def by_name(self) -> tuple[str, sd.queries.Query | FixedStatistic]:
         """Return its name and the statistic of `NAMED`."""
         if self.statistic is None:
             raise click.UsageError("Expected --statistic; got none. Give median, for example.")
@@ -66,7 +65,7 @@ class ReleaseStatisticOptions(StatisticOptions):
         where = f"--statistic {self.statistic}"
         return self.statistic, named_statistic(self.statistic, options, where=where)
 
-    def query(self, *, is_private_size: bool) -> Statistic | FixedStatistic:
+    def query(self, *, is_private_size: bool) -> sd.queries.Query | FixedStatistic:
         """Return the statistic of a whole column.
 
         A mean where the number of records is private is that of clamped values: with noise of a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,6 @@ import click
 
 import smoothdp as sd
 from smoothdp.data import reason
-from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.whole_file import whole_file
 
 _BUDGETS = (sd.PureDP, sd.ApproxDP, sd.ZCDP, sd.TruncatedCDP, sd.GaussianDP)
@@ -52,8 +52,9 @@ def create_command(path: Path, guarantee: sd.Guarantee | None) -> str:
     words = ["smoothdp", "account", "create", str(path)]
     if not isinstance(guarantee, _BUDGETS):
         return f"{shlex.join(words)} --epsilon EPSILON --delta DELTA"
-    for name, value in guarantee.parameters().items():
-        words += [f"--{name}", exact_text(value)]
+    fields = json.loads(guarantee.to_json())
+    for name in guarantee.parameters():
+        words += [f"--{name}", fields[name]]
     if guarantee.neighbours is sd.claims.Neighbours.ADD_REMOVE:
         words += ["--neighbours", "add_remove"]
     return shlex.join(words)

@@ -8,8 +8,7 @@ from difflib import get_close_matches
 
 from smoothdp import queries
 from smoothdp.errors import InvalidParameter
-from smoothdp.queries import FixedStatistic
-from smoothdp.queries.statistic import Statistic
+from smoothdp.queries import FixedStatistic, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class NamedStatistic:
     needed: tuple[str, ...] = ("bounds",)
     optional: tuple[str, ...] = ()
 
-    def make(self, options: Mapping[str, object], *, where: str) -> Statistic | FixedStatistic:
+    def make(self, options: Mapping[str, object], *, where: str) -> Query | FixedStatistic:
         """Return the statistic; ``where`` it stands, for errors.
 
         Raises:
@@ -42,7 +41,7 @@ class NamedStatistic:
                     got="none",
                     remedy=f"Add {name}, fixed without looking at the data",
                 )
-        statistic: Statistic | FixedStatistic = getattr(queries, self.maker)(**options)
+        statistic: Query | FixedStatistic = getattr(queries, self.maker)(**options)
         return statistic
 
 
@@ -69,7 +68,7 @@ _BY_MAKER = {_letters(named.maker): name for name, named in NAMED.items()}
 
 def named_statistic(
     name: object, options: Mapping[str, object], *, where: str
-) -> Statistic | FixedStatistic:
+) -> Query | FixedStatistic:
     """Return a statistic of `NAMED`.
 
     Raises:
