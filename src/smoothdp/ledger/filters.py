@@ -100,7 +100,7 @@ class Filter(ABC):
             f"{self.budget.neighbours.value}",
             remedy=(
                 f"Use a ledger made {'with' if about_adding else 'without'} --neighbours "
-                "add_remove (smoothdp account create; in Python: a budget with neighbours="
+                "add_remove, by smoothdp account create (in Python: a budget with neighbours="
                 f"{claim.neighbours.value!r})"
             ),
         )
