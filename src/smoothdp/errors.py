@@ -47,7 +47,8 @@ class Explanation(NamedTuple):
     remedy: str
 
     def __str__(self) -> str:
-        return f"Expected {self.expected}; got {self.got}. {self.remedy.rstrip('.')}."
+        end = "" if self.remedy.endswith("?") else "."
+        return f"Expected {self.expected}; got {self.got}. {self.remedy.rstrip('.')}{end}"
 
 
 class SmoothdpError(Exception):

@@ -280,3 +280,64 @@ def test_collect_charges_a_ledger_or_refuses(
         assert "epsilon" in shown.err
     main(["account", ledger])
     assert "2 entries, verified" in capsys.readouterr().out
+
+
+FIXED = [
+    (["count"], 2000, 60),
+    (["sum", "--bounds", "-60", "240", "--grid", "1"], sum(DELAYS), 9000),
+    (["mean", "--bounds", "-60", "240"], sum(DELAYS) / 2000, 10),
+    (["skewed-mean", "--bounds", "-60", "240"], sum(DELAYS) / 2000, 30),
+    (["variance", "--bounds", "-60", "240"], 370, 1500),
+]
+
+
+@pytest.mark.parametrize(("statistic", "truth", "near"), FIXED, ids=lambda one: str(one)[:8])
+def test_sums_of_privately_many_records(
+    flights: Path,
+    statistic: list[str],
+    truth: float,
+    near: float,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every statistic of a table is one of a column too; noise beyond 30 deviations fails."""
+    asked = ["release", str(flights), "--column", "delay", "--epsilon", "1", "--statistic"]
+    main([*asked, *statistic, "--neighbours", "add_remove", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert abs(found["value"] - truth) < near
+    assert found["claim"]["neighbours"] == "add_remove"
+    assert found["n_records"] is None
+    main([*asked, *statistic, "--by", "dest", "--keys", "A,B", "--json"])
+    assert list(json.loads(capsys.readouterr().out)["columns"]) == ["dest", statistic[0]]
+    if statistic[0] in ("count", "skewed-mean"):
+        with pytest.raises(SystemExit) as stopped:
+            main([*asked, *statistic, "--ledger", "none.db"])
+        said = capsys.readouterr().err
+        assert stopped.value.code == 2
+        assert said.startswith("Error: Expected a guarantee about adding or removing")
+        assert '--neighbours "add_remove"' in said
+        return
+    main([*asked, *statistic])
+    shown = capsys.readouterr().out
+    assert "replacing one row" in shown
+    assert "values clamped to [-60, 240]" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["sum"], "bounds for --statistic sum"),
+        (["count", "--bounds", "0", "9"], "no option for --statistic count"),
+        (["median", "--bounds", "0", "9", "--grid", "1"], "--grid with sum alone"),
+        (["max", "--bounds", "0", "9"], "a Median, a Quantile"),
+        (["mean", "--bounds", "0", "9", "--n-guess", "9"], "no --n-guess"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_options_of_another_statistic(
+    flights: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["release", str(flights), "--column", "delay", "--epsilon", "1", "--statistic"]
+    with pytest.raises(SystemExit) as stopped:
+        main([*asked, *options, "--neighbours", "add-remove"])
+    assert stopped.value.code == 2
+    assert words in capsys.readouterr().err

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.tables import TableSpec
+from smoothdp.tables import NAMED, TableSpec
 
 SPEC = """
 data = "wages.csv"
@@ -164,6 +166,9 @@ MISTAKES: list[tuple[str, str, str]] = [
     ("[guarantee]\nepsilon = 2", "[guarantees]\nepsilon = 2", "Did you mean 'guarantee'"),
     ("n = 0.2", "n = 1.2", "add up to 1"),
     ("n = 0.2", "n = 0.5\np90 = 0.6", "add up to 1"),
+    ("n = 0.2", "p90 = 0.95", "with 1/10 for counts ('n')"),
+    ('statistic = "median"', 'statistic = "clamped-mean"', "Did you mean 'mean'?\n"),
+    ('statistic = "median"', 'statistic = "trimmed_mean"', "Did you mean 'trimmed-mean'?\n"),
     ("n = 0.2", "m = 0.2", "one for 'm'"),
     ("n = 0.2", "n = -0.2", "above 0"),
     ('statistic = "median"', 'statistic = "medain"', "Did you mean 'median'?"),
@@ -207,7 +212,12 @@ def test_a_mistake_in_a_spec_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["table", "--spec", "nowhere.toml"], "nowhere.toml"),
+        (["table", "--spec", "nowhere.toml"], "a file of TOML, in UTF-8; got no such file. Check"),
+        (["table", "--spec", "latin.toml"], "bytes that are no text. Save the file as UTF-8."),
+        (["table", "--spec", "spec.toml", "--check", "--delimiter", ";;"], "--delimiter"),
+        (["table", "--spec", "spec.toml", "--html", "none/page.html"], "--html with a file in"),
+        (["table", "--spec", "spec.toml", "--csv", "none/t.csv"], "--csv with a file in"),
+        (["table", "--spec", "spec.toml", "--csv", "."], "got the folder ."),
         (["table", "--spec", "spec.toml", "--check", "--csv", "a.csv"], "--check"),
         (["table", "nowhere.csv", "--spec", "spec.toml"], "nowhere.csv"),
         (["table", "--spec", "spec.toml", "--html", "page.pdf"], "--html"),
@@ -217,7 +227,25 @@ def test_a_mistake_in_a_spec_is_one_line(
 def test_what_the_command_refuses(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Before anything is charged; no folder is made."""
+    ledger = sd.Ledger("ledger.db", budget=sd.PureDP(9, neighbours="add_remove"))
+    Path("spec.toml").write_text('ledger = "ledger.db"\n' + SPEC)
+    Path("latin.toml").write_bytes(b"# Z\xfcrich\n" + SPEC.encode())
     assert words in refused(arguments, capsys)
+    assert ledger.entries() == []
+    assert not Path("none").exists()
+
+
+def test_check_with_the_format_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["table", "--spec", "spec.toml", "--check", "--delimiter", ";", "--na", "NA"])
+    assert "standard deviation" in capsys.readouterr().out
+
+
+def test_missing_values_name_both_ways_out(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("few.csv").write_text("wage,x\n3,1\n,2\n4,3\n")
+    said = refused([MEDIAN[0], "few.csv", *MEDIAN[2:]], capsys)
+    assert "--missing VALUE" in said
+    assert "--neighbours add-remove" in said
 
 
 SHORT = ["release", "wages.csv", "--column", "wage", "--bounds", "0", "100", "--epsilon", "2"]
@@ -352,3 +380,87 @@ def test_a_ledger_that_is_not_there(check: list[str], capsys: pytest.CaptureFixt
     main(f"{words[1]}{words[2]}".replace("EPSILON", "3").split())
     main(["table", "--spec", "spec.toml", *check])
     assert len(sd.Ledger("ledger.db").entries()) == (0 if check else 1)
+
+
+HINTS = [
+    (["table", "--spec", "spec.toml"], "--epsilon 2 --neighbours add_remove"),
+    (["table", "--spec", "spec.toml", "--check"], "--epsilon 2 --neighbours add_remove"),
+    ([*SHORT, "--statistic", "median"], "--epsilon 2 ("),
+    ([*SHORT, "--statistic", "median", "--delta", "1e-6"], "--epsilon 2 --delta 1/1000000 ("),
+    ([*SHORT[:-2], "--statistic", "median", "--rho", "0.5"], "--rho 1/2 ("),
+    (
+        [*SHORT[:-2], "--statistic", "median", "--rho", "0.5", "--omega", "10"],
+        "--rho 1/2 --omega 10 (",
+    ),
+    ([*SHORT, "--statistic", "median", "--neighbours", "add-remove"], "--neighbours add_remove"),
+    ([*SHORT, "--statistic", "median", "--neighbours", "add_remove"], "--neighbours add_remove"),
+    ([*SHORT, "--statistic", "median", "--by", "region", "--keys", "N"], "add_remove"),
+]
+
+
+@pytest.mark.parametrize(("command", "words"), HINTS, ids=lambda one: "".join(one)[-40:])
+def test_the_ledger_of_the_hint_takes_the_release(
+    command: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that is printed makes a ledger that the same command line then charges."""
+    Path("spec.toml").write_text('ledger = "a ledger.db"\n' + SPEC)
+    more = [] if "--spec" in command else ["--ledger", "a ledger.db"]
+    said = refused([*command, *more], capsys)
+    assert words in said
+    hint = said.partition("Make one with: ")[2].partition(" (the budget may be larger).")[0]
+    main(shlex.split(hint)[1:])
+    main([*command, *more])
+    assert len(sd.Ledger("a ledger.db").entries()) == ("--check" not in command)
+
+
+def test_a_ledger_about_other_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
+    """The refusal names the ledger that would do, on the command line."""
+    for neighbours in ("add-remove", "add_remove"):
+        create = ["account", "create", f"{neighbours}.db", "--epsilon", "9"]
+        main([*create, "--neighbours", neighbours])
+        assert sd.Ledger(f"{neighbours}.db").budget == sd.PureDP(9, neighbours="add_remove")
+    main(["account", "create", "replacing.db", "--epsilon", "9"])
+    capsys.readouterr()
+    Path("spec.toml").write_text('ledger = "replacing.db"\n' + SPEC)
+    said = refused(["table", "--spec", "spec.toml", "--check"], capsys)
+    assert "a ledger made with --neighbours add_remove" in said
+    said = refused([*MEDIAN, "--ledger", "add_remove.db"], capsys)
+    assert "a ledger made without --neighbours add_remove" in said
+    refused(["account", "create", "x.db", "--epsilon", "1", "--omega", "3"], capsys)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "table-spec.md"
+
+
+def test_the_specs_of_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are checked and released, and name every statistic and every key that there is."""
+    page = PAGE.read_text(encoding="utf-8")
+    specs = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert len(specs) == 2
+    main(["account", "create", "ledger.db", "--epsilon", "9", "--neighbours", "add_remove"])
+    rows = [f"{i % 2 * 'south' or 'north'};{2025 + i % 3 % 2};30;employed;{i},5" for i in range(99)]
+    Path("wages.csv").write_text("region;year;age;status;wage\n" + "\n".join(rows))
+    visits = [f"{i // 3},{'AB'[i % 2]},{i % 400 or ''}" for i in range(3000)] + ["x,rare,7"]
+    Path("visits.csv").write_text("patient,clinic,price\n" + "\n".join(visits))
+    capsys.readouterr()
+    found = []
+    for spec in specs:
+        Path("spec.toml").write_text(spec)
+        main(["table", "--spec", "spec.toml", "--check"])
+        capsys.readouterr()
+        main(["table", "--spec", "spec.toml", "--json"])
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["columns"]["region"] == ["north", "north", "south", "south"]
+    columns = found[1]["columns"]
+    assert columns["clinic"] == ["A", "B"]
+    # 1000 patients with three visits, kept in both clinics: n is persons, visits are rows.
+    for n, rows_of_group in zip(columns["n"], columns["visits"], strict=True):
+        assert abs(n - 1000) < 150
+        assert abs(rows_of_group - 1500) < 300
+    listed = page.partition("## Statistics")[2].partition("## Persons")[0]
+    for name, named in NAMED.items():
+        (row,) = (line for line in listed.splitlines() if line.startswith(f"| `{name}` |"))
+        assert all(f"`{option}`" in row for option in (*named.needed, *named.optional))
+    for key in inspect.signature(sd.tables.release_table).parameters:
+        if key not in ("derive", "rng", "progress", "statistics", "person"):
+            assert f"| `{key}` |" in page

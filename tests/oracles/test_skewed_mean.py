@@ -127,5 +127,5 @@ def test_refusals() -> None:
         sd.release([1.0], SkewedMean((0, 1)), guarantee=sd.PureDP(1))
     with pytest.raises(InvalidParameter, match="1e-250"):
         SkewedMean((0, "1e-260"))
-    with pytest.raises(InvalidParameter, match="no n_guess= for"):
+    with pytest.raises(InvalidParameter, match="no n_guess for"):
         sd.release([1.0], SkewedMean((0, 1)), guarantee=PROMISES[0], n_guess=10)

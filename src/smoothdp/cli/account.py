@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.command_line import gathered
+from smoothdp.cli.options.command_line import NEIGHBOURS, gathered
 from smoothdp.cli.options.files import open_ledger
 
 
@@ -20,6 +20,7 @@ class BudgetOptions:
     epsilon: str | None
     delta: str | None
     rho: str | None
+    omega: str | None
     mu: str | None
     neighbours: str
     method: str | None
@@ -35,18 +36,23 @@ def read_budget(asked: BudgetOptions) -> sd.Guarantee:
             "Expected a budget: --epsilon, --epsilon and --delta, --rho or --mu; got another "
             "choice. Name a budget such as --epsilon 1 --delta 1e-6."
         )
+    if asked.omega is not None and rho is None:
+        raise click.UsageError(
+            "Expected --omega with --rho; got no --rho. Add --rho 0.5, or leave --omega out."
+        )
     if asked.method == "concentrated" and delta is None:
         raise click.UsageError(
             "Expected --epsilon and --delta with --method concentrated; got no --delta. Add "
             "--delta 1e-6, or leave --method out."
         )
-    about = asked.neighbours
-    if epsilon is None:
-        return (
-            sd.ZCDP(rho or "", neighbours=about)
-            if mu is None
-            else sd.GaussianDP(mu, neighbours=about)
-        )
+    about = asked.neighbours.replace("-", "_")
+    if rho is not None:
+        if asked.omega is not None:
+            return sd.TruncatedCDP(rho, omega=asked.omega, neighbours=about)
+        return sd.ZCDP(rho, neighbours=about)
+    if mu is not None:
+        return sd.GaussianDP(mu, neighbours=about)
+    assert epsilon is not None
     if delta is None:
         return sd.PureDP(epsilon, neighbours=about)
     return sd.ApproxDP(epsilon, delta=delta, neighbours=about)
@@ -110,13 +116,15 @@ def export(file: Path, jsonl: bool) -> None:
 @click.option("--epsilon", help="A budget in epsilon, with --delta or without.")
 @click.option("--delta", help="Delta of a budget (epsilon, delta).")
 @click.option("--rho", help="Or: a budget of zero-concentrated DP.")
+@click.option("--omega", help="With --rho: a budget of truncated concentrated DP.")
 @click.option("--mu", help="Or: a budget of Gaussian DP.")
 @click.option(
     "--neighbours",
-    type=click.Choice(("replace_one", "add_remove")),
+    type=click.Choice(NEIGHBOURS),
     default="replace_one",
     show_default=True,
-    help="What all claims are about; add_remove for training on Poisson samples.",
+    metavar="[replace_one|add_remove]",
+    help="What all claims are about; add_remove for tables and training on Poisson samples.",
 )
 @click.option("--method", type=click.Choice(("basic", "concentrated")), help="What adds up.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")

@@ -10,11 +10,10 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.columns import (
-    StatisticOptions,
+    ReleaseStatisticOptions,
     missing_note,
     missing_option,
-    read_query,
-    statistic_options,
+    release_statistic_options,
 )
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger, check_size, read_plan
@@ -22,12 +21,14 @@ from smoothdp.cli.options.groups import GroupOptions, group_options, refuse_with
 from smoothdp.cli.options.guarantees import GuaranteeOptions, guarantee_options, read_guarantee
 from smoothdp.cli.released import show_release
 from smoothdp.cli.table import release_by_groups
+from smoothdp.errors import InvalidData
+from smoothdp.queries import FixedStatistic
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--column", required=True, help="Column of FILE (CSV or Parquet).")
-@statistic_options
+@release_statistic_options
 @guarantee_options
 @click.option("--plan", "plan", type=click.Path(path_type=Path), help="A file of smoothdp plan.")
 @click.option(
@@ -50,7 +51,7 @@ from smoothdp.cli.table import release_by_groups
 def release(
     file: Path,
     column: str,
-    statistic: StatisticOptions,
+    statistic: ReleaseStatisticOptions,
     guarantee: GuaranteeOptions,
     plan: Path | None,
     confidence: str | None,
@@ -68,6 +69,7 @@ def release(
     Nothing but the noisy value depends on the data. The number of rows and the bounds are
     public: choose the bounds without looking at the data. The value is clamped to them. For a
     median or quantile it is the mean of a window of values around it, as the words beside it say.
+    With --neighbours add-remove the number of rows is private; count and skewed-mean need that.
 
     \b
     Examples:
@@ -101,6 +103,7 @@ def release(
         "sd_bound": sd_bound,
     }
     n_records: int | None = None
+    query: sd.queries.Query | FixedStatistic
     if plan is not None:
         if any((*astuple(statistic), *astuple(guarantee), *astuple(groups))):
             raise click.UsageError(
@@ -114,7 +117,8 @@ def release(
         n_records = len(values)
         query, released = planned.query, planned.release(values, **options)
     else:
-        query, promise = read_query(statistic), read_guarantee(guarantee)
+        query = statistic.query(is_private_size=groups.is_private_size)
+        promise = read_guarantee(guarantee)
         options |= {"label": groups.label}
         if groups.is_private_size:
             _refuse_missing(missing)
@@ -123,11 +127,26 @@ def release(
             options |= {**more, "ledger": ask_ledger(ledger, promise)}
             released = sd.release(str(file), query, guarantee=promise, **options)
         else:
+            if isinstance(query, FixedStatistic):
+                query.check_neighbours(promise.neighbours)
             options["ledger"] = ask_ledger(ledger, promise)
-            values = sd.read_column(file, column, missing=missing, **csv.given())
+            try:
+                values = sd.read_column(file, column, missing=missing, **csv.given())
+            except InvalidData as error:
+                raise _or_leave_out(error) from error
             n_records = len(values)
             released = sd.release(values, query, guarantee=promise, **options)
     show_release(released, query, n_records=n_records, note=missing_note(missing), as_json=as_json)
+
+
+def _or_leave_out(error: InvalidData) -> InvalidData:
+    """Return the error; of values that are missing with the neighbours that need none of them."""
+    if "--missing" not in error.remedy:
+        return error
+    more = "; or leave such rows out with --neighbours add-remove, where their number is private"
+    return InvalidData(
+        expected=error.expected, got=error.got, remedy=error.remedy.rstrip(".") + more
+    )
 
 
 def _refuse_missing(missing: str | None) -> None:

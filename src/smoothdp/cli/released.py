@@ -8,13 +8,14 @@ import math
 import click
 
 import smoothdp as sd
+from smoothdp.queries import FixedStatistic
 from smoothdp.report import released_words
 from smoothdp.text import number_down, number_up
 
 
 def show_release(
     released: sd.claims.Release[float | int],
-    query: sd.queries.Query,
+    query: sd.queries.Query | FixedStatistic,
     *,
     n_records: int | None,
     note: str,
@@ -28,7 +29,7 @@ def show_release(
     """
     interval = released if isinstance(released, sd.mechanisms.IntervalRelease) else None
     statistic = query.describe()
-    if n_records is not None:
+    if n_records is not None and isinstance(query, sd.queries.Query):
         bars = interval is not None
         statistic = released_words(
             query, guarantee=released.guarantee, n_records=n_records, error_bars=bars

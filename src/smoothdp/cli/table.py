@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv as csv_module
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.columns import StatisticOptions
+from smoothdp.cli.options.columns import ReleaseStatisticOptions
 from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
-from smoothdp.cli.options.files import ask_ledger, open_ledger
-from smoothdp.cli.options.groups import GroupOptions, group_statistic
+from smoothdp.cli.options.files import ask_ledger
+from smoothdp.cli.options.groups import GroupOptions
+from smoothdp.data import CsvFormat
 from smoothdp.tables import ReleasedTable, TableSpec, release_table
 from smoothdp.whole_file import whole_file
 
@@ -52,17 +54,18 @@ def table(
     """
     asked = TableSpec.read(spec)
     if check:
-        if file is not None or html is not None or csv_file is not None or csv.given():
+        if file is not None or html is not None or csv_file is not None:
             raise click.UsageError(
-                "Expected --check with --spec and --json alone; got more. It reads no data and "
-                "writes no file: leave the others out."
+                "Expected --check without FILE, --html and --csv; got one of these. It reads no "
+                "data and writes no file: leave it out."
             )
+        CsvFormat.read(csv.given() or None)
         if asked.ledger is not None:
-            open_ledger(asked.ledger, asked.request().guarantee)
+            ask_ledger(asked.ledger, asked.request().guarantee)
         checked = asked.check()
         click.echo(json.dumps(checked.to_dict(), indent=2) if as_json else checked.text())
         return
-    _check_outputs(html)
+    _check_outputs(html, csv_file)
     ledger = ask_ledger(asked.ledger, asked.request().guarantee)
     with progress_bar("groups") as progress:
         released = asked.release(file, csv=csv.given() or None, ledger=ledger, progress=progress)
@@ -74,7 +77,7 @@ def table(
 def release_by_groups(
     file: Path,
     column: str,
-    statistic: StatisticOptions,
+    statistic: ReleaseStatisticOptions,
     groups: GroupOptions,
     *,
     guarantee: sd.Guarantee,
@@ -85,7 +88,7 @@ def release_by_groups(
 ) -> None:
     """Release one statistic of every public group, for ``smoothdp release --by``."""
     by, keys = groups.public_keys()
-    name, query = group_statistic(statistic)
+    name, query = statistic.by_name()
     options: dict[str, Any] = {"confidence": confidence, "n_guess": groups.n_guess}
     promise = guarantee.changed(neighbours="add_remove")
     if groups.neighbours == "replace-one":
@@ -134,8 +137,18 @@ def write_table(
         click.echo(f"Page: {html}", err=True)
 
 
-def _check_outputs(html: Path | None) -> None:
-    """Refuse, before anything is charged, a page that could not be written."""
+def _check_outputs(html: Path | None, csv_file: Path | None) -> None:
+    """Refuse, before anything is charged, files that could not be written."""
+    for option, path in (("--html", html), ("--csv", csv_file)):
+        if path is None:
+            continue
+        folder = path.parent
+        if path.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
+            got = f"the folder {path}" if path.is_dir() else str(path)
+            raise click.UsageError(
+                f"Expected {option} with a file in a folder that is there and can be written to; "
+                f"got {got}. Make the folder, or name another file."
+            )
     if html is None:
         return
     if html.suffix.lower() not in (".html", ".htm"):

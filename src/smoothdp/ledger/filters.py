@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.neighbours import require_same
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims
 from smoothdp.ledger.amount import ZERO, Amount
 from smoothdp.sources import Source
@@ -73,7 +73,7 @@ class Filter(ABC):
 
     def price(self, claim: Guarantee) -> Amounts:
         """Return the costs of a claim, or raise IncompatibleClaims if it has none here."""
-        require_same(self.budget.neighbours, claim.neighbours)
+        self._check_neighbours(claim)
         costs = self.costs(claim)
         if costs is None:
             raise IncompatibleClaims(
@@ -88,6 +88,22 @@ class Filter(ABC):
                 ),
             )
         return costs
+
+    def _check_neighbours(self, claim: Guarantee) -> None:
+        """Refuse a claim about other neighbours, naming the ledger that takes it."""
+        if claim.neighbours is self.budget.neighbours:
+            return
+        about_adding = claim.neighbours is Neighbours.ADD_REMOVE
+        raise IncompatibleClaims(
+            expected="claims about the same neighbours as the budget of the ledger",
+            got=f"a claim about {claim.neighbours.value}, and a budget about "
+            f"{self.budget.neighbours.value}",
+            remedy=(
+                f"Use a ledger made {'with' if about_adding else 'without'} --neighbours "
+                "add_remove, by smoothdp account create (in Python: a budget with neighbours="
+                f"{claim.neighbours.value!r})"
+            ),
+        )
 
     def nothing(self) -> dict[str, Amount]:
         """Return amounts of zero."""

@@ -105,16 +105,6 @@ class TableFacts:
             for name, words in self.covers.items()
         ]
 
-    def interval_words(self) -> str:
-        """Return what the intervals cover, and how surely; nothing where there are none."""
-        if self.confidence is None:
-            return ""
-        return (
-            "Low and high are the ends of an interval that covers the statistic as described, "
-            "without its noise, with probability at least "
-            f"{percent_text(self.confidence)}, each by itself."
-        )
-
     def columns(self) -> dict[str, list[Any]]:
         """Return the table by column: keys, values, and the ends of the intervals."""
         columns: dict[str, list[Any]] = {

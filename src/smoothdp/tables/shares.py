@@ -11,6 +11,8 @@ from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_t
 DEFAULTS = {"keys": Fraction(1, 10), "n": Fraction(1, 10)}
 """The shares of private keys, and of a count that is bought to choose windows."""
 
+_WORDS = {"keys": "private keys ('keys')", "n": "counts ('n'), which choose windows or are shown"}
+
 
 def read_shares(
     shares: Mapping[str, Parameter] | None, *, names: Sequence[str], extra: Sequence[str]
@@ -46,14 +48,16 @@ def read_shares(
             )
         given[name] = share
     # Without statistics, keys and counts share all of it.
-    for name in extra if names else ():
-        given.setdefault(name, DEFAULTS[name])
+    unsaid = [name for name in extra if names and name not in given]
+    given |= {name: DEFAULTS[name] for name in unsaid}
     open_names = [name for name in wanted if name not in given]
     left = Fraction(1) - sum(given.values())
     if left < 0 or (left == 0 and open_names):
         raise InvalidParameter(
             expected="shares that leave something for every statistic and add up to 1 at most",
-            got=f"{exact_text(1 - left)} in all",
-            remedy="Lower them, or leave some out",
+            got=f"{exact_text(1 - left)} in all"
+            + "".join(f", with {DEFAULTS[name]} for {_WORDS[name]}" for name in unsaid),
+            remedy="Lower them, or leave some out"
+            + (f", or give {' and '.join(map(repr, unsaid))} a share too" if unsaid else ""),
         )
     return {**given, **dict.fromkeys(open_names, left / max(1, len(open_names)))}

@@ -15,16 +15,25 @@ import click
 import smoothdp as sd
 from smoothdp.cli.options.command_line import gathered
 from smoothdp.cli.options.files import read_lines
+from smoothdp.queries import FixedStatistic
+from smoothdp.tables import NAMED, named_statistic
 from smoothdp.types import FloatArray
 
-_STATISTICS = ("mean", "trimmed-mean", "median", "quantile", "min", "max")
+WINDOWED = ("mean", "trimmed-mean", "median", "quantile", "min", "max")
+"""What has a plan: statistics with a smooth sensitivity."""
+_RELEASED = tuple(dict.fromkeys((*WINDOWED, *NAMED)))
+_WHICH = click.option("--statistic", type=click.Choice(WINDOWED), help="What to release.")
 _OPTIONS = (
-    click.option("--statistic", type=click.Choice(_STATISTICS), help="What to release."),
     click.option(
         "--bounds", nargs=2, help="Public bounds, chosen without the data; values are clamped."
     ),
     click.option("--trim", help="With trimmed-mean: share (0.05) or count (50) left out a side."),
     click.option("--q", "quantile", help="With quantile: the share of records below, e.g. 0.9."),
+)
+_OF_A_RELEASE = (
+    click.option("--statistic", type=click.Choice(_RELEASED), help="What to release."),
+    *_OPTIONS,
+    click.option("--grid", help="With sum: values are rounded to its multiples, e.g. 0.01."),
 )
 missing_option = click.option(
     "--missing", help='A public constant for missing values, or "public-drop".'
@@ -41,10 +50,48 @@ class StatisticOptions:
     quantile: str | None
 
 
+@dataclass(frozen=True)
+class ReleaseStatisticOptions(StatisticOptions):
+    """A statistic that can be released without a plan."""
+
+    grid: str | None
+
+    def by_name(self) -> tuple[str, sd.queries.Query | FixedStatistic]:
+        """Return its name and the statistic of `NAMED`."""
+        if self.statistic is None:
+            raise click.UsageError("Expected --statistic; got none. Give median, for example.")
+        given = {"bounds": self.bounds, "trim": self.trim, "q": self.quantile, "grid": self.grid}
+        options = {name: value for name, value in given.items() if value is not None}
+        where = f"--statistic {self.statistic}"
+        return self.statistic, named_statistic(self.statistic, options, where=where)
+
+    def query(self, *, is_private_size: bool) -> sd.queries.Query | FixedStatistic:
+        """Return the statistic of a whole column.
+
+        A mean where the number of records is private is that of clamped values: with noise of a
+        fixed scale, as in a table.
+        """
+        if self.statistic in WINDOWED and not (is_private_size and self.statistic == "mean"):
+            if self.grid is not None:
+                raise click.UsageError(
+                    f"Expected --grid with sum alone; got it with {self.statistic}. Leave it out."
+                )
+            return read_query(self)
+        return self.by_name()[1]
+
+
+def release_statistic_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command --statistic, --bounds, --trim, --q and --grid, as ``statistic``."""
+    command = gathered(ReleaseStatisticOptions, "statistic")(command)
+    for option in reversed(_OF_A_RELEASE):
+        command = option(command)
+    return command
+
+
 def statistic_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command --statistic, --bounds, --trim and --q, as ``statistic``."""
     command = gathered(StatisticOptions, "statistic")(command)
-    for option in reversed(_OPTIONS):
+    for option in reversed((_WHICH, *_OPTIONS)):
         command = option(command)
     return command
 

@@ -19,6 +19,8 @@ import click
 from click.core import ParameterSource
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+NEIGHBOURS = ("replace_one", "add_remove", "replace-one", "add-remove")
+"""What --neighbours takes: the names of the library, and as options are written."""
 
 
 def gathered(kind: type[Any], name: str) -> Callable[[Command], Command]:

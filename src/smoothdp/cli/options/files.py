@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,9 @@ import click
 import smoothdp as sd
 from smoothdp.data import reason
 from smoothdp.whole_file import whole_file
+
+_BUDGETS = (sd.PureDP, sd.ApproxDP, sd.ZCDP, sd.TruncatedCDP, sd.GaussianDP)
+"""What `smoothdp account create` makes a budget of, by the names of the parameters."""
 
 
 def read_lines(path: Path, what: str) -> list[str]:
@@ -25,19 +30,37 @@ def read_lines(path: Path, what: str) -> list[str]:
     return [line for line in map(str.strip, lines) if line]
 
 
-def open_ledger(path: Path, guarantee: object = None) -> sd.Ledger:
-    """Return the ledger of a file that is there; else say how to make one for a guarantee."""
+def open_ledger(path: Path, guarantee: sd.Guarantee | None = None) -> sd.Ledger:
+    """Return the ledger of a file that is there; ``guarantee``: what it is to be charged with."""
     if not path.exists():
-        other = getattr(guarantee, "neighbours", None) is sd.claims.Neighbours.ADD_REMOVE
+        budget = "" if guarantee is None else " (the budget may be larger)"
         raise click.UsageError(
             f"Expected a ledger at {path}; got no such file. Make one with: "
-            f"smoothdp account create {path} --epsilon EPSILON --delta DELTA"
-            f"{' --neighbours add_remove' if other else ''}."
+            f"{create_command(path, guarantee)}{budget}."
         )
     return sd.Ledger(path)
 
 
-def ask_ledger(path: Path | None, guarantee: object) -> sd.Ledger | None:
+def create_command(path: Path, guarantee: sd.Guarantee | None) -> str:
+    """Return the command that makes a ledger with room for one release of a guarantee.
+
+    A budget of another kind, or about other neighbours, would refuse it.
+
+    >>> create_command(Path("l.db"), sd.PureDP("1/2", neighbours="add_remove"))
+    'smoothdp account create l.db --epsilon 1/2 --neighbours add_remove'
+    """
+    words = ["smoothdp", "account", "create", str(path)]
+    if not isinstance(guarantee, _BUDGETS):
+        return f"{shlex.join(words)} --epsilon EPSILON --delta DELTA"
+    fields = json.loads(guarantee.to_json())
+    for name in guarantee.parameters():
+        words += [f"--{name}", fields[name]]
+    if guarantee.neighbours is sd.claims.Neighbours.ADD_REMOVE:
+        words += ["--neighbours", "add_remove"]
+    return shlex.join(words)
+
+
+def ask_ledger(path: Path | None, guarantee: sd.Guarantee) -> sd.Ledger | None:
     """Return the ledger of a file, if one is named, once it has room; before data are read."""
     if path is None:
         return None

@@ -9,10 +9,16 @@ from typing import Any
 
 import click
 
-import smoothdp as sd
-from smoothdp.cli.options.columns import StatisticOptions
-from smoothdp.cli.options.command_line import gathered
-from smoothdp.tables import named_statistic, plain_labels, read_key_file
+from smoothdp.cli.options.command_line import NEIGHBOURS, gathered
+from smoothdp.tables import plain_labels, read_key_file
+
+
+def _with_dashes(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    del context, parameter
+    return None if value is None else value.replace("_", "-")
+
 
 _OPTIONS = (
     click.option("--by", help="Release it of every group: the column of the groups, or a,b."),
@@ -25,7 +31,9 @@ _OPTIONS = (
     click.option("--counts", is_flag=True, help="With --by: the number of rows of each group too."),
     click.option(
         "--neighbours",
-        type=click.Choice(("replace-one", "add-remove")),
+        type=click.Choice(NEIGHBOURS),
+        callback=_with_dashes,
+        metavar="[replace-one|add-remove]",
         help="By what two data sets differ. Default: replace-one; with --by always add-remove.",
     ),
     click.option("--n-guess", help="About how many records (a group) has, where n is private."),
@@ -100,15 +108,3 @@ def refuse_without_by(asked: GroupOptions) -> None:
             "Expected --n-guess with --neighbours add-remove, where n is private; got none. Leave "
             "it out, or add that."
         )
-
-
-def group_statistic(asked: StatisticOptions) -> tuple[str, sd.queries.Query]:
-    """Return the name of a column of the result, and the statistic of each group."""
-    if asked.statistic is None:
-        raise click.UsageError("Expected --statistic; got none. Give median, for example.")
-    given = {"bounds": asked.bounds, "trim": asked.trim, "q": asked.quantile}
-    options = {name: value for name, value in given.items() if value is not None}
-    statistic: Any = named_statistic(
-        asked.statistic, options, where=f"--statistic {asked.statistic}"
-    )
-    return asked.statistic, statistic

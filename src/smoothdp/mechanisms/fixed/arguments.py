@@ -22,7 +22,7 @@ def check_arguments(request: ReleaseRequest, statistic: FixedStatistic) -> None:
     for name, value in given.items():
         if value is not None:
             raise InvalidParameter(
-                expected=f"no {name}= for the {statistic.describe()}, {why[name]}",
+                expected=f"no {name} for the {statistic.describe()}, {why[name]}",
                 got=f"{name}={value}",
                 remedy=f"Leave {name} out",
             )

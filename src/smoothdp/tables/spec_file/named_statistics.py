@@ -8,8 +8,7 @@ from difflib import get_close_matches
 
 from smoothdp import queries
 from smoothdp.errors import InvalidParameter
-from smoothdp.queries import FixedStatistic
-from smoothdp.queries.statistic import Statistic
+from smoothdp.queries import FixedStatistic, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class NamedStatistic:
     needed: tuple[str, ...] = ("bounds",)
     optional: tuple[str, ...] = ()
 
-    def make(self, options: Mapping[str, object], *, where: str) -> Statistic | FixedStatistic:
+    def make(self, options: Mapping[str, object], *, where: str) -> Query | FixedStatistic:
         """Return the statistic; ``where`` it stands, for errors.
 
         Raises:
@@ -42,7 +41,7 @@ class NamedStatistic:
                     got="none",
                     remedy=f"Add {name}, fixed without looking at the data",
                 )
-        statistic: Statistic | FixedStatistic = getattr(queries, self.maker)(**options)
+        statistic: Query | FixedStatistic = getattr(queries, self.maker)(**options)
         return statistic
 
 
@@ -59,9 +58,17 @@ NAMED = {
 """What a table may release, by name: a new statistic is one more line."""
 
 
+def _letters(name: object) -> str:
+    return "".join(filter(str.isalpha, str(name))).lower()
+
+
+_BY_MAKER = {_letters(named.maker): name for name, named in NAMED.items()}
+"""What somebody means who writes a name of `smoothdp.queries`, such as clamped-mean."""
+
+
 def named_statistic(
     name: object, options: Mapping[str, object], *, where: str
-) -> Statistic | FixedStatistic:
+) -> Query | FixedStatistic:
     """Return a statistic of `NAMED`.
 
     Raises:
@@ -71,7 +78,8 @@ def named_statistic(
     'quantile 0.9, values clamped to [0, 10]'
     """
     if not isinstance(name, str) or name not in NAMED:
-        raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", name, NAMED)
+        meant = _BY_MAKER.get(_letters(name), name)
+        raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", meant, NAMED)
     return NAMED[name].make(options, where=where)
 
 

@@ -17,8 +17,8 @@ from smoothdp import claims
 from smoothdp.claims.budget import Budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.data.csv_format import CsvFormat
-from smoothdp.data.refusals import unreadable
-from smoothdp.errors import InvalidParameter
+from smoothdp.data.refusals import reason
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.ledger import Ledger
 from smoothdp.tables.person import Person
@@ -152,7 +152,12 @@ def _read_toml(file: Path) -> dict[str, Any]:
         text = file.read_bytes().decode("utf-8-sig")
         return tomllib.loads(text, parse_float=Decimal)
     except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(file, error) from None
+        is_text = not isinstance(error, UnicodeDecodeError)
+        raise InvalidData(
+            expected=f"a spec of a table at {file}: a file of TOML, in UTF-8",
+            got=reason(error),
+            remedy="Check the path" if is_text else "Save the file as UTF-8",
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(
             expected=f"TOML in {file}",
