@@ -370,18 +370,6 @@ def test_the_spec_in_python_charges_the_ledger_that_it_names() -> None:
     assert len(ledger.entries()) == 1
 
 
-@pytest.mark.parametrize("check", [[], ["--check"]])
-def test_a_ledger_that_is_not_there(check: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """The command that it names makes one that the table can be charged to."""
-    Path("spec.toml").write_text('ledger = "ledger.db"\n' + SPEC)
-    told = refused(["table", "--spec", "spec.toml", *check], capsys)
-    words = re.search(r"smoothdp (account create .*?) --delta DELTA(.*)\.", told)
-    assert words
-    main(f"{words[1]}{words[2]}".replace("EPSILON", "3").split())
-    main(["table", "--spec", "spec.toml", *check])
-    assert len(sd.Ledger("ledger.db").entries()) == (0 if check else 1)
-
-
 HINTS = [
     (["table", "--spec", "spec.toml"], "--epsilon 2 --neighbours add_remove"),
     (["table", "--spec", "spec.toml", "--check"], "--epsilon 2 --neighbours add_remove"),
