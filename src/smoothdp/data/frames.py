@@ -72,7 +72,7 @@ def _relation_source(relation: Any) -> Source:
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         chosen = relation.project(quoted)
         reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
-        for batch in reader(_ROWS_AT_ONCE):
+        for batch in _at_least_one(reader(_ROWS_AT_ONCE)):
             yield ArrowBatch(batch)
 
     return Source("duckdb", batches)
@@ -151,7 +151,22 @@ def _arrow(frame: Any) -> Iterator[Any]:
             got="another type in the frame",
             remedy="Convert the columns that are used",
         )
-    yield from table.to_batches(max_chunksize=1 << 20)
+    yield from _at_least_one(table.to_reader(max_chunksize=1 << 20))
+
+
+def _at_least_one(reader: Any) -> Iterator[Any]:
+    """Yield the batches of a reader; without rows an empty one, so that its types are checked.
+
+    Types that are refused with one row and not with none would tell the two apart.
+    """
+    import pyarrow
+
+    is_empty = True
+    for batch in reader:
+        yield batch
+        is_empty = False
+    if is_empty:
+        yield pyarrow.RecordBatch.from_pylist([], schema=reader.schema)
 
 
 def frame_column(column: object) -> np.ndarray | Encoded | list[object]:
@@ -170,8 +185,13 @@ def frame_column(column: object) -> np.ndarray | Encoded | list[object]:
     dtype = getattr(native, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
         return np.asarray(native)
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        # What narwhals calls the type of Python's objects, it guesses from the rows.
+        return list(native)
     if kind.is_numeric():
-        return np.asarray(series.cast(frames.Float64).to_numpy(), np.float64)
+        # Not a safe cast: it refuses whole numbers beyond 2^53, by what a row holds.
+        floats = series.to_arrow().cast(pyarrow.float64(), safe=False)
+        return np.asarray(floats.to_numpy(zero_copy_only=False), np.float64)
     if kind.is_nested():
         raise no_type(str(series.name), str(kind), "labels or numbers")
     if kind == frames.Object or not series.implementation.is_pandas_like():
