@@ -16,7 +16,7 @@ PROOFS = sorted(page for page in (DOCS / "proofs").glob("*.md") if page.stem != 
 STATUSES = {"proved", "checked, not proved", "false"}
 CITATION = re.compile(r"proofs/([a-z-]+)(?:\.md)?#(\d+)((?:,\s+(?:#\s+)?#\d+)*)")
 UNTIL = {
-    "src": 1,
+    "src": 0,
     "tests": 0,
     "docs": 0,
 }

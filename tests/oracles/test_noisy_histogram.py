@@ -314,7 +314,7 @@ def test_the_step_of_one_record(support: NoiseSupport, n_draws: int, noise: str)
 
 @pytest.mark.parametrize(("n", "m", "exact"), [(4, 3, 1.7529), (6, 3, 1.4305)])
 def test_table_1_with_noise_is_false(n: int, m: int, exact: float) -> None:
-    """Erratum 10: (eta noise_epsilon, 0)-DP fails at T = 1, noise_epsilon = 6."""
+    """Table 1 of paper 1: (eta noise_epsilon, 0)-DP fails at T = 1, noise_epsilon = 6."""
     for support in SUPPORTS:
         mechanism = noisy(n, 1, "6", "without_replacement", support)
         assert round(literal_pure_epsilon(n, m, mechanism), 4) == exact

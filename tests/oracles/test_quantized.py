@@ -73,7 +73,7 @@ def test_exact_sums_and_positive(law: Any) -> None:
 
 
 def test_small_probabilities_by_hand() -> None:
-    """Erratum 11: the least probability is 2.4e-6 with mean 0, 5.9e-10 with mean 0.2."""
+    """The least probability is 2.4e-6 with mean 0, 5.9e-10 with mean 0.2."""
     first, second = quantized_normal([0, 0.2], std=0.12)
     assert float(min(first)) == pytest.approx(2.4e-6, rel=0.02)
     assert float(min(second)) == pytest.approx(5.9e-10, rel=0.01)

@@ -229,7 +229,7 @@ def test_smoothed_bounds_against_figure_2() -> None:
 
 
 def test_bounds_say_the_cap_where_a_value_has_probability_zero() -> None:
-    """Erratum 3: positivity on the support is not enough, and the bounds know it."""
+    """Positivity on the support is not enough, and the bounds know it."""
     model = DataModel([("1/2", "1/2", 0)])
     arguments: dict[str, Any] = {"n_records": 100, "n_draws": 30, "epsilon": 9, "model": model}
     assert pb.liu_kl_smoothed_upper(**arguments) == float_above(F(3, 10))

@@ -5,7 +5,7 @@ s - W + n gamma if s > W, and as 0 otherwise. For A >= n gamma, the error exceed
 W > A and s > A: if s > W it is W - n gamma upwards of A only if W > A, and else it is s <= W.
 So the largest probability of an error above A is P(W > A), met at s = A + 1; and at most
 K = min(d, n // (A + 1)) bins can fail at once, independently: 1 - (1 - P(W > A))^K.
-Below n gamma neither holds (notes: attacked.md, B3).
+Below n gamma neither holds: there W - n gamma may also lie below -A.
 """
 
 from __future__ import annotations
