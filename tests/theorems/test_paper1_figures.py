@@ -50,7 +50,7 @@ def test_figure_2_left() -> None:
 
 # Means of delta(x) for N(.2, .12^2): of other code, to 40%; and those of 500 to 2500
 # databases by other seeds, to about 3%.
-NOTES = {25: 1.25e-1, 100: 8.69e-3, 400: 2.37e-5}
+FOUND = {25: 1.25e-1, 100: 8.69e-3, 400: 2.37e-5}
 MEANS = {25: 0.126, 100: 0.00854, 225: 0.000485, 400: 2.39e-05}
 
 
@@ -60,8 +60,8 @@ def test_figure_2_right() -> None:
     passes through the proved intervals, powers of n near the root do."""
     figure = GradientFigure.compute()
     for row in figure.sizes:
-        if row.n_records in NOTES:
-            notes = math.log(NOTES[row.n_records])
+        if row.n_records in FOUND:
+            other_code = math.log(FOUND[row.n_records])
             assert row.log_estimate == pytest.approx(other_code, abs=0.35)
         if row.n_records in MEANS:
             reference = math.log(MEANS[row.n_records])
