@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.logspace.bounds import LOG_ZERO, UNIT_ROUNDOFF, LogBounds, log_sum_upper
@@ -38,6 +39,8 @@ _NATS = 24.0
 _ENOUGH = 2.0**-34
 _LARGEST = 600.0
 _LN2 = math.log(2)
+_MOST = 10**13
+"""Rows are about 18 times the root of this: a few seconds."""
 
 
 def is_resolved(bounds: LogBounds) -> bool:
@@ -62,6 +65,7 @@ def walked_hypergeometric(
     if count_a == 1 or at_most(LogRatio(Fraction(count_a)), epsilon):
         # Only the infinite ratio exceeds e^epsilon (proofs/two-smallest#2).
         return hypergeometric_point(count_a, n_draws, count_a, n - count_a)
+    _refuse_beyond(n)
     lost = n + 1 - n_draws
     if lost_is_flat(count_a, count_b, epsilon):
         law = HypergeometricRows(count_b + 1, count_a, others, lost)
@@ -83,6 +87,7 @@ def walked_independent(
     lost -= kept
     if count_a == 1 or at_most(LogRatio(Fraction(count_a)), epsilon):
         return binomial_point(count_a, count_a, kept, lost)
+    _refuse_beyond(count_a + count_b)
     share = Fraction(kept + lost, lost)
     if lost_is_flat(count_a, count_b, epsilon):
         law = IndependentRows(count_b + 1, count_a, lost, kept)
@@ -99,12 +104,23 @@ def walked_multinomial(
 
     Domain: count_a >= 2, count_b >= 1, others >= 1, n_draws >= 1.
     """
+    _refuse_beyond(max(count_a + count_b + others, n_draws))
     if count_b < count_a - 1:
         mirrored = MirroredRows(count_b, count_a, others, n_draws)
         boundary = mirrored_boundary(count_a, count_b, epsilon)
         return walked_sum(mirrored, boundary, Fraction(1), Fraction(0))
     law = DrawnRows(count_a, count_b, others, n_draws)
     return walked_sum(law, drawn_boundary(count_a, count_b, epsilon), Fraction(1), Fraction(0))
+
+
+def _refuse_beyond(number: int) -> None:
+    """Refuse numbers of records or draws whose square root is too many rows."""
+    if number > _MOST:
+        raise OutOfReach(
+            expected=f"at most {_MOST:.0e} records, and draws, for the outputs that matter",
+            got=f"about {float(number):.0e}",
+            remedy="Take fewer draws or records, or the bounds of smoothed delta",
+        )
 
 
 def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real) -> LogBounds:

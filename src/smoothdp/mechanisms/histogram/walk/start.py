@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 from smoothdp.exact.logspace.ratio_sum import expected_length, log_ratio_sum
 from smoothdp.mechanisms.histogram.walk.row_law import RowLaw
@@ -15,6 +16,8 @@ from smoothdp.types import FloatArray
 
 _DEVIATIONS = 10.0
 _BLOCK = 1 << 16
+_MOST_BLOCKS = 1000
+"""So many take seconds; more outputs are refused."""
 _NEGLIGIBLE = 2.0**-42
 
 
@@ -119,6 +122,12 @@ def _blocks(
     parts: list[_Sum] = []
     place, remainder = first, 0.0
     while place <= greatest:
+        if len(parts) == _MOST_BLOCKS:
+            raise OutOfReach(
+                expected=f"at most {_MOST_BLOCKS * _BLOCK} outputs that matter",
+                got="more of them",
+                remedy="Take fewer draws or records, or the bounds of smoothed delta",
+            )
         size = min(_BLOCK, greatest - place + 1)
         offset = float(place - first)
         parts.append(_block(law, j, place, size, lambda d: weight(d + offset), size))  # noqa: B023
