@@ -51,9 +51,12 @@ class ArrowBatch:
         if pyarrow.types.is_timestamp(values):
             # Finer ones are no dates of Python.
             column = column.cast(pyarrow.timestamp("us", values.tz), safe=False)
+        elif pyarrow.types.is_string(values) or pyarrow.types.is_large_string(values):
+            # Bytes that are no UTF-8 are read as they come, not refused.
+            column = _as_bytes(column)
         encoded = column if _is_dictionary(column) else column.dictionary_encode()
         codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-        return categories_of_codes(codes, [_text(one) for one in encoded.dictionary.to_pylist()])
+        return categories_of_codes(codes, _values(encoded.dictionary))
 
     def numbers(self, name: str) -> FloatArray:
         """Return a column of numbers; each becomes a float, nan where there is none."""
@@ -73,11 +76,11 @@ class ArrowBatch:
     def rows(self) -> Iterator[dict[str, object]]:
         """Yield each row."""
         names = self.batch.schema.names
-        columns = [column.to_pylist() for column in self.batch.columns]
+        columns = [_values(column) for column in self.batch.columns]
         for place, name in enumerate(names):
             if name in self.untyped:
-                values = columns[place]
-                columns[place] = [text and CsvFormat().value(text) for text in values]
+                texts = columns[place]
+                columns[place] = [text and CsvFormat().value(str(text)) for text in texts]
         for values in zip(*columns, strict=True):
             yield dict(zip(names, values, strict=True))
 
@@ -160,6 +163,39 @@ def _kind_of(kind: pyarrow.DataType, name: str) -> LabelKind | None:
     if types.is_nested(kind):
         raise no_type(name, str(kind), "labels")
     return None if types.is_null(kind) else "text"
+
+
+def _as_bytes(column: pyarrow.Array) -> pyarrow.Array:
+    import pyarrow
+
+    if _is_dictionary(column):
+        bytes_of = pyarrow.dictionary(column.type.index_type, pyarrow.large_binary())
+        return column.cast(bytes_of)
+    return column.cast(pyarrow.large_binary())
+
+
+def _values(column: pyarrow.Array) -> list[object]:
+    """Return the values of a column; None for one that Python has no value for.
+
+    Such are dates beyond the year 9999. An error would tell of a row, and quote it.
+    """
+    import pyarrow
+
+    if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
+        column = _as_bytes(column)
+    try:
+        return list(map(_text, column.to_pylist()))
+    except (OverflowError, ValueError, UnicodeError, pyarrow.ArrowException):
+        return [_value(one) for one in column]
+
+
+def _value(scalar: pyarrow.Scalar) -> object:
+    import pyarrow
+
+    try:
+        return _text(scalar.as_py())
+    except (OverflowError, ValueError, UnicodeError, pyarrow.ArrowException):
+        return None
 
 
 def _text(label: object) -> object:

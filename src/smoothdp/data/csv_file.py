@@ -7,12 +7,11 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Protocol
 
 from smoothdp.data.csv_format import CsvFormat
 from smoothdp.data.missing import without_missing
@@ -23,10 +22,6 @@ _ROWS_AT_ONCE = 65536
 _UNKNOWN = "\ufffd"
 STDIN = Path("-")
 """The path that stands for standard input, which holds CSV."""
-
-
-class _Reader(Protocol):
-    def __iter__(self) -> Iterator[list[str]]: ...
 
 
 def is_csv(path: Path) -> bool:
@@ -87,11 +82,15 @@ def csv_records(
     try:
         with _opened(path, csv_format, "strict" if may_refuse else "replace") as file:
             delimiter = csv_format.delimiter_of(csv_ending(path))
-            reader = csv.reader(file, delimiter=delimiter, strict=may_refuse)
-            header = [name.strip() for name in next(_kept(reader, may_refuse), [])]
+            reader: Iterator[list[str]]
+            if may_refuse:
+                reader = csv.reader(file, delimiter=delimiter, strict=True)
+            else:
+                reader = _line_by_line(file, delimiter)
+            header = [name.strip() for name in next(reader, [])]
             if any(_UNKNOWN in name for name in header):
                 raise _other_bytes(path, csv_format)
-            yield header, _chunks(reader, may_refuse)
+            yield header, _chunks(reader)
     except UnicodeError:
         raise _other_bytes(path, csv_format) from None
     except csv.Error:
@@ -104,22 +103,44 @@ def csv_records(
         raise unreadable(path, error) from None
 
 
-def _chunks(reader: _Reader, may_refuse: bool) -> Iterator[list[list[str]]]:
-    records = _kept(reader, may_refuse)
-    while rows := list(islice(records, _ROWS_AT_ONCE)):
+def _chunks(reader: Iterator[list[str]]) -> Iterator[list[list[str]]]:
+    while rows := list(islice(reader, _ROWS_AT_ONCE)):
         yield rows
 
 
-def _kept(reader: _Reader, may_refuse: bool) -> Iterator[list[str]]:
-    """Yield the records; of one that the reader gives up, such as a field without end, nothing."""
+def _line_by_line(file: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Yield one record for each line, by that line alone.
+
+    A quotation mark that is not closed would else take the lines after it into its field, and
+    one row of somebody would change thousands of others. Lines without one need no such care.
+    """
+
+    def plain(lines: Iterator[str]) -> Iterator[str]:
+        for line in lines:
+            if '"' in line:
+                quoted.append(line)
+                return
+            yield line
+
+    lines, quoted = iter(file), list[str]()
     while True:
         try:
-            yield from reader
-            return
+            for record in csv.reader(plain(lines), delimiter=delimiter, quoting=csv.QUOTE_NONE):
+                yield record or [""]
         except csv.Error:
-            if may_refuse:
-                raise
-            yield []
+            # A line that the reader gives up, such as one without end: a row of no values.
+            yield [""]
+            continue
+        if not quoted:
+            return
+        yield _one_line(quoted.pop(), delimiter)
+
+
+def _one_line(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [""])
+    except csv.Error:
+        return [""]
 
 
 @contextmanager

@@ -5,7 +5,7 @@ The one file that imports narwhals (the ``data`` extra).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -138,8 +138,7 @@ def _arrow(frame: Any) -> Iterator[Any]:
     import pyarrow
 
     if hasattr(frame, "collect"):
-        lazy_polars = frame.implementation.is_polars()
-        frame = frame.collect(backend="polars" if lazy_polars else "pyarrow")
+        frame = _collected(frame)
     try:
         table = frame.to_arrow()
     except (pyarrow.ArrowException, TypeError, ValueError):
@@ -162,11 +161,31 @@ def _at_least_one(reader: Any) -> Iterator[Any]:
     import pyarrow
 
     is_empty = True
-    for batch in reader:
+    while (batch := _answer(lambda: next(reader, None))) is not None:
         yield batch
         is_empty = False
     if is_empty:
         yield pyarrow.RecordBatch.from_pylist([], schema=reader.schema)
+
+
+def _collected(frame: Any) -> Any:
+    """Return the rows of a lazy frame."""
+    lazy_polars = frame.implementation.is_polars()
+    return _answer(lambda: frame.collect(backend="polars" if lazy_polars else "pyarrow"))
+
+
+def _answer(query: Callable[[], Any]) -> Any:
+    """Return what a query answers; if it fails on a row, what it says may quote that row."""
+    try:
+        return query()
+    except Exception:
+        pass
+    # Outside of the except: what the library says would go along.
+    raise InvalidData(
+        expected="a query that no row can make fail",
+        got="one that failed",
+        remedy="Try it on public rows, and let it answer null where it cannot convert a value",
+    )
 
 
 def frame_column(column: object) -> np.ndarray | Encoded | list[object]:
@@ -202,5 +221,4 @@ def frame_column(column: object) -> np.ndarray | Encoded | list[object]:
 
 
 def _height(frame: Any) -> int:
-    eager = frame.collect(backend="pyarrow") if hasattr(frame, "collect") else frame
-    return len(eager)
+    return len(_collected(frame) if hasattr(frame, "collect") else frame)

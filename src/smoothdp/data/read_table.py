@@ -120,6 +120,16 @@ def read_numbers_of(
     return _joined([batch.numbers(column) for batch in batches])
 
 
+def read_column_of_frame(column: object) -> FloatArray | IntArray:
+    """Return a column of a library of frames as numbers, nan where there is none.
+
+    Raises:
+        InvalidData: a column whose type holds no numbers.
+        MissingExtra: without the ``data`` extra.
+    """
+    return ColumnsBatch.of({"values": _column(column, "values")}).numbers("values")
+
+
 def open_source(data: object, *, csv: object = None) -> Source:
     """Return where the rows of some data are; raises what `read_table` raises."""
     csv_format = CsvFormat.read(csv)

@@ -8,9 +8,11 @@ lengths, or of a type that holds no such values.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -71,16 +73,36 @@ def read_categories(column: Sequence[object] | np.ndarray) -> Categories:
     places: dict[Hashable, int] = {}
     labels: list[Label] = []
     codes = np.empty(len(column), np.int64)
-    for row, label in enumerate(column):
-        if is_missing(label):
-            codes[row] = MISSING
-            continue
-        key = same_label(label)
-        place = places.setdefault(key, len(labels))
-        if place == len(labels):
-            labels.append(_plain(label))
-        codes[row] = place
+    with _quiet():
+        for row, label in enumerate(column):
+            plain = _label(label)
+            if plain is None:
+                codes[row] = MISSING
+                continue
+            place = places.setdefault(same_label(plain), len(labels))
+            if place == len(labels):
+                labels.append(plain)
+            codes[row] = place
     return Categories(codes, tuple(labels))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop the warnings of what rows hold: they would tell of a row."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _label(label: object) -> Label | None:
+    """Return a label; None for a missing one, and for what cannot be written as one.
+
+    An error that an object makes of its text would tell of a row.
+    """
+    try:
+        return None if is_missing(label) else _plain(label)
+    except Exception:
+        return None
 
 
 def categories_of_codes(codes: IntArray, labels: Sequence[object]) -> Categories:
@@ -93,10 +115,11 @@ def categories_of_codes(codes: IntArray, labels: Sequence[object]) -> Categories
     kept: list[Label] = []
     translate = np.full(len(labels) + 1, MISSING, np.int64)
     for code, label in enumerate(labels):
-        if not is_missing(label):
-            place = places.setdefault(same_label(label), len(kept))
+        plain = _label(label)
+        if plain is not None:
+            place = places.setdefault(same_label(plain), len(kept))
             if place == len(kept):
-                kept.append(_plain(label))
+                kept.append(plain)
             translate[code] = place
     return Categories(translate[codes], tuple(kept))
 
@@ -133,18 +156,26 @@ def read_numbers(column: Sequence[object] | np.ndarray, name: str) -> FloatArray
         return array.astype(np.float64)
     if array is not None and array.dtype.kind != "O":
         raise no_type(name, str(array.dtype), "numbers")
-    return np.array([_number(value) for value in column], np.float64)
+    with _quiet():
+        return np.array([_number(value) for value in column], np.float64)
 
 
 def _number(value: object) -> float:
-    if is_missing(value) or isinstance(value, bool | np.bool_ | str | bytes):
+    if isinstance(value, bool | np.bool_ | str | bytes | complex | np.complexfloating):
         return math.nan
+    # Whatever an object says when it is asked for a number would tell of a row.
     try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    except (TypeError, ValueError):
+        return math.nan if is_missing(value) else _float(value)
+    except Exception:
         return math.nan
+
+
+def _float(value: Any) -> float:
+    """Return the nearest float, infinite where floats end."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

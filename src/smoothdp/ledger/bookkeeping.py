@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from smoothdp.claims.release import library_version
-from smoothdp.errors import BudgetExceeded, InvalidData, LedgerError
+from smoothdp.errors import BudgetExceeded, IncompatibleClaims, InvalidData, LedgerError
 from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.ledger.charged import Charged
 from smoothdp.ledger.entry import Entry, body_of, digest_of, entry_of
@@ -39,6 +40,8 @@ def next_row(
 ) -> Row:
     """Return the entry that a charge adds, or raise why there is none."""
     last = last_entry(tail, path)
+    if last is not None:
+        _require_same_unit(last.parameters, charged.parameters)
     spent = kept.nothing() if last is None else last.spent
     total = kept.total(spent, costs)
     excess = kept.excess(total)
@@ -59,6 +62,30 @@ def next_row(
     previous = tail.head.identity if tail.row is None else tail.row.digest
     body = body_of(entry)
     return Row(entry.number, body, digest_of(previous, entry.number, body))
+
+
+def unit_of(parameters: Mapping[str, str]) -> str:
+    """Return whom the promise of an entry is about, in words.
+
+    >>> unit_of({"person_column": "id"}), unit_of({})
+    ("one person's rows, by the column 'id'", 'one row')
+    """
+    column = parameters.get("person_column")
+    return f"one person's rows, by the column {column!r}" if column else "one row"
+
+
+def _require_same_unit(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse to add up promises about rows and about persons: neither says how the sum is meant.
+
+    A person's promise does not bound one row by its epsilon, nor a row's a person of many rows.
+    """
+    first, second = unit_of(before), unit_of(now)
+    if first != second:
+        raise IncompatibleClaims(
+            expected=f"a release about {first}, as the ledger's entries before",
+            got=f"one about {second}",
+            remedy="Keep a ledger for each unit",
+        )
 
 
 def verify_rows(kept: Filter, head: Head, rows: list[Row], path: Path) -> None:

@@ -144,7 +144,8 @@ class Ledger:
 
         Raises:
             BudgetExceeded: the budget would be passed. Nothing is charged.
-            IncompatibleClaims: other neighbours, or a claim that does not follow, or that
+            IncompatibleClaims: other neighbours, another unit than the entries before have (rows,
+                or persons by a column), or a claim that does not follow, or that
                 the budget has no cost for. Nothing is charged.
             LedgerError: the file failed, or the clock went back. Nothing may be released.
         """

@@ -15,6 +15,7 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.ledger import Entry, Ledger
 from smoothdp.ledger.amount import Amount
+from smoothdp.ledger.bookkeeping import unit_of
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
 from smoothdp.text import number_down, number_up, table
@@ -81,6 +82,12 @@ class Account:
             profile,
         )
 
+    def sentence(self) -> str:
+        """Return the budget in plain English, about the unit of the entries."""
+        return self.budget.sentence(
+            unit=unit_of(self.entries[-1].parameters if self.entries else {})
+        )
+
     def text(self) -> str:
         """Return the tables and the sentences."""
         amounts = [
@@ -111,7 +118,7 @@ class Account:
                 sums.append(f"  epsilon {number_up(self.epsilon)} at delta {self.delta}")
             if sums:
                 blocks.append("\n".join(["All guarantees together:", *sums, _CAVEAT]))
-        blocks.append(f"All releases together, the budget: {self.budget.sentence()}")
+        blocks.append(f"All releases together, the budget: {self.sentence()}")
         return "\n\n".join(blocks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,7 +126,7 @@ class Account:
         return {
             "path": str(self.path),
             "budget": json.loads(self.budget.to_json()),
-            "sentence": self.budget.sentence(),
+            "sentence": self.sentence(),
             "amounts": {
                 name: {"spent": spent.text(), "limit": limit.text(), "left": left.text()}
                 for name, (spent, limit, left) in self.amounts.items()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.data.read_table import read_table, source_kind
@@ -19,6 +21,8 @@ from smoothdp.tables.request import TableRequest
 from smoothdp.tables.table_mechanism import TableMechanism
 
 
+# A caller's error state of numpy would show what the data are.
+@np.errstate(all="ignore")
 def release_table(
     data: object,
     *,
@@ -133,7 +137,8 @@ def release_table(
         csv=csv,
         kinds=key_kinds(request.keys, request.by),
     )
+    kind = source_kind(data)
     if ledger is not None:
         ledger.charge(mechanism)
     released = mechanism.release(table, rng=rng, progress=progress)
-    return replace(released, frame=source_kind(data))
+    return replace(released, frame=kind)

@@ -17,7 +17,16 @@ from smoothdp.exact.parameters.numbers import Parameter, exact_positive, exact_t
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
 from smoothdp.mechanisms.release.request import MOST_RECORDS
-from smoothdp.queries import Count, FixedStatistic, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import (
+    ClampedMean,
+    Count,
+    FixedStatistic,
+    Mean,
+    Median,
+    Quantile,
+    Query,
+    TrimmedMean,
+)
 from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import bounds_text
@@ -329,7 +338,9 @@ def read_statistics(
                 got=cast("Statistic", query).describe(),
                 remedy="Use one of smoothdp.queries",
             )
-        named.append((name, column, query))
+        # Where n is private a mean is two sums, and its words say so.
+        released = ClampedMean(query.bounds) if isinstance(query, Mean) else query
+        named.append((name, column, released))
     return named
 
 

@@ -43,6 +43,7 @@ class TableMechanism:
         label: its name for the ledger; empty without one. purpose, who: as of a `Label`.
         columns: the columns that are read. unit: whom the guarantee is about.
         n_groups: how many groups there are; None where keys are private.
+        person_column: the persons' ids; empty where rows are the unit. A ledger keeps one unit.
 
     Raises:
         InvalidParameter, IncompatibleClaims: a statistic that no noise can release under its
@@ -57,6 +58,7 @@ class TableMechanism:
     columns: str
     unit: str
     n_groups: int | None
+    person_column: str = ""
 
     @classmethod
     def of(cls, request: TableRequest) -> TableMechanism:
@@ -72,12 +74,16 @@ class TableMechanism:
             ", ".join(read),
             "row" if request.person is None else "person",
             None if request.selection else len(request.keys),
+            "" if request.person is None else request.person.column,
         )
         for statistic in request.statistics:
             if request.n_guess is None:
                 check_some_size(partial(mechanism.statistic, statistic))
             for size in request.guesses:
                 mechanism.statistic(statistic, size)
+            request.words(statistic)
+        # The words too are made before the data: nothing is refused once something is drawn.
+        request.covers()
         return mechanism
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label, Labelled
@@ -23,6 +25,8 @@ from smoothdp.queries import FixedStatistic
 from smoothdp.queries.statistic import Statistic
 
 
+# A caller's error state of numpy would show what the data are.
+@np.errstate(all="ignore")
 def release(
     data: object,
     query: Statistic | FixedStatistic,

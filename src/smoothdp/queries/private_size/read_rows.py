@@ -7,15 +7,12 @@ counts as the bound on its side. Each is 1-stable: neighbours remain neighbours.
 
 from __future__ import annotations
 
-import math
-import numbers
-from decimal import Decimal
-from fractions import Fraction
-from typing import TypeGuard
-
 import numpy as np
 from numpy.typing import NDArray
 
+from smoothdp.data.frames import is_column
+from smoothdp.data.read_table import read_column_of_frame
+from smoothdp.data.table import read_numbers
 from smoothdp.errors import InvalidData
 from smoothdp.queries.read_arguments import LARGEST_FLOAT, LARGEST_WHOLE, Values
 from smoothdp.types import FloatArray
@@ -44,6 +41,9 @@ def read_rows(data: object) -> Values:
         return _row_by_row(data)
     if isinstance(data, np.ma.MaskedArray):
         return read_rows(data.compressed())
+    if is_column(data) and not isinstance(getattr(data, "dtype", None), np.dtype):
+        # By its declared type: as an array, one missing value would change that of all.
+        return read_rows(read_column_of_frame(data))
     array = _array(data)
     if array.ndim != 1:
         raise InvalidData(
@@ -82,22 +82,7 @@ def _array(data: object) -> NDArray[np.generic]:
 
 
 def _row_by_row(rows: list[object] | tuple[object, ...]) -> FloatArray:
-    kept = [_number(row) for row in rows if _is_number(row)]
-    return _within_reach(np.array(kept, dtype=np.float64))
-
-
-def _is_number(row: object) -> TypeGuard[numbers.Real]:
-    if isinstance(row, Decimal):
-        return not row.is_nan()
-    return isinstance(row, numbers.Real | np.floating) and not isinstance(row, bool | np.bool_)
-
-
-def _number(row: numbers.Real) -> float:
-    """Return the nearest float, infinite where floats end."""
-    try:
-        return float(row)
-    except OverflowError:
-        return math.inf if row > Fraction(0) else -math.inf
+    return _within_reach(np.asarray(read_numbers(rows, "values"), np.float64))
 
 
 def _within_reach(values: FloatArray) -> FloatArray:
