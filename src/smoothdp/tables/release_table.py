@@ -10,6 +10,7 @@ import numpy as np
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.data.read_table import read_table, source_kind
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.queries import FixedStatistic
@@ -127,6 +128,12 @@ def release_table(
     )
     mechanism = TableMechanism.of(request)
     read_rng(rng)
+    if progress is not None and not callable(progress):
+        raise InvalidParameter(
+            expected="progress as a function of (groups done, groups in all)",
+            got=f"progress={progress!r}"[:80],
+            remedy="Leave it out, or give such a function",
+        )
     check_budget(ledger, mechanism)
     table = read_table(
         data,

@@ -154,7 +154,14 @@ class SmoothNoise:
     def of_request(cls, request: ReleaseRequest, *, n_records: int | None) -> SmoothNoise:
         """Return the mechanism that a request asks for; raises as `calibrate`."""
         if request.has_private_size:
-            request, n_records = with_private_size(request), None
+            if n_records is not None:
+                raise InvalidParameter(
+                    expected="no n_records under a guarantee about adding or removing a record, "
+                    "which keeps it private",
+                    got=f"n_records={n_records}",
+                    remedy="Leave it out and give n_guess, or replace a record instead",
+                )
+            request = with_private_size(request)
         query, guarantee, coverage = request.query, request.guarantee, request.coverage
         assert isinstance(query, Statistic)
         step = request.step
