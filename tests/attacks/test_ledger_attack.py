@@ -37,11 +37,16 @@ def test_no_charge_above_the_budget_through_two_handles(tmp_path: Path) -> None:
         assert handles[1].spent() == sd.ApproxDP(epsilon, delta=delta)
 
 
+# ln(3) tanh(ln(3) / 2) = ln(3) / 2, rounded up at the twenty-first digit.
+COST = Fraction("0.549306144334054845698")
+
+
 def test_mu_and_rho_are_not_rounded(tmp_path: Path) -> None:
     for budget, full, speck in (
         (sd.GaussianDP(1), sd.GaussianDP("0.5"), sd.GaussianDP("1e-30")),
         (sd.ZCDP("0.5"), sd.GaussianMechanism(2), sd.ZCDP("1e-300")),
-        (sd.ZCDP("0.5"), sd.PureDP("0.5"), sd.PureDP("1e-100")),
+        # A quarter of the budget is exactly what ln(3) costs: ln(3) / 2, rounded up.
+        (sd.ZCDP(4 * COST), sd.PureDP("ln(3)"), sd.PureDP("1e-100")),
     ):
         ledger = sd.Ledger(tmp_path / f"{full!r}.db".replace("/", "_")[:40], budget=budget)
         for _ in range(4):

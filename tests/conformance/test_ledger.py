@@ -95,7 +95,12 @@ CHARGES = [
         [sd.ApproxDP("0.5", delta="1e-5001"), sd.PureDP("0.25")],
         sd.ApproxDP("0.25", delta=Fraction(9, 10**5001)),
     ),
-    (sd.ZCDP(1), [sd.PureDP(1), sd.GaussianDP("0.5"), sd.ZCDP("0.125")], sd.ZCDP("0.25")),
+    (
+        sd.ZCDP(1),
+        [sd.PureDP(1), sd.GaussianDP("0.5"), sd.ZCDP("0.125")],
+        # Pure DP costs tanh(1/2), rounded up.
+        sd.ZCDP("0.287882842739990241497"),
+    ),
     (
         sd.TruncatedCDP(1, omega=8),
         [sd.TruncatedCDP("0.5", omega=9), sd.ZCDP("0.25")],

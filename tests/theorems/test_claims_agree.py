@@ -165,8 +165,13 @@ def test_what_noise_is_calibrated_to_implies_the_goal(goal: Guarantee) -> None:
     "goal", [c for c in ORDINARY if not isinstance(c, sd.GaussianDP)], ids=repr
 )
 def test_more_than_that_would_be_too_much(goal: Guarantee) -> None:
-    """The check above can fail: a tenth more implies no goal in rho or pure epsilon."""
+    """The check above can fail: a tenth more implies no goal in pure epsilon, twice none in rho.
+
+    Amounts for rho are the paper's, sqrt(2 rho), which is less than what epsilon may be.
+    """
     pure = pure_amount(goal)
     assert pure is not None
-    if "delta" not in goal.parameters() or goal.pure_epsilon() is not None:
+    if "rho" in goal.parameters():
+        assert not sd.PureDP(2 * rational(pure)).implies(goal)
+    elif "delta" not in goal.parameters() or goal.pure_epsilon() is not None:
         assert not sd.PureDP(rational(pure) * Fraction(11, 10)).implies(goal)

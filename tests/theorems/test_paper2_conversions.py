@@ -21,10 +21,13 @@ def random_pair(rng: random.Random, size: int) -> Pair:
 
 
 def test_lemma_9_pure_to_concentrated() -> None:
-    assert PureDP("0.3").concentrated_rho() == Fraction("0.045")
-    rounded = PureDP("ln(3)").concentrated_rho()
-    assert rounded is not None
-    assert rounded >= math.log(3) ** 2 / 2
+    """epsilon^2 / 2 holds, and is loose: epsilon tanh(epsilon / 2) is the least."""
+    for epsilon in ("0.3", "ln(3)", "2", "40"):
+        rho = PureDP(epsilon).concentrated_rho()
+        assert rho is not None
+        value = PureDP(epsilon).epsilon
+        assert rho == pytest.approx(value * math.tanh(value / 2), rel=1e-14)
+        assert rho < value**2 / 2
 
 
 def test_lemma_9_concentrated_to_approximate() -> None:

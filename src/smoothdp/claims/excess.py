@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision, round_up
+from smoothdp.exact.balls.balls import ball, decimal_up, enclose, precision, round_up
 from smoothdp.exact.balls.compare import at_most, normal_cdf_at_least
 from smoothdp.exact.balls.special import Ball, log_probability, minimum, normal_tail
 from smoothdp.exact.logspace.bisection import smallest_true
@@ -16,14 +16,36 @@ from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 # Beyond it no pure claim is told from none at the precision of `normal_cdf_at_least`.
 _LARGEST_MU = 64.0
+# rho is rounded up to a decimal of about so many digits, so that ledgers can be read.
+_RHO_DIGITS = 20
+_RHO_BITS = 256
 
 
+@lru_cache(maxsize=1024)
 def rho_of_pure(epsilon: Real) -> Fraction:
-    """Return epsilon^2 / 2, exactly for a rational epsilon and rounded up otherwise."""
-    if isinstance(epsilon, Fraction):
-        return epsilon * epsilon / 2
-    upper = Fraction(log_bounds(epsilon.ratio).upper)
-    return upper * upper / 2
+    """Return epsilon tanh(epsilon / 2), the least rho of zCDP that epsilon-DP implies.
+
+    Rounded up to twenty digits, and never above epsilon^2 / 2.
+
+    Source: proofs/pure-to-concentrated#1.
+
+    >>> float(rho_of_pure(Fraction(1))), float(rho_of_pure(Fraction(1, 10**200))) == 0.0
+    (0.46211715726000974, True)
+    """
+    if epsilon == 0:
+        return Fraction(0)
+    with precision(_RHO_BITS + 2 * max(0, -_exponent(epsilon))):
+        number = ball(epsilon)
+        rho = decimal_up(number * (number / 2).tanh(), digits=_RHO_DIGITS)
+    return min(rho, epsilon * epsilon / 2) if isinstance(epsilon, Fraction) else rho
+
+
+def _exponent(epsilon: Real) -> int:
+    """Return the binary exponent of an epsilon > 0, or a few less."""
+    if isinstance(epsilon, LogRatio):
+        # ln r >= (r - 1) / r.
+        epsilon = (epsilon.ratio - 1) / epsilon.ratio
+    return epsilon.numerator.bit_length() - epsilon.denominator.bit_length() - 1
 
 
 @lru_cache(maxsize=256)

@@ -109,11 +109,14 @@ class Guarantee(ABC):
     def concentrated_rho(self) -> Fraction | None:
         """Return a rho of zCDP that follows from the claim; None if none is known.
 
-        From pure DP: epsilon^2 / 2 (paper 2, Proposition 10).
+        From pure DP: epsilon tanh(epsilon / 2), rounded up, which no smaller rho can replace
+        (proofs/pure-to-concentrated#1); paper 2 has epsilon^2 / 2 (Proposition 10).
 
         >>> import smoothdp as sd
-        >>> sd.PureDP(1).concentrated_rho(), sd.ApproxDP(1, delta="1e-6").concentrated_rho()
-        (Fraction(1, 2), None)
+        >>> float(sd.PureDP(1).concentrated_rho()), sd.GaussianDP(1).concentrated_rho()
+        (0.46211715726000974, Fraction(1, 2))
+        >>> sd.PureDP(2).implies(sd.ZCDP("1.53")), sd.PureDP(2).implies(sd.ZCDP("1.52"))
+        (True, False)
         """
         pure = self.pure_epsilon()
         return None if pure is None else rho_of_pure(pure)

@@ -83,6 +83,19 @@ def round_up(value: arb) -> float:
     return as_float if arb(as_float) >= upper else math.nextafter(as_float, math.inf)
 
 
+def decimal_up(value: arb, *, digits: int) -> Fraction:
+    """Return a decimal of so many digits, or one more, that is not below a number above 0.
+
+    >>> decimal_up(ball(Fraction(2, 3)), digits=3)
+    Fraction(6667, 10000)
+    """
+    whole, exponent = value.upper().man_exp()
+    upper = Fraction(int(whole)) * Fraction(2) ** int(exponent)
+    size = upper.numerator.bit_length() - upper.denominator.bit_length()
+    unit = Fraction(10) ** (digits - math.floor(size * math.log10(2)))
+    return math.ceil(upper * unit) / unit
+
+
 def enclose(value: arb) -> LogBounds:
     """Return the ball as a pair of floats, rounded outwards."""
     return LogBounds(round_down(value), round_up(value))
