@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision, round_up
 from smoothdp.exact.balls.compare import at_most, normal_cdf_at_least
+from smoothdp.exact.balls.rationals import positive_ends
 from smoothdp.exact.balls.special import Ball, log_probability, minimum, normal_tail
 from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
@@ -43,6 +44,25 @@ def mu_of_pure(epsilon: Real) -> Fraction | None:
         return Fraction(0)
     mu = smallest_true(lambda mu: normal_cdf_at_least(Fraction(mu) / 2, epsilon), high=_LARGEST_MU)
     return None if math.isinf(mu) else Fraction(mu)
+
+
+@lru_cache(maxsize=1024)
+def pure_of_mu(mu: Fraction) -> Fraction:
+    """Return the largest epsilon whose pure DP implies mu-Gaussian DP, rounded down; mu > 0.
+
+    ln(Phi(mu / 2) / Phi(-mu / 2)) (proofs/gaussian-dp#1), about .8 mu for small mu.
+
+    >>> float(pure_of_mu(Fraction(1)))
+    0.8069653463049622
+    """
+
+    def compute() -> Ball:
+        x = ball(mu / 2) * ball(Fraction(1, 2)).sqrt()
+        return (2 * x.erf() / x.erfc()).log1p()
+
+    ends = positive_ends(compute)
+    assert ends is not None
+    return ends[0]
 
 
 # Beyond this many standard deviations a bound is as good as the value.

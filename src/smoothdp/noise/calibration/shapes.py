@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TypeVar, cast
 
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter, SmoothdpError
@@ -48,6 +49,7 @@ def best_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter) ->
     ArsinhNormal(sigma=77/200)
     """
     t = exact_fraction(smoothing, name="smoothing")
+    guarantee = _optimised_for(guarantee)
     shipped = shipped_shape(law, guarantee, t)
     return compute_shape(law, guarantee, t) if shipped is None else _member(law, shipped)
 
@@ -74,6 +76,7 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
         InvalidParameter: no member of the family keeps the guarantee with finite variance.
     """
     t = exact_fraction(smoothing, name="smoothing")
+    guarantee = _optimised_for(guarantee)
     if len(law.parameters) != 1:
         raise InvalidParameter(
             expected="a family with one shape",
@@ -100,6 +103,11 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
     return _member(law, short_decimal(math.exp(best)))
 
 
+def _optimised_for(guarantee: Guarantee) -> Guarantee:
+    """Return the claim that a shape is chosen for: for mu the pure one that is calibrated."""
+    return guarantee.sufficient_pure() if isinstance(guarantee, GaussianDP) else guarantee
+
+
 def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
     if isinstance(guarantee, ZCDP | TruncatedCDP):
         return concentrated_estimate(law, guarantee, t)
@@ -108,7 +116,7 @@ def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
     if isinstance(guarantee, PureDP | ApproxDP):
         return pure_estimate(law, guarantee.exact_epsilon, t)
     raise InvalidParameter(
-        expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+        expected="PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP",
         got=f"{guarantee!r}",
         remedy="Optimise for one of these guarantees, such as PureDP(1)",
     )
