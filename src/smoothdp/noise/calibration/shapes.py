@@ -49,7 +49,6 @@ def best_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter) ->
     ArsinhNormal(sigma=77/200)
     """
     t = exact_fraction(smoothing, name="smoothing")
-    guarantee = _optimised_for(guarantee)
     shipped = shipped_shape(law, guarantee, t)
     return compute_shape(law, guarantee, t) if shipped is None else _member(law, shipped)
 
@@ -63,7 +62,7 @@ def compute_shape(law: type[Law], guarantee: Guarantee, t: Fraction) -> Law:
     """Return what `best_shape` does, not from the table."""
     if not law.parameters:
         return law()
-    shape = law._shape_rule(guarantee, t) if t > 0 else None
+    shape = law._shape_rule(_optimised_for(guarantee), t) if t > 0 else None
     return optimise_shape(law, guarantee, smoothing=t) if shape is None else _member(law, shape)
 
 
@@ -76,7 +75,7 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
         InvalidParameter: no member of the family keeps the guarantee with finite variance.
     """
     t = exact_fraction(smoothing, name="smoothing")
-    guarantee = _optimised_for(guarantee)
+    target = _optimised_for(guarantee)
     if len(law.parameters) != 1:
         raise InvalidParameter(
             expected="a family with one shape",
@@ -87,12 +86,12 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
     def cost(log_shape: float) -> float:
         try:
             member = _member(law, short_decimal(math.exp(log_shape)))
-            shift = _estimate(member, guarantee, t)
+            shift = _estimate(member, target, t)
             return math.log(math.sqrt(member.variance)) - math.log(shift)
         except (SmoothdpError, ArithmeticError, OverflowError):
             return math.inf
 
-    low, high = law._shape_range(guarantee, t)
+    low, high = law._shape_range(target, t)
     best = _least(cost, math.log(low), math.log(high))
     if best is None:
         raise InvalidParameter(
@@ -104,8 +103,12 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
 
 
 def _optimised_for(guarantee: Guarantee) -> Guarantee:
-    """Return the claim that a shape is chosen for: for mu the pure one that is calibrated."""
-    return guarantee.sufficient_pure() if isinstance(guarantee, GaussianDP) else guarantee
+    """Return the claim that a shape is chosen for: for mu about the pure one that implies it."""
+    if not isinstance(guarantee, GaussianDP) or guarantee.exact_mu == 0:
+        return guarantee
+    pure = guarantee.sufficient_pure()
+    # Rounded down to three digits, so that shapes are short.
+    return pure.changed(epsilon=Fraction(f"{0.9995 * float(pure.exact_epsilon):.3g}"))
 
 
 def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
