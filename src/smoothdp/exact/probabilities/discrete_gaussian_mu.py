@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from flint import arb
 
@@ -116,9 +117,7 @@ def _curvature(start: Ball, width: Ball) -> Ball:
     The areas are over [start, start + width] and its neighbours of the same width.
     """
     ends = [start + k * width for k in (-1, 0, 1, 2)]
-    before, here, after = (
-        normal_tail(low) - normal_tail(high) for low, high in zip(ends, ends[1:], strict=False)
-    )
+    before, here, after = (normal_tail(low) - normal_tail(high) for low, high in pairwise(ends))
     return (here * here / (before * after)).log()
 
 

@@ -2,8 +2,9 @@
 
 The rules are fits of what minimises the error over laws, sizes and bounds of unknown quality; a bad
 fit costs accuracy, never privacy (proofs/release-rules#1). With e the epsilon of the guarantee
-(sqrt(2 rho) for concentrated claims, that of `GaussianDP.sufficient_pure` for mu), s the number of values on the shorter side of the rank, R the
-width of the bounds in spreads of the data (taken as 1e5):
+(sqrt(2 rho) for concentrated claims, that of `GaussianDP.sufficient_pure` for mu), s the number of
+values on the shorter side of the rank, R the width of the bounds in spreads of the data (taken as
+1e5):
 
     quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
                   zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
@@ -25,9 +26,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.claims.excess import pure_of_mu
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import PureDP
-from smoothdp.claims.excess import pure_of_mu
 from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, float_of

@@ -110,8 +110,8 @@ def _gaussian_shift(law: AbstractLaw, guarantee: GaussianDP, smoothing: Fraction
         claim = pure_shift(law, pure.exact_epsilon, smoothing)
     except InvalidParameter:
         raise InvalidParameter(
-            expected=f"a law with a proved mu at smoothing={shown(smoothing)}: normal noise without "
-            "smoothing, or one with pure DP of the epsilon that implies mu",
+            expected=f"a law with a proved mu at smoothing={shown(smoothing)}: normal noise "
+            "without smoothing, or one with pure DP of the epsilon that implies mu",
             got=f"{law!r} for {guarantee!r}, which asks for epsilon={shown(pure.exact_epsilon)}",
             remedy="Use PolyPlace, StudentT or GeneralizedCauchy, a smaller smoothing, or a larger "
             "mu",
