@@ -15,7 +15,7 @@ def part_of(guarantee: Guarantee, share: Fraction) -> Guarantee:
     """Return a share of a guarantee: parts whose shares add up to 1 compose to it.
 
     Epsilon and delta, rho, or the square of mu are multiplied; a logarithm or a root is rounded
-    down.
+    down (proofs/gaussian-dp#2).
 
     Raises:
         IncompatibleClaims: a claim whose parts do not add up.

@@ -8,7 +8,7 @@ probability P(h >= c). Then h against h + 1 is mu-Gaussian DP exactly from
 on (proofs/gaussian-dp#3). Few steps are computed; that no later one is larger follows from three
 areas under the normal density (proofs/gaussian-dp#4). Where these leave it open, which is at
 large sigma, mu_0 is at most a width that such areas give (proofs/gaussian-dp#5): above the largest
-step by 1 / (900 sigma^4) of it or less, wherever it was computed.
+step by 1 / (900 sigma^4) of it, as computed, and 2^-57 for rounding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ LEAST_SIGMA_SQUARED = Fraction(1, 10_000)
 LARGEST_MU = 190
 """What a larger mu allows is noise for this one."""
 _FIRST_STEPS = 12
+_MANY = 30
+"""Of sigma squared: beyond it the first steps leave it open."""
 _ROUNDS = 40
+_CLOSE = Fraction(1, 1 << 36)
 
 
 @lru_cache(maxsize=4096)
@@ -60,6 +63,8 @@ def discrete_gaussian_mu(sigma_squared: Fraction) -> Fraction:
     # Areas differ by 1 / sigma^2 of themselves, and what is compared by 1 / sigma^6.
     bits = 192 + 4 * max(1, math.ceil(sigma_squared)).bit_length()
     with precision(bits):
+        if sigma_squared > _MANY:
+            return _width(sigma_squared)
         steps = [2 * _quantile(sigma_squared, 1)]
         for c in range(1, _FIRST_STEPS + 1):
             largest = max(steps, key=float)
@@ -98,7 +103,7 @@ def sigma_squared_of_mu(mu: Fraction) -> Fraction:
         low, high = high, 2 * high
     for _ in range(_ROUNDS):
         middle = _short((low + high) / 2)
-        if not low < middle < high:
+        if high - low <= low * _CLOSE or not low < middle < high:
             break
         low, high = (low, middle) if keeps(middle) else (middle, high)
     return high
@@ -114,7 +119,8 @@ def _quantile(sigma_squared: Fraction, c: int) -> Ball:
 def _curvature(start: Ball, width: Ball) -> Ball:
     """Return ln of the square of one normal area over the product of those on both sides.
 
-    The areas are over [start, start + width] and its neighbours of the same width.
+    The areas are over [start, start + width] and its neighbours of the same width: it rises with
+    the width and with start >= -width / 2 (proofs/gaussian-dp#4).
     """
     ends = [start + k * width for k in (-1, 0, 1, 2)]
     before, here, after = (normal_tail(low) - normal_tail(high) for low, high in pairwise(ends))
@@ -122,12 +128,18 @@ def _curvature(start: Ball, width: Ball) -> Ball:
 
 
 def _width(sigma_squared: Fraction) -> Fraction:
-    """Return a width, rounded up, at which the areas around 0 have the curvature 1 / sigma^2."""
+    """Return a width, rounded up, at which the areas around 0 have the curvature 1 / sigma^2.
+
+    (proofs/gaussian-dp#5)
+    """
     target = 1 / ball(sigma_squared)
     width = target.sqrt()
     # The curvature is almost the square of the width: a few steps give all digits.
     for _ in range(_ROUNDS):
-        width = arb((width * (target / _curvature(-width / 2, width)).sqrt()).mid())
+        change = (target / _curvature(-width / 2, width)).sqrt()
+        width = arb((width * change).mid())
+        if bool(abs(change - 1) < arb(2) ** -64):
+            break
     slack = arb(1)
     while True:
         slack /= 2

@@ -83,6 +83,7 @@ def compute_claim(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -
     if isinstance(guarantee, ApproxDP) and guarantee.exact_delta == 0:
         guarantee = PureDP(guarantee.exact_epsilon, neighbours=guarantee.neighbours)
     if isinstance(guarantee, GaussianDP):
+        # (proofs/gaussian-dp#1)
         return _gaussian_shift(law, guarantee, smoothing)
     if isinstance(guarantee, PureDP):
         return pure_shift(law, guarantee.exact_epsilon, smoothing)
