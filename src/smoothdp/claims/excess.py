@@ -17,6 +17,7 @@ from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 # Beyond it no pure claim is told from none at the precision of `normal_cdf_at_least`.
 _LARGEST_MU = 64.0
+_LARGEST_CALIBRATED = Fraction(48)
 
 
 def rho_of_pure(epsilon: Real) -> Fraction:
@@ -50,14 +51,17 @@ def mu_of_pure(epsilon: Real) -> Fraction | None:
 def pure_of_mu(mu: Fraction) -> Fraction:
     """Return the largest epsilon whose pure DP implies mu-Gaussian DP, rounded down; mu > 0.
 
-    ln(Phi(mu / 2) / Phi(-mu / 2)) (proofs/gaussian-dp#1), about .8 mu for small mu.
+    ln(Phi(mu / 2) / Phi(-mu / 2)) (proofs/gaussian-dp#1), about .8 mu for small mu. For mu above
+    48 that of 48, which is 292.
 
     >>> float(pure_of_mu(Fraction(1)))
     0.8069653463049622
     """
 
+    used = min(mu, _LARGEST_CALIBRATED)
+
     def compute() -> Ball:
-        x = ball(mu / 2) * ball(Fraction(1, 2)).sqrt()
+        x = ball(used / 2) * ball(Fraction(1, 2)).sqrt()
         return (2 * x.erf() / x.erfc()).log1p()
 
     ends = positive_ends(compute)

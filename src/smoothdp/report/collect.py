@@ -58,6 +58,7 @@ def collect_share(
     True
     """
     named = Label.read(label)
+    _check_guarantee(guarantee)
     check_budget(ledger, guarantee)
     numbers = _column(values)
     if above is None:
@@ -133,6 +134,7 @@ def collect_mean(
     True
     """
     named = Label.read(label)
+    _check_guarantee(guarantee)
     check_budget(ledger, guarantee)
     low, high = read_bounds(bounds)
     numbers = _column(values)
@@ -199,6 +201,7 @@ def collect_histogram(
     True
     """
     named = Label.read(label)
+    _check_guarantee(guarantee)
     check_budget(ledger, guarantee)
     values, domain = _texts(values, name="values"), _texts(domain, name="domain")
     bins = {value: bin_index for bin_index, value in enumerate(domain)}
@@ -253,6 +256,16 @@ def _texts(values: object, *, name: str) -> list[str]:
             expected=f"{name} as a list of texts", got="a list of lists", remedy="Give texts"
         )
     return texts
+
+
+def _check_guarantee(guarantee: object) -> None:
+    """Raise InvalidParameter for a claim that is not (epsilon, delta), as the errors here are."""
+    if not isinstance(guarantee, ApproxDP):
+        raise InvalidParameter(
+            expected="guarantee=ApproxDP(epsilon, delta=) for a collection",
+            got=f"{guarantee!r}",
+            remedy="Give one; a protocol of smoothdp.shuffle takes other claims",
+        )
 
 
 def _column(values: ArrayLike) -> FloatArray:

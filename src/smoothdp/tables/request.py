@@ -307,8 +307,8 @@ def check_guarantee(guarantee: object) -> None:
             expected="a guarantee about adding or removing a row: replacing one may move it from "
             "one group to another, whose sizes are private",
             got=f"{guarantee!r}",
-            remedy="Give neighbours='add_remove'; replacing a row is adding one and removing one, "
-            "at twice the epsilon",
+            remedy="Give one such as PureDP(1, neighbours='add_remove'); replacing a row is adding "
+            "one and removing one, at twice the epsilon",
         )
 
 
