@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from smoothdp.claims.curves.group_profile import group_profile
 from smoothdp.claims.curves.profile import PrivacyProfile
@@ -17,6 +17,7 @@ from smoothdp.composition.items import Item, read_items
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.sources import Source
 
 Split = Literal["by_position", "by_value"]
 
@@ -71,6 +72,8 @@ class Parallel:
     >>> sd.compose([sd.Parallel([north, south], split="by_value"), north]).epsilon(0)
     3.0
     """
+
+    source: ClassVar[Source] = Source("own", "proofs/tables#1")
 
     def __init__(self, items: Iterable[Any], *, split: Split) -> None:
         parts = [part.original for part in _parts(items)]
