@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,7 +93,7 @@ def test_tables_of_persons_and_private_keys() -> None:
     assert isinstance(share, sd.GaussianDP)
     assert 5 * share.exact_mu**2 <= 1
     data = {"id": list(range(50)) * 2, "g": ["a", "b"] * 50, "v": list(range(100))}
-    asked = {"by": "g", "statistics": {"s": ("v", SUMS[0])}, "guarantee": promise}
+    asked: dict[str, Any] = {"by": "g", "statistics": {"s": ("v", SUMS[0])}, "guarantee": promise}
     table = sd.release_table(data, keys=["a", "b"], person=person, **asked)
     assert table.guarantee == promise
     with pytest.raises(sd.errors.IncompatibleClaims, match="Gaussian DP no key"):
@@ -128,10 +129,13 @@ def test_skewed_mean_under_truncated_cdp() -> None:
     ids=lambda claim: type(claim).__name__,
 )
 def test_collections_take_epsilon_and_delta(claim: object) -> None:
-    for collect in (sd.report.collect_share, sd.report.collect_histogram):
-        more = {} if collect is sd.report.collect_share else {"domain": ["a"]}
-        with pytest.raises(sd.errors.InvalidParameter, match="ApproxDP"):
-            collect([0, 1], guarantee=claim, **more)  # type: ignore[operator]
+    wrong: Any = claim
+    with pytest.raises(sd.errors.InvalidParameter, match="ApproxDP"):
+        sd.report.collect_share([0, 1], guarantee=wrong)
+    with pytest.raises(sd.errors.InvalidParameter, match="ApproxDP"):
+        sd.report.collect_mean([0, 1], bounds=(0, 1), guarantee=wrong)
+    with pytest.raises(sd.errors.InvalidParameter, match="ApproxDP"):
+        sd.report.collect_histogram(["a"], domain=["a"], guarantee=wrong)
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -117,9 +117,9 @@ def test_a_calibrated_law_lies_below_the_curve(
     # The worst pairs themselves: shifts and dilations, both directions.
     for dilation in {0.0, float(smoothing)}:
         for way in ("forward", "reverse"):
-            for epsilon in (0.0, 0.4):
-                one = law.delta(epsilon, shift=made.shift, dilation=dilation, direction=way)
-                assert one <= promise.profile().delta(epsilon) * (1 + 1e-9)
+            for level in (0.0, 0.4):
+                one = law.delta(level, shift=made.shift, dilation=dilation, direction=way)
+                assert one <= promise.profile().delta(level) * (1 + 1e-9)
 
 
 def test_a_law_without_a_proof_is_refused() -> None:
@@ -140,9 +140,9 @@ def test_squares_add_up() -> None:
     v = 1 / (1 + math.exp(float(pure_of_mu(Fraction(3, 4)))))
     answers = np.array([v, 1 - v])
     noise = shifted(Fraction(2), 1)
-    mu = math.hypot(0.75, float(discrete_gaussian_mu(Fraction(2))))
+    both = math.hypot(0.75, float(discrete_gaussian_mu(Fraction(2))))
     p, q = np.outer(answers, noise[0]).ravel(), np.outer(answers[::-1], noise[1]).ravel()
-    assert excess(p, q, mu) <= 1e-9
+    assert excess(p, q, both) <= 1e-9
     assert excess(p, q, 0.75) > 0.1
 
 
