@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         guarantee_from_json as guarantee_from_json,
     )
     from smoothdp.composition import (
+        Parallel as Parallel,
         attacks as attacks,
         compose as compose,
     )

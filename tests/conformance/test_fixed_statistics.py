@@ -52,7 +52,7 @@ def test_no_row_is_refused(query: FixedStatistic, rows: list[object]) -> None:
         ({"n_guess": 100}, "n_guess=100"),
         ({"n_share": "0.1"}, "n_share"),
         ({"confidence": "0.9", "covers": "population"}, "population"),
-        ({"guarantee": sd.GaussianDP(1, neighbours="add_remove")}, "GaussianDP"),
+        ({"guarantee": sd.GaussianDP(0, neighbours="add_remove")}, "mu=0"),
         ({"guarantee": sd.PureDP(0, neighbours="add_remove")}, "epsilon=0"),
         ({"round_to": 0}, "round_to=0"),
     ],

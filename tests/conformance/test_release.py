@@ -283,7 +283,7 @@ BAD: list[tuple[dict[str, Any], type[SmoothdpError], str]] = [
     ({"query": "median"}, InvalidParameter, "'median'"),
     ({"query": Median}, InvalidParameter, "query"),
     ({"guarantee": 1.0}, InvalidParameter, "1.0"),
-    ({"guarantee": GaussianDP(1)}, InvalidParameter, "GaussianDP"),
+    ({"guarantee": GaussianDP(0)}, InvalidParameter, "mu=0"),
     ({"guarantee": PureDP(0)}, InvalidParameter, "epsilon=0"),
     ({"guarantee": ZCDP(0)}, InvalidParameter, "rho=0"),
     (

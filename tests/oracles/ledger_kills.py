@@ -13,6 +13,8 @@ from typing import Any
 
 from smoothdp.claims import PureDP
 from smoothdp.ledger import Ledger, store
+from smoothdp.queries import Count, Sum
+from smoothdp.tables import release_table
 
 
 def kill_self() -> None:
@@ -46,6 +48,25 @@ def charge_and_release(path: Path, released: Path) -> None:
         file = os.open(released, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.write(file, b"%d\n" % spending.entry.number)
         os.fsync(file)
+
+
+def charge_and_release_table(path: Path, released: Path) -> None:
+    """Charge a table of two groups, one entry, and write its number once the table is made."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = release_table(
+            {"region": ["N", "S"] * 3, "wage": [1, 2, 3, 4, 5, 6]},
+            by="region",
+            keys=["N", "S"],
+            statistics={"rows": (None, Count()), "total": ("wage", Sum((0, 10)))},
+            guarantee=PureDP("0.01", neighbours="add_remove"),
+            label="a table",
+            ledger=Ledger(path),
+        )
+    assert len(made.groups) == 2
+    file = os.open(released, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(file, b"%d\n" % len(Ledger(path).entries()))
+    os.fsync(file)
 
 
 def kill_at_instruction(count: int) -> None:

@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,18 @@ def new_ledger(folder: Path, budget: str = "1") -> tuple[Path, Path]:
     return path, folder / "released"
 
 
-def killed(path: Path, released: Path, plan: Callable[[], None]) -> tuple[int, int, int]:
+def killed(
+    path: Path,
+    released: Path,
+    plan: Callable[[], None],
+    act_of: Callable[[Path, Path], None] = kills.charge_and_release,
+) -> tuple[int, int, int]:
     """Kill one charge; return its signal, the new entries and the new releases."""
     before, lines = len(Ledger(path).entries()), _lines(released)
 
     def act() -> None:
         plan()
-        kills.charge_and_release(path, released)
+        act_of(path, released)
 
     ended = kills.in_child(act)
     ledger = Ledger(path)
@@ -78,6 +84,81 @@ def test_killed_while_it_is_made(tmp_path: Path) -> None:
         ledger = Ledger(path, budget=PureDP(1))
         ledger.charge(PureDP("0.5"))
         assert ledger.verify() == 1
+
+
+def new_table_ledger(folder: Path) -> tuple[Path, Path]:
+    path = folder / "table.db"
+    Ledger(path, budget=PureDP(100, neighbours="add_remove"))
+    return path, folder / "tables"
+
+
+def check_table_entries(path: Path) -> None:
+    """Every entry is a whole table: one charge of its guarantee, whatever the number of groups."""
+    entries = Ledger(path).entries()
+    promise = PureDP("0.01", neighbours="add_remove")
+    assert all(entry.guarantee == promise for entry in entries)
+    assert all(entry.parameters["label"] == "a table" for entry in entries)
+    assert Ledger(path).spent() == PureDP(len(entries) * Fraction(1, 100), neighbours="add_remove")
+
+
+@pytest.mark.parametrize("step", ["after BEGIN", "after INSERT", "after COMMIT", "while releasing"])
+def test_a_table_killed_at_a_named_step_is_one_entry_or_none(tmp_path: Path, step: str) -> None:
+    path, released = new_table_ledger(tmp_path)
+    kills.charge_and_release_table(path, released)
+    ended, added, out = killed(
+        path, released, lambda: kills.kill_at_step(step), kills.charge_and_release_table
+    )
+    assert ended == signal.SIGKILL
+    assert added == (0 if step in BEFORE_COMMIT else 1)
+    assert out == (1 if step == "while releasing" else 0)
+    kills.charge_and_release_table(path, released)
+    assert Ledger(path).verify() == added + 2
+    check_table_entries(path)
+
+
+@pytest.mark.slow
+def test_tables_killed_at_every_tenth_instruction(tmp_path: Path) -> None:
+    path, released = new_table_ledger(tmp_path)
+    n_killed = 0
+    for count in range(0, 6000, 10):
+        ended, added, out = killed(
+            path,
+            released,
+            lambda c=count: kills.kill_at_instruction(c),  # type: ignore[misc]
+            kills.charge_and_release_table,
+        )
+        check_table_entries(path)
+        if ended == 0:
+            assert (added, out) == (1, 1)
+            break
+        n_killed += 1
+    else:
+        pytest.fail("a table takes more instructions than that")
+    assert n_killed >= 10
+
+
+@pytest.mark.slow
+def test_tables_killed_at_random_times(tmp_path: Path) -> None:
+    path, released = new_table_ledger(tmp_path)
+    draw = random.Random(11)
+    start = time.perf_counter()
+    kills.charge_and_release_table(path, released)
+    usual = time.perf_counter() - start
+    for _ in range(100):
+        child = kills.fork()
+        if child == 0:
+            try:
+                while True:
+                    kills.charge_and_release_table(path, released)
+            finally:
+                os._exit(3)
+        time.sleep(draw.uniform(0.0, 3 * usual))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status)
+        assert Ledger(path).verify() >= _lines(released)
+    check_table_entries(path)
+    assert Ledger(path).verify() - _lines(released) <= 100
 
 
 @pytest.mark.slow

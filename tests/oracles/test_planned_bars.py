@@ -156,8 +156,10 @@ def test_default_trims_by_hand() -> None:
     assert default_trim(PureDP("0.1"), 100) == 45
     with pytest.raises(InvalidParameter, match="epsilon=0"):
         default_trim(PureDP(0), 10)
-    with pytest.raises(InvalidParameter, match="GaussianDP"):
-        default_trim(GaussianDP(1), 10)
+    # mu = 1 pays for epsilon = .80697.
+    assert default_trim(GaussianDP(1), 1001) == 82 == math.floor(3.6 * math.log(1001e5) / 0.80697)
+    with pytest.raises(InvalidParameter, match="mu=0"):
+        default_trim(GaussianDP(0), 10)
 
 
 @pytest.mark.parametrize(

@@ -366,7 +366,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"query": "median"}, InvalidParameter, "median"),
     ({"query": TrimmedMean(3, bounds=BOUNDS, truncate="output")}, InvalidParameter, "inputs"),
     ({"guarantee": 1}, InvalidParameter, "guarantee=1"),
-    ({"guarantee": GaussianDP(1)}, InvalidParameter, "GaussianDP"),
+    ({"guarantee": GaussianDP(0)}, InvalidParameter, "mu=0"),
     ({"guarantee": PureDP(0)}, InvalidParameter, "epsilon=0"),
     ({"guarantee": PureDP(1, neighbours="add_remove")}, IncompatibleClaims, "replacing one"),
     ({"n_records": 0}, InvalidParameter, "n_records"),

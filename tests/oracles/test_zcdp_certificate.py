@@ -335,7 +335,7 @@ def test_cover_and_theorem_agree(monkeypatch: pytest.MonkeyPatch) -> None:
         (StudentT(3), ZCDP(HALF), 21, "0 <= smoothing"),
         (StudentT(3), ZCDP(HALF), math.nan, "finite smoothing"),
         ("StudentT", ZCDP(HALF), 1, "a noise law"),
-        (StudentT(3), "ZCDP", 1, "PureDP, ApproxDP, ZCDP or TruncatedCDP"),
+        (StudentT(3), "ZCDP", 1, "PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP"),
     ],
 )
 def test_refusals_name_the_value_and_a_remedy(

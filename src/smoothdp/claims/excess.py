@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from smoothdp.exact.balls.balls import ball, decimal_up, enclose, precision, round_up
 from smoothdp.exact.balls.compare import at_most, normal_cdf_at_least
+from smoothdp.exact.balls.rationals import positive_ends
 from smoothdp.exact.balls.special import Ball, log_probability, minimum, normal_tail
 from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
@@ -19,6 +20,7 @@ _LARGEST_MU = 64.0
 # rho is rounded up to a decimal of about so many digits, so that ledgers can be read.
 _RHO_DIGITS = 20
 _RHO_BITS = 256
+_LARGEST_CALIBRATED = Fraction(48)
 
 
 @lru_cache(maxsize=1024)
@@ -65,6 +67,28 @@ def mu_of_pure(epsilon: Real) -> Fraction | None:
         return Fraction(0)
     mu = smallest_true(lambda mu: normal_cdf_at_least(Fraction(mu) / 2, epsilon), high=_LARGEST_MU)
     return None if math.isinf(mu) else Fraction(mu)
+
+
+@lru_cache(maxsize=1024)
+def pure_of_mu(mu: Fraction) -> Fraction:
+    """Return the largest epsilon whose pure DP implies mu-Gaussian DP, rounded down; mu > 0.
+
+    ln(Phi(mu / 2) / Phi(-mu / 2)) (proofs/gaussian-dp#1), about .8 mu for small mu. For mu above
+    48 that of 48, which is 292.
+
+    >>> float(pure_of_mu(Fraction(1)))
+    0.8069653463049622
+    """
+
+    used = min(mu, _LARGEST_CALIBRATED)
+
+    def compute() -> Ball:
+        x = ball(used / 2) * ball(Fraction(1, 2)).sqrt()
+        return (2 * x.erf() / x.erfc()).log1p()
+
+    ends = positive_ends(compute)
+    assert ends is not None
+    return ends[0]
 
 
 # Beyond this many standard deviations a bound is as good as the value.

@@ -67,6 +67,11 @@ class Label:
         return {name: text for name, text in texts.items() if text}
 
 
+def with_label(mechanism: object, label: Label | None) -> object:
+    """Return what a ledger is charged with: the mechanism, beside its label if it has one."""
+    return mechanism if label is None else Labelled(mechanism, label)
+
+
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """A mechanism with the label that a ledger keeps beside it.

@@ -81,6 +81,7 @@ def show_collection(
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @csv_options
 @click.option("--confidence", default="0.95", show_default=True, help="Of the error bars.")
+@click.option("--label", help="A name for the output and the ledger.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charge a ledger first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw delta against epsilon.")
@@ -97,6 +98,7 @@ def collect(
     missing: str | None,
     csv: CsvFileOptions,
     confidence: str,
+    label: str | None,
     ledger: Path | None,
     as_json: bool,
     plot: Path | None,
@@ -127,7 +129,7 @@ def collect(
             "--n-bits out."
         )
     guarantee = read_approximate(epsilon, delta)
-    options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence}
+    options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence, "label": label}
     options["ledger"] = ask_ledger(ledger, guarantee)
     what: What = "counts" if counts else "mean" if bounds is not None else "share"
     shared = None

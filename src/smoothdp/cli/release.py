@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +105,12 @@ def release(
     n_records: int | None = None
     query: sd.queries.Query | FixedStatistic
     if plan is not None:
-        if any((*astuple(statistic), *astuple(guarantee), *astuple(groups))):
+        options |= {"label": groups.label}
+        beside = replace(groups, label=None)
+        if any((*astuple(statistic), *astuple(guarantee), *astuple(beside))):
             raise click.UsageError(
-                "Expected --plan alone: it holds statistic, bounds, guarantee and neighbours; got "
-                "some of these too. Leave one out."
+                "Expected --plan alone, or with --label: it holds statistic, bounds, guarantee and "
+                "neighbours; got some of these too. Leave one out."
             )
         planned = read_plan(plan)
         options["ledger"] = ask_ledger(ledger, planned.guarantee)

@@ -8,7 +8,7 @@ from smoothdp.composition.central_limit import CentralLimitEstimate, central_lim
 from smoothdp.composition.compose import compose
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaw, LossLaws
-from smoothdp.composition.parallel import compose_parallel, replace_one_parallel
+from smoothdp.composition.parallel import Parallel, compose_parallel, replace_one_parallel
 
 __all__ = [
     "CentralLimitEstimate",
@@ -17,6 +17,7 @@ __all__ = [
     "LossBracket",
     "LossLaw",
     "LossLaws",
+    "Parallel",
     "central_limit_estimate",
     "compose",
     "compose_parallel",

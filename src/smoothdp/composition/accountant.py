@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from smoothdp.claims.curves.profile import PrivacyProfile
@@ -21,7 +22,7 @@ from smoothdp.composition.routes.solver import Solver
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.logspace.bounds import LogBounds, log_sum_lower, log_sum_upper
-from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 Orientation = Literal["common", "any"] | None
 """None: "common" where one of two neighbours has a record more, and "any" else."""
@@ -86,6 +87,24 @@ class Accountant:
             item = self.parts[0][0]
             return item.profile if item.average is None else None
         return None
+
+    @cached_property
+    def basic(self) -> tuple[Fraction, Fraction] | None:
+        """The sums of epsilons and deltas, which hold together; None if an item has none.
+
+        For smoothed claims, whose deltas add up, too (proofs/optimal-composition#4,
+        proofs/composition-at-a-database#5).
+        """
+        epsilon = delta = Fraction(0)
+        for item, count in self.items:
+            terms = item.terms
+            if not isinstance(terms, EpsilonTerms | AverageTerms):
+                return None
+            one = terms.epsilon
+            if isinstance(one, LogRatio):
+                one = Fraction(log_bounds(one.ratio).upper)
+            epsilon, delta = epsilon + count * one, delta + count * terms.delta
+        return epsilon, delta
 
     @property
     def route(self) -> str:

@@ -15,6 +15,7 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_real
 from smoothdp.sources import Source
@@ -155,8 +156,13 @@ class ComposedProfile(PrivacyProfile):
         if target == 0 and self.accountant.single is None and self.accountant.never_zero:
             return LARGEST_SEARCHED, math.inf
         if target == 0 or target == 1:
-            return super().epsilon_bounds(delta)
-        goal = log_bounds(target)
-        above = epsilon_root(lambda e: self._bounds(e).upper, goal.lower, side=1)
-        below = epsilon_root(lambda e: self._bounds(e).lower, goal.upper, side=-1)
+            below, above = super().epsilon_bounds(delta)
+        else:
+            goal = log_bounds(target)
+            above = epsilon_root(lambda e: self._bounds(e).upper, goal.lower, side=1)
+            below = epsilon_root(lambda e: self._bounds(e).lower, goal.upper, side=-1)
+        # Where delta is the sum of the deltas itself, no logarithm says that it is reached.
+        basic = self.accountant.basic
+        if basic is not None and target >= basic[1]:
+            above = min(above, float_up(basic[0]))
         return min(below, above), above

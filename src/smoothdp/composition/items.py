@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.first import First
@@ -23,6 +23,15 @@ from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaws, kn
 from smoothdp.composition.laws.symmetrise import both_directions, symmetrised
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_int
+
+
+@runtime_checkable
+class StandsFor(Protocol):
+    """Something that is composed as another item: parts of the records that all cost the same."""
+
+    @property
+    def stands_for(self) -> object | None:
+        """The other item, if there is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +134,8 @@ def _read_one(entry: object, number: int) -> tuple[Item, int]:
             )
         original = entry[0]
         count = exact_int(entry[1], name=f"count of item {number}", minimum=1)
+    if isinstance(original, StandsFor) and original.stands_for is not None:
+        original = original.stands_for
     profile = _profile_of(original, number)
     # The profile of a claim is as good as the claim: a smoothed one keeps its model.
     if isinstance(original, ClaimedProfile):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
 
 from smoothdp.claims.curves.group_profile import group_profile
 from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import Real
+from smoothdp.exact.parameters.numbers import Parameter, Real
+from smoothdp.sources import Source
 
 Split = Literal["by_position", "by_value"]
 
@@ -33,6 +36,84 @@ class LargestProfile(PrivacyProfile):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         bounds = [profile.log_delta_bounds(epsilon) for profile in self.profiles]
         return LogBounds(max(b.lower for b in bounds), max(b.upper for b in bounds))
+
+    def epsilon_bounds(self, delta: Parameter) -> tuple[float, float]:
+        """Return floats around the largest epsilon of any part: a claim knows its own delta."""
+        bounds = [profile.epsilon_bounds(delta) for profile in self.profiles]
+        return max(below for below, _ in bounds), max(above for _, above in bounds)
+
+    def keeps(self, epsilon: Real, delta: Fraction) -> bool:
+        """Return whether every part keeps (epsilon, delta)."""
+        return all(profile.keeps(epsilon, delta) for profile in self.profiles)
+
+
+class Parallel:
+    """Releases that each see their own part of the records: one item of a composition.
+
+    Neighbours differ in one part, so the item costs what the dearest part costs, not the sum.
+    That is so under add_remove for parts by value (the rows of each region), and under either
+    relation for parts by position. Replacing a record may take it from one part to another: two
+    parts change, so parts by value under replace_one are refused here, and cost two
+    (`replace_one_parallel`).
+
+    Source: proofs/tables#1.
+
+    Args:
+        items: one mechanism, guarantee or profile per part; (item, count) is no part: compose
+            the releases of one part first.
+        split: "by_value" or "by_position", as for `compose_parallel`.
+
+    Raises:
+        InvalidParameter: no parts, a part without a profile, a smoothed claim, another split.
+        IncompatibleClaims: parts about different neighbours, or "by_value" under replace_one.
+
+    >>> import smoothdp as sd
+    >>> north, south = (sd.PureDP(e, neighbours="add_remove") for e in (1, 2))
+    >>> sd.compose([sd.Parallel([north, south], split="by_value"), north]).epsilon(0)
+    3.0
+    """
+
+    source: ClassVar[Source] = Source("own", "proofs/tables#1")
+
+    def __init__(self, items: Iterable[Any], *, split: Split) -> None:
+        parts = [part.original for part in _parts(items)]
+        self.items = tuple(parts)
+        self.split = split
+        self._profile = compose_parallel(parts, split=split)
+
+    def profile(self) -> PrivacyProfile:
+        """Return the pointwise largest profile of the parts."""
+        return self._profile
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The claim of the part whose claim all others imply; None if there is none."""
+        claims = [stated_guarantee(item) for item in self.items]
+        stated = [claim for claim in claims if claim is not None]
+        if len(stated) < len(claims):
+            return None
+        for claim in dict.fromkeys(stated):
+            if all(other == claim or other.implies(claim) for other in stated):
+                return claim
+        return None
+
+    @property
+    def stands_for(self) -> object | None:
+        """The part that all parts are the same as, or imply: composed as it is; None without."""
+        if all(isinstance(item, Guarantee) for item in self.items):
+            return self.guarantee
+        try:
+            same = len(set(self.items)) == 1
+        except TypeError:
+            return None
+        return self.items[0] if same else None
+
+    def describe(self) -> str:
+        """Return the item in words."""
+        return f"{len(self.items)} parts of the records, {self.split.replace('_', ' ')}"
+
+    def __repr__(self) -> str:
+        return f"Parallel({list(self.items)!r}, split={self.split!r})"
 
 
 def compose_parallel(items: Iterable[Any], *, split: Split) -> PrivacyProfile:

@@ -17,6 +17,7 @@ from smoothdp.claims.terms import AverageTerms, EpsilonTerms
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.items import Item, read_items
 from smoothdp.composition.laws.law import HasLossLaws
+from smoothdp.composition.parallel import Parallel
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import LogRatio, exact_text
 
@@ -139,6 +140,8 @@ def _smoothed_parts(item: Item) -> list[AverageTerms]:
         return [part for inner, _ in original.accountant.items for part in _smoothed_parts(inner)]
     if item.average is not None:
         return [item.average]
+    if isinstance(original, Parallel):
+        return [part for inner, _ in read_items(original.items) for part in _smoothed_parts(inner)]
     is_bare = isinstance(original, PrivacyProfile) and not isinstance(original, HasLossLaws)
     # A curve does not say whether it is of one database, or of a claim on average.
     if is_bare or isinstance(original, TradeoffFunction):

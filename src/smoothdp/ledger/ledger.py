@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label, with_label
 from smoothdp.composition import ComposedProfile, compose
 from smoothdp.errors import InvalidParameter, LedgerError
 from smoothdp.exact.parameters.numbers import Parameter
@@ -133,7 +134,9 @@ class Ledger:
         """The rule by which the budget is kept."""
         return self._filter
 
-    def spend(self, mechanism: object, *, claim: Guarantee | None = None) -> Spending:
+    def spend(
+        self, mechanism: object, *, claim: Guarantee | None = None, label: object = None
+    ) -> Spending:
         """Charge a mechanism and return the right to one release.
 
         Args:
@@ -141,19 +144,25 @@ class Ledger:
                 that is made elsewhere; or with ``claim`` anything that `compose` takes.
             claim: the claim to charge instead of the guarantee: one that follows from it,
                 such as ApproxDP(epsilon, delta=) from the profile of a training run.
+            label: a name for the entry and the release, or a `smoothdp.claims.label.Label` with
+                purpose and who.
 
         Raises:
+            InvalidParameter: a label that is none.
             BudgetExceeded: the budget would be passed. Nothing is charged.
             IncompatibleClaims: other neighbours, another unit than the entries before have (rows,
                 or persons by a column), or a claim that does not follow, or that
                 the budget has no cost for. Nothing is charged.
             LedgerError: the file failed, or the clock went back. Nothing may be released.
         """
-        return Spending(mechanism, self.charge(mechanism, claim=claim))
+        entry = self.charge(mechanism, claim=claim, label=label)
+        return Spending(mechanism, entry, Label.read(label))
 
-    def charge(self, mechanism: object, /, *, claim: Guarantee | None = None) -> Entry:
+    def charge(
+        self, mechanism: object, /, *, claim: Guarantee | None = None, label: object = None
+    ) -> Entry:
         """Charge like `spend` and return the entry, once it is on the disk."""
-        charged = read_charged(mechanism, claim)
+        charged = read_charged(with_label(mechanism, Label.read(label)), claim)
         costs = self._filter.price(charged.claim)
         row = self._store.append(lambda tail: self._next_row(charged, costs, tail))
         return entry_of(*row)

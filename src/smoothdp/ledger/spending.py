@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, NoReturn
 
+from smoothdp.claims.label import Label
+from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidParameter
 from smoothdp.ledger.entry import Entry
 
@@ -18,6 +21,7 @@ class Spending:
     Attributes:
         entry: the charge as it was recorded.
         mechanism: the mechanism that was charged.
+        label: what the release is called, if it was given a name.
 
     >>> import tempfile
     >>> from smoothdp.ledger.ledger import Ledger
@@ -32,9 +36,10 @@ class Spending:
     True
     """
 
-    def __init__(self, mechanism: Any, entry: Entry) -> None:
+    def __init__(self, mechanism: Any, entry: Entry, label: Label | None = None) -> None:
         self.mechanism = mechanism
         self.entry = entry
+        self.label = label
         self._is_open = True
 
     def __enter__(self) -> Spending:
@@ -69,7 +74,10 @@ class Spending:
                 remedy="Charge another release: ledger.spend(mechanism)",
             )
         self._is_open = False
-        return maker(*data, **options)
+        released = maker(*data, **options)
+        if self.label is None or not isinstance(released, Release):
+            return released
+        return replace(released, label=self.label)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or pickled: a copy would be the right to a second release."""

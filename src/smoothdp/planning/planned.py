@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import ClassVar
 
 from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.label import Label, with_label
 from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
@@ -117,10 +118,14 @@ class Plan(PlanFigures):
         confidence: Parameter | None = None,
         covers: str = "statistic",
         sd_bound: Parameter | None = None,
+        label: object = None,
         ledger: Budget | None = None,
         rng: Entropy | None = None,
     ) -> Release[float | int]:
         """Return the planned release of a column of n_records numbers; see `mechanism`.
+
+        Args:
+            label, ledger, rng: as of `sd.release`.
 
         Warns:
             PrivacyWarning: as `sd.release`, where the noise may be of the order of the bounds.
@@ -130,6 +135,7 @@ class Plan(PlanFigures):
             BudgetExceeded, IncompatibleClaims, LedgerError: the ledger refuses.
             In all these cases nothing is released.
         """
+        named = Label.read(label)
         check_budget(ledger, self.guarantee)
         mechanism = self.mechanism(
             round_to=round_to,
@@ -143,8 +149,9 @@ class Plan(PlanFigures):
         warn_if_useless(self.query, self.guarantee, self.n_records)
         read_rng(rng)
         if ledger is not None:
-            ledger.charge(mechanism)
-        return mechanism.release(values, rng=rng)
+            ledger.charge(with_label(mechanism, named))
+        released = mechanism.release(values, rng=rng)
+        return released if named is None else replace(released, label=named)
 
     def check_size(self, n_records: int) -> None:
         """Raise InvalidData unless data of this size can be released by the plan."""

@@ -162,7 +162,7 @@ def best_plan(request: PlanRequest) -> Plan:
         raise InvalidParameter(
             expected="a guarantee that some noise can keep",
             got=f"{request.guarantee!r}",
-            remedy="Weaken the guarantee: raise its epsilon, delta or rho",
+            remedy="Weaken the guarantee: raise its epsilon, delta, rho or mu",
         )
     return _made(request, choices, price, error)
 

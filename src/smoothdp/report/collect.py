@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.domains import read_inner_probability
 from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.label import Label, with_label
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.exact.parameters.reading import float_array
@@ -30,6 +31,7 @@ def collect_share(
     above: Parameter | None = None,
     guarantee: ApproxDP,
     confidence: Parameter = "0.95",
+    label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
@@ -40,6 +42,7 @@ def collect_share(
         above: the threshold, public; None for values that are 0 or 1.
         guarantee: (epsilon, delta), replacing one user.
         confidence: of the error bar.
+        label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, charged before the users randomise.
         rng: `SystemRandom()` by default.
 
@@ -54,6 +57,8 @@ def collect_share(
     >>> abs(collection.estimates["share with a 1"] - 0.5) < 0.2
     True
     """
+    named = Label.read(label)
+    _check_guarantee(guarantee)
     check_budget(ledger, guarantee)
     numbers = _column(values)
     if above is None:
@@ -64,10 +69,10 @@ def collect_share(
                 got="another value",
                 remedy="Give a threshold (above=, --above)",
             )
-        bits, label = numbers == 1, "with a 1"
+        bits, which = numbers == 1, "with a 1"
     else:
         limit = float(exact_fraction(above, name="above"))
-        bits, label = numbers > limit, f"above {number_up(limit, 17)}"
+        bits, which = numbers > limit, f"above {number_up(limit, 17)}"
     n = len(numbers)
     protocol = BooleanSum.calibrate(n, guarantee=guarantee)
     failure = _failure(confidence)
@@ -76,12 +81,12 @@ def collect_share(
     reach, log_delta = protocol.error(failure), profile.log_delta(guarantee.exact_epsilon)
     notes = {"noise": _random_users(protocol, guarantee)}
     if ledger is not None:
-        ledger.charge(protocol)
-    release = protocol.release(bits.astype(np.uint8), rng=rng)
+        ledger.charge(with_label(protocol, named))
+    release = protocol.release(bits.astype(np.uint8), label=named, rng=rng)
     share, error = scaled_estimate(release.value, reach, factor=Fraction(1, n))
     return Collection(
-        title=f"Share of {n} users {label}",
-        estimates={f"share {label}": share},
+        title=f"Share of {n} users {which}",
+        estimates={f"share {which}": share},
         error=error,
         confidence=float(1 - failure),
         messages_per_user=1.0,
@@ -101,6 +106,7 @@ def collect_mean(
     guarantee: ApproxDP,
     n_bits: int | None = None,
     confidence: Parameter = "0.95",
+    label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
@@ -112,6 +118,7 @@ def collect_mean(
         guarantee: (epsilon, delta), replacing one user.
         n_bits: messages per user; by default the number beyond which little is gained.
         confidence: of the error bar, which is about the clipped mean.
+        label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, charged before the users randomise.
         rng: `SystemRandom()` by default.
 
@@ -126,6 +133,8 @@ def collect_mean(
     >>> abs(collection.estimates["mean"] - 5) < 2
     True
     """
+    named = Label.read(label)
+    _check_guarantee(guarantee)
     check_budget(ledger, guarantee)
     low, high = read_bounds(bounds)
     numbers = _column(values)
@@ -138,8 +147,8 @@ def collect_mean(
     reach = protocol.error(failure)
     log_delta = profile.log_delta(guarantee.exact_epsilon)
     if ledger is not None:
-        ledger.charge(protocol)
-    release = protocol.release(shares, rng=rng)
+        ledger.charge(with_label(protocol, named))
+    release = protocol.release(shares, label=named, rng=rng)
     factor, more = (high - low) / n, misplaced(low, high, width)
     shown = ", ".join(number_up(float(bound), 17) for bound in (low, high))
     mean, error = scaled_estimate(release.value, reach, factor=factor, offset=low, more=more)
@@ -164,6 +173,7 @@ def collect_histogram(
     domain: Sequence[str],
     guarantee: ApproxDP,
     confidence: Parameter = "0.95",
+    label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
 ) -> Collection:
@@ -174,6 +184,7 @@ def collect_histogram(
         domain: all values a user may have, public.
         guarantee: (epsilon, delta), replacing one user.
         confidence: of all error bars together.
+        label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
         ledger: a `Ledger`, charged before the users randomise.
         rng: `SystemRandom()` by default.
 
@@ -189,6 +200,8 @@ def collect_histogram(
     >>> abs(collection.estimates["a"] - 5000) < 2000
     True
     """
+    named = Label.read(label)
+    _check_guarantee(guarantee)
     check_budget(ledger, guarantee)
     values, domain = _texts(values, name="values"), _texts(domain, name="domain")
     bins = {value: bin_index for bin_index, value in enumerate(domain)}
@@ -209,8 +222,8 @@ def collect_histogram(
     log_delta = profile.log_delta(guarantee.exact_epsilon)
     notes = {"noise": _noise_bits(protocol, guarantee)}
     if ledger is not None:
-        ledger.charge(protocol)
-    release = protocol.release([bins[value] for value in values], rng=rng)
+        ledger.charge(with_label(protocol, named))
+    release = protocol.release([bins[value] for value in values], label=named, rng=rng)
     hidden = n * protocol.omission_probability
     error, spare = error_of_counts(error, hidden, release.value.counts.values())
     return Collection(
@@ -243,6 +256,16 @@ def _texts(values: object, *, name: str) -> list[str]:
             expected=f"{name} as a list of texts", got="a list of lists", remedy="Give texts"
         )
     return texts
+
+
+def _check_guarantee(guarantee: object) -> None:
+    """Raise InvalidParameter for a claim that is not (epsilon, delta), as the errors here are."""
+    if not isinstance(guarantee, ApproxDP):
+        raise InvalidParameter(
+            expected="guarantee=ApproxDP(epsilon, delta=) for a collection",
+            got=f"{guarantee!r}",
+            remedy="Give one; a protocol of smoothdp.shuffle takes other claims",
+        )
 
 
 def _column(values: ArrayLike) -> FloatArray:

@@ -103,10 +103,12 @@ class Collection:
         ]
         more = len(self.estimates) - len(rows)
         omitted = f"\n... and {more} more" if more > 0 else ""
+        label = self.release.label
+        named = "" if label is None else f"{label.words()}\n"
         private = "" if self.release.is_private else "NOT PRIVATE: a seeded generator was used.\n"
         header = ("", "estimate", f"{percent_text(self.confidence)} error")
         return (
-            f"{self.title}\n\n"
+            f"{named}{self.title}\n\n"
             f"{table(rows, header=header)}{omitted}\n\n"
             f"{table(about)}\n\n{private}{self.sentence()}"
         )
@@ -129,6 +131,7 @@ class Collection:
         """Return everything for JSON."""
         return {
             "title": self.title,
+            "label": None if self.release.label is None else self.release.label.to_dict(),
             "estimates": self.estimates,
             "error": self.error,
             "confidence": self.confidence,

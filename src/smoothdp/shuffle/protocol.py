@@ -17,6 +17,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.domains import read_delta
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.parameters.numbers import (
@@ -221,7 +222,12 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         return self.analyze(used.shuffle(sent, rng=source))
 
     def release(
-        self, data: Iterable[Datum] | None = None, *, counts: Any = None, rng: Entropy | None = None
+        self,
+        data: Iterable[Datum] | None = None,
+        *,
+        counts: Any = None,
+        label: object = None,
+        rng: Entropy | None = None,
     ) -> Release[Estimate]:
         """Run the protocol and return the estimate with its guarantee.
 
@@ -229,6 +235,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
             data: one datum per user; or
             counts: the true counts (see `simulate`): the same law without a draw per user,
                 for a trusted holder of the counts.
+            label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
             rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not
                 private.
 
@@ -242,13 +249,13 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
                 got="both or neither",
                 remedy="Give exactly one of them",
             )
-        source = read_rng(rng)
+        named, source = Label.read(label), read_rng(rng)
         if data is not None:
             checked = self.check_data(data)
             value = self._run_users(checked, source)
         else:
             value = self._run_counts(self.check_counts(counts), source)
-        return self._release(value, is_private=source.is_private)
+        return self._release(value, is_private=source.is_private, label=named)
 
     def simulate(self, true_counts: Any, *, rng: Entropy | None = None) -> Release[Estimate]:
         """Draw an estimate for made-up counts, for studies: always marked not private."""
@@ -256,7 +263,9 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         value = self._run_counts(checked, read_rng(rng))
         return self._release(value, is_private=False)
 
-    def _release(self, value: Estimate, *, is_private: bool) -> Release[Estimate]:
+    def _release(
+        self, value: Estimate, *, is_private: bool, label: Label | None = None
+    ) -> Release[Estimate]:
         return Release(
             value=value,
             guarantee=self.guarantee,
@@ -264,6 +273,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
             is_private=is_private,
             library_version=library_version(),
             sources=(self.source,),
+            label=label,
         )
 
     # ---- reading --------------------------------------------------------------------

@@ -36,6 +36,7 @@ def release_table(
     counts: bool = False,
     confidence: Parameter | None = None,
     n_guess: Parameter | Mapping[object, Parameter] | None = None,
+    n_share: Parameter | None = None,
     where: object = None,
     derive: object = None,
     csv: object = None,
@@ -78,6 +79,7 @@ def release_table(
         confidence: for an interval beside each value, paid for by its share.
         n_guess: about how many rows a group has, from what is public: a number, or one for each
             public key. None: a count is bought, or comes with the key, and its low end is taken.
+        n_share: what part of the guarantee the counts get: the same as shares={"n": ...}.
         where: which rows the table is about, by what is public of each: a mapping from a column
             to its value, a list of values, {"not": ...}, or bounds such as {"at_least": 18,
             "below": 65} ("above", "at_most"; of numbers, or of texts such as "2026-01-31"); or a
@@ -122,6 +124,7 @@ def release_table(
         counts=counts,
         confidence=confidence,
         n_guess=n_guess,
+        n_share=n_share,
         label=label,
         where=where,
         derive=derive,

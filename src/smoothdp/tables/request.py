@@ -34,7 +34,7 @@ from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import Key, read_public_keys
 from smoothdp.tables.person import Person
 from smoothdp.tables.private_keys import KeySelection, check_private, statistics_guarantee
-from smoothdp.tables.shares import read_shares
+from smoothdp.tables.shares import read_shares, with_n_share
 
 COUNT = "n"
 """The name of the count of a group."""
@@ -88,8 +88,7 @@ class TableRequest:
         count: what a row pays for a count of each group's rows; None: no count, or with the keys.
         shows_count: whether the count is a column of the table.
         n_guess: a public guess of a group's size, for all or by key; None: by the count.
-        coverage: of error bars; None: no bars.
-        label: for the ledger.
+        coverage: of error bars; None: no bars. label: for the ledger.
         kept: which rows the table is about. derived: columns that functions of a row make.
     """
 
@@ -125,6 +124,7 @@ class TableRequest:
         counts: bool = False,
         confidence: Parameter | None = None,
         n_guess: Parameter | Mapping[object, Parameter] | None = None,
+        n_share: Parameter | None = None,
         label: object = None,
         where: object = None,
         derive: object = None,
@@ -132,13 +132,13 @@ class TableRequest:
         """Return the request, or raise what `smoothdp.tables.release_table` raises."""
         columns = read_by(by)
         if not isinstance(counts, bool):
-            raise InvalidParameter(
-                expected="counts as true or false", got=f"{counts!r}"[:40], remedy="Give one"
-            )
+            got = f"{counts!r}"[:40]
+            raise InvalidParameter(expected="counts as true or false", got=got, remedy="Give one")
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
+        names = [name for name, _, _ in named]
         if confidence is not None:
-            _check_ends([COUNT, *(name for name, _, _ in named)], taken=columns)
+            _check_ends([COUNT, *names], taken=columns)
         check_person(person)
         are_private = isinstance(keys, str) and keys == PRIVATE
         public = () if are_private else read_public_keys(keys, columns)
@@ -146,7 +146,7 @@ class TableRequest:
         needs = any(isinstance(q, Median | Quantile | TrimmedMean) for _, _, q in named)
         buys = counts or (needs and guess is None)
         extra = [KEYS] if are_private else [COUNT] if buys else []
-        parts = read_shares(shares, names=[name for name, _, _ in named], extra=extra)
+        parts = read_shares(with_n_share(shares, n_share), names=names, extra=extra)
         selection, left = None, guarantee
         if are_private:
             whole = check_private(guarantee)
@@ -307,8 +307,8 @@ def check_guarantee(guarantee: object) -> None:
             expected="a guarantee about adding or removing a row: replacing one may move it from "
             "one group to another, whose sizes are private",
             got=f"{guarantee!r}",
-            remedy="Give neighbours='add_remove'; replacing a row is adding one and removing one, "
-            "at twice the epsilon",
+            remedy="Give one such as PureDP(1, neighbours='add_remove'); replacing a row is adding "
+            "one and removing one, at twice the epsilon",
         )
 
 

@@ -34,10 +34,13 @@ def read_shares(
     given: dict[str, Fraction] = {}
     for name, value in (shares or {}).items():
         if name not in wanted:
+            unbought = name == "n"
             raise InvalidParameter(
                 expected=f"shares for {', '.join(map(repr, wanted))}",
-                got=f"one for {name!r}",
-                remedy="Name what the table releases",
+                got=f"one for {name!r}" + (", and no count is bought" if unbought else ""),
+                remedy="Leave it out, or ask for counts"
+                if unbought
+                else "Name what the table releases",
             )
         share = exact_fraction(value, name=f"share of {name}")
         if share <= 0:
@@ -61,3 +64,31 @@ def read_shares(
             + (f", or give {' and '.join(map(repr, unsaid))} a share too" if unsaid else ""),
         )
     return {**given, **dict.fromkeys(open_names, left / max(1, len(open_names)))}
+
+
+def with_n_share(
+    shares: Mapping[str, Parameter] | None, n_share: Parameter | None
+) -> Mapping[str, Parameter] | None:
+    """Return the shares with that of the counts, which may be said in one of two ways.
+
+    Raises:
+        InvalidParameter: it is said in both.
+
+    >>> with_n_share({"wage": "1/2"}, "1/5")
+    {'wage': '1/2', 'n': '1/5'}
+    """
+    if shares is not None and not isinstance(shares, Mapping):
+        raise InvalidParameter(
+            expected="shares by name",
+            got=f"{shares!r}"[:80],
+            remedy='Give shares={"wage": "0.5"}, for example',
+        )
+    if n_share is None:
+        return shares
+    if "n" in (shares or {}):
+        raise InvalidParameter(
+            expected="the share of the counts once, as n_share or in shares",
+            got=f"n_share={n_share} and shares with 'n'",
+            remedy="Leave one of them out",
+        )
+    return {**(shares or {}), "n": n_share}

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.domains import read_amount
-from smoothdp.claims.excess import log_gaussian_excess
+from smoothdp.claims.excess import log_gaussian_excess, pure_of_mu
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.guarantees.standard import PureDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.terms import MuTerms
 from smoothdp.exact.balls.compare import float_up
@@ -74,6 +75,19 @@ class GaussianDP(Guarantee):
 
     def follows_from(self, other: Guarantee) -> bool:
         return other.is_gaussian(self.exact_mu)
+
+    def sufficient_pure(self) -> PureDP:
+        """Return the weakest pure claim that implies this one, epsilon rounded down.
+
+        epsilon = ln(Phi(mu / 2) / Phi(-mu / 2)): what calibrates a law that has a pure claim.
+
+        Source: proofs/gaussian-dp#1.
+
+        >>> GaussianDP(1).sufficient_pure().implies(GaussianDP(1))
+        True
+        """
+        epsilon = pure_of_mu(self.exact_mu) if self.exact_mu else Fraction(0)
+        return PureDP(epsilon, neighbours=self.neighbours)
 
     def _for_group(self, k: int) -> GaussianDP:
         return self.changed(mu=k * self.exact_mu)

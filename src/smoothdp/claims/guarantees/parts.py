@@ -5,16 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.terms import EpsilonTerms, RhoTerms
+from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims
 from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio, square_root
 
 
 def part_of(guarantee: Guarantee, share: Fraction) -> Guarantee:
     """Return a share of a guarantee: parts whose shares add up to 1 compose to it.
 
-    Epsilon and delta, or rho, are multiplied; epsilon is rounded down where it is a logarithm.
+    Epsilon and delta, rho, or the square of mu are multiplied; a logarithm or a root is rounded
+    down (proofs/gaussian-dp#2).
 
     Raises:
         IncompatibleClaims: a claim whose parts do not add up.
@@ -34,8 +35,10 @@ def part_of(guarantee: Guarantee, share: Fraction) -> Guarantee:
         return guarantee.changed(**changes)
     if isinstance(terms, RhoTerms):
         return guarantee.changed(rho=share * terms.rho)
+    if isinstance(terms, MuTerms):
+        return guarantee.changed(mu=terms.mu * square_root(share, up=False))
     raise IncompatibleClaims(
-        expected="PureDP, ApproxDP, ZCDP or TruncatedCDP, whose parts add up",
+        expected="PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP, whose parts add up",
         got=f"{guarantee!r}",
         remedy="Give one of these",
     )

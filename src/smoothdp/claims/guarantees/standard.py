@@ -203,6 +203,12 @@ class ClaimedProfile(PrivacyProfile):
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return self.claim.log_delta_bounds(epsilon)
 
+    def keeps(self, epsilon: Real, delta: Fraction) -> bool:
+        """Return whether delta(epsilon) <= delta is certain: at the claim itself it is."""
+        if self.claim.exact_delta <= delta and at_most(self.claim.exact_epsilon, epsilon):
+            return True
+        return PrivacyProfile.keeps(self, epsilon, delta)
+
     def epsilon_bounds(self, delta: Parameter) -> tuple[float, float]:
         below, above = PrivacyProfile.epsilon_bounds(self, delta)
         if read_delta(delta) >= self.claim.exact_delta:

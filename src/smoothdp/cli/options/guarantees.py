@@ -13,13 +13,14 @@ import smoothdp as sd
 from smoothdp.cli.options.command_line import gathered
 from smoothdp.exact import exact_real, sign
 
-_KINDS = ("pure", "approx", "zcdp", "tcdp")
+_KINDS = ("pure", "approx", "zcdp", "tcdp", "gdp")
 _OPTIONS = (
     click.option("--guarantee", "kind", type=click.Choice(_KINDS), help="Default: by the options."),
     click.option("--epsilon", help="Epsilon; with zcdp and tcdp it means rho = epsilon^2 / 2."),
     click.option("--delta", help="Delta, with approx."),
     click.option("--rho", help="Rho, with zcdp and tcdp, instead of epsilon."),
     click.option("--omega", help="Omega, with tcdp."),
+    click.option("--mu", help="Mu of Gaussian DP, with gdp and nothing else."),
 )
 
 
@@ -27,8 +28,8 @@ _OPTIONS = (
 class GuaranteeOptions:
     """A guarantee as it stands on the command line; None where an option is left out.
 
-    ``kind`` is "pure", "approx", "zcdp" or "tcdp"; None means what the others say: tcdp with
-    omega, zcdp with rho, approx with delta, else pure.
+    ``kind`` is "pure", "approx", "zcdp", "tcdp" or "gdp"; None means what the others say: gdp
+    with mu, tcdp with omega, zcdp with rho, approx with delta, else pure.
     """
 
     kind: str | None
@@ -36,10 +37,11 @@ class GuaranteeOptions:
     delta: str | None
     rho: str | None
     omega: str | None
+    mu: str | None = None
 
 
 def guarantee_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command --guarantee, --epsilon, --delta, --rho and --omega, as ``guarantee``."""
+    """Give a command --guarantee, --epsilon, --delta, --rho, --omega and --mu, as ``guarantee``."""
     command = gathered(GuaranteeOptions, "guarantee")(command)
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -50,11 +52,13 @@ def read_guarantee(asked: GuaranteeOptions) -> sd.Guarantee:
     """Return the guarantee; epsilon with zCDP and tCDP means rho = epsilon^2 / 2."""
     kind, epsilon, delta = asked.kind, asked.epsilon, asked.delta
     rho, omega = asked.rho, asked.omega
+    if kind == "gdp" or asked.mu is not None:
+        return _gaussian(asked)
     if epsilon is None and rho is None and kind not in ("zcdp", "tcdp"):
         alone = " alone" if delta or omega else ""
         raise click.UsageError(
             "Expected a guarantee: --epsilon (pure DP), --epsilon and --delta (approximate DP), "
-            "--rho (zCDP), or --rho and --omega (tCDP); got "
+            "--rho (zCDP), --rho and --omega (tCDP), or --mu (Gaussian DP); got "
             f"{'--delta' if delta else '--omega' if omega else 'none'}{alone}. Add --epsilon 1, "
             "for example."
         )
@@ -103,6 +107,20 @@ def read_guarantee(asked: GuaranteeOptions) -> sd.Guarantee:
         return sd.ZCDP(budget)
     assert omega is not None
     return sd.TruncatedCDP(budget, omega=omega)
+
+
+def _gaussian(asked: GuaranteeOptions) -> sd.Guarantee:
+    """Return mu-Gaussian DP, which no other number goes with."""
+    others = {"--epsilon": asked.epsilon, "--delta": asked.delta, "--rho": asked.rho}
+    given = [name for name, text in {**others, "--omega": asked.omega}.items() if text is not None]
+    if asked.mu is None or given or asked.kind not in (None, "gdp"):
+        named = [] if asked.kind in (None, "gdp") else [f"--guarantee {asked.kind}"]
+        raise click.UsageError(
+            "Expected --mu alone, for Gaussian DP; got "
+            f"{', '.join([*given, *named]) or 'no --mu'}. Give --mu 1, for example."
+        )
+    require_positive("--mu", asked.mu)
+    return sd.GaussianDP(asked.mu)
 
 
 def read_approximate(epsilon: str | None, delta: str | None) -> sd.ApproxDP:

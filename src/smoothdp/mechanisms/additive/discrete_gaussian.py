@@ -13,6 +13,7 @@ from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.release import Release, library_version
 from smoothdp.composition.laws.atoms import AtomsLaw
@@ -184,17 +185,20 @@ class DiscreteGaussianMechanism:
         """Return the mechanism in words."""
         return self.law.describe()
 
-    def release(self, value: int, *, rng: Entropy | None = None) -> Release[int]:
+    def release(
+        self, value: int, *, label: object = None, rng: Entropy | None = None
+    ) -> Release[int]:
         """Return the number with noise, and the guarantee.
 
         Args:
             value: a whole number, which neighbours move by the sensitivity at most.
+            label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
             rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
         """
-        source = read_rng(rng)
+        named, source = Label.read(label), read_rng(rng)
         noisy = read_private_integer(value) + self.law.draw(source)
         common = (self.describe(), source.is_private, library_version(), (self.source,))
-        return Release(noisy, self.guarantee, *common)
+        return Release(noisy, self.guarantee, *common, label=named)
 
 
 def _first_above(epsilon: Real, variance: Fraction, far: int) -> int:

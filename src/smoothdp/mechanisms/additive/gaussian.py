@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.release import Release, library_version
 from smoothdp.composition.laws.guarantees import gaussian_laws
@@ -77,7 +78,9 @@ class GaussianMechanism:
         """Return the mechanism in words."""
         return f"normal noise of standard deviation {exact_text(self.exact_sigma)}"
 
-    def release(self, value: Rational | float, *, rng: Entropy | None = None) -> Release[float]:
+    def release(
+        self, value: Rational | float, *, label: object = None, rng: Entropy | None = None
+    ) -> Release[float]:
         """Return the number with noise, correctly rounded to a public grid, and the guarantee.
 
         The step of the grid is a power of two, about 2^-30 of the noise: it depends on the noise
@@ -86,12 +89,13 @@ class GaussianMechanism:
         Args:
             value: a finite number, which neighbours move by the sensitivity at most. A float
                 counts as the binary fraction that it is.
+            label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
             rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
 
         Raises:
             InvalidData: no finite number; the message does not show it.
         """
-        source = read_rng(rng)
+        named, source = Label.read(label), read_rng(rng)
         noisy = noisy_number(value, NORMAL, scale=self.exact_sigma, rng=source)
         common = (self.describe(), source.is_private, library_version(), (self.source,))
-        return Release(noisy, self.guarantee, *common)
+        return Release(noisy, self.guarantee, *common, label=named)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.terms import EpsilonTerms, RhoTerms
+from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.exact.parameters.numbers import LogRatio
+from smoothdp.exact.parameters.numbers import LogRatio, square_root
+from smoothdp.exact.probabilities.discrete_gaussian_mu import sigma_squared_of_mu
 from smoothdp.mechanisms.additive.discrete_gaussian import DiscreteGaussianMechanism
 from smoothdp.mechanisms.additive.discrete_laplace import DiscreteLaplaceMechanism
 from smoothdp.mechanisms.additive.whole_laws import (
@@ -21,7 +22,7 @@ IntegerNoise = DiscreteLaplaceMechanism | DiscreteGaussianMechanism
 
 
 def integer_noise(guarantee: Guarantee, *, sensitivity: int = 1) -> IntegerNoise:
-    """Return the noise that a guarantee pays for: Laplace for an epsilon, Gaussian for a rho.
+    """Return the noise that a guarantee pays for: Laplace for an epsilon, else Gaussian.
 
     Raises:
         InvalidParameter: a guarantee that allows no loss.
@@ -42,7 +43,9 @@ def integer_noise(guarantee: Guarantee, *, sensitivity: int = 1) -> IntegerNoise
 def whole_law(guarantee: Guarantee, *, total: int, square: int) -> WholeLaw:
     """Return the law of the noise on each of several whole numbers.
 
-    Discrete Laplace of scale total / epsilon, or discrete Gaussian of sigma^2 = square / (2 rho).
+    Discrete Laplace of scale total / epsilon, discrete Gaussian of sigma^2 = square / (2 rho), or
+    for mu the discrete Gaussian that is mu / sqrt(square)-Gaussian DP for one step: by its own
+    curve, with more noise than sqrt(square) / mu (proofs/gaussian-dp#6).
 
     Args:
         guarantee: what the noise is to keep.
@@ -67,8 +70,12 @@ def whole_law(guarantee: Guarantee, *, total: int, square: int) -> WholeLaw:
     if isinstance(terms, RhoTerms):
         _check_positive(terms.rho, guarantee)
         return DiscreteGaussianLaw(Fraction(square) / (2 * terms.rho))
+    if isinstance(terms, MuTerms):
+        _check_positive(terms.mu, guarantee)
+        step = terms.mu * square_root(Fraction(1, square), up=False)
+        return DiscreteGaussianLaw(sigma_squared_of_mu(step))
     raise IncompatibleClaims(
-        expected="PureDP, ApproxDP, ZCDP or TruncatedCDP for noise on whole numbers",
+        expected="PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP for noise on whole numbers",
         got=f"{guarantee!r}",
         remedy="Give one of these",
     )
@@ -79,5 +86,5 @@ def _check_positive(amount: Fraction, guarantee: Guarantee) -> None:
         raise InvalidParameter(
             expected="a guarantee that allows some loss",
             got=f"{guarantee!r}",
-            remedy="Raise its epsilon or rho",
+            remedy="Raise its epsilon, rho or mu",
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.guarantees.standard import PureDP
+from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.claims.release import Release, library_version
 from smoothdp.composition.laws.law import (
@@ -104,7 +105,9 @@ class LaplaceMechanism:
         """Return the mechanism in words."""
         return f"Laplace noise of scale {exact_text(self.exact_scale)}"
 
-    def release(self, value: Rational | float, *, rng: Entropy | None = None) -> Release[float]:
+    def release(
+        self, value: Rational | float, *, label: object = None, rng: Entropy | None = None
+    ) -> Release[float]:
         """Return the number with noise, correctly rounded to a public grid, and the guarantee.
 
         The step of the grid is a power of two, about 2^-30 of the noise: it depends on the noise
@@ -113,15 +116,16 @@ class LaplaceMechanism:
         Args:
             value: a finite number, which neighbours move by the sensitivity at most. A float
                 counts as the binary fraction that it is.
+            label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
             rng: `SystemRandom()` (default), or `SeededRandom`, marked not private.
 
         Raises:
             InvalidData: no finite number; the message does not show it.
         """
-        source = read_rng(rng)
+        named, source = Label.read(label), read_rng(rng)
         noisy = noisy_number(value, LAPLACE, scale=self.exact_scale, rng=source)
         common = (self.describe(), source.is_private, library_version(), (self.source,))
-        return Release(noisy, self.guarantee, *common)
+        return Release(noisy, self.guarantee, *common, label=named)
 
 
 @lru_cache(maxsize=4096)

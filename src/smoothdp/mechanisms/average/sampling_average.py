@@ -187,6 +187,7 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
         *,
         counts: Iterable[object] | None = None,
         universe: Sequence[Hashable] | None = None,
+        label: object = None,
         rng: Entropy | None = None,
     ) -> Release[float]:
         """Draw the sample and return its average, with the guarantee.
@@ -197,7 +198,7 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
             data: n_records numbers out of the universe; or
             counts: records per value of the universe, in its order.
             universe: not needed; if given, it must list the universe of the mechanism.
-            rng: as in `SampledMechanism.release`.
+            label, rng: as in `SampledMechanism.release`.
 
         Raises:
             InvalidData: as in `SampledMechanism.release`, or another universe.
@@ -209,8 +210,8 @@ class SamplingAverage(DrawnRecords, FiniteLawMechanism[float]):
                 remedy="Leave universe out",
             )
         if data is not None and counts is None:
-            return super().release(counts=self.grid.counts(data), rng=rng)
-        return super().release(data, counts=counts, rng=rng)
+            return super().release(counts=self.grid.counts(data), label=label, rng=rng)
+        return super().release(data, counts=counts, label=label, rng=rng)
 
     def _output(self, counts: tuple[int, ...], rng: Entropy) -> float:
         drawn = self._sample(counts, rng)

@@ -35,7 +35,8 @@ class SkewedNoise:
     """The mechanism: h is released with 3/5 of the guarantee, then the mean clipped at h.
 
     With e1 the epsilon of the first part (sqrt(2 rho) for concentrated claims) the window lies
-    r = 18 / e1 ranks from the top and is .6 r ranks wide, with smoothing .16 e1. None of it
+    r = 18 / e1 ranks from the top and is .6 r ranks wide, with smoothing .16 e1 (less where
+    truncated CDP needs it). None of it
     knows n. Given h the second part is a fixed query, so both compose in sequence.
 
     Source: proofs/private-sums#7.
@@ -95,7 +96,8 @@ class SkewedNoise:
 
     def height_mechanism(self) -> SmoothNoise:
         """Return the mechanism of the logarithm of h."""
-        smoothing = min(float(_SMOOTHING) * self._strength, LARGEST_SMOOTHING)
+        rule = Rule.of(part_of(self.guarantee, HEIGHT_SHARE))
+        smoothing = min(min(float(_SMOOTHING), rule.most) * rule.epsilon, LARGEST_SMOOTHING)
         request = ReleaseRequest.read(
             self.query.height_window(rank=self.rank, width=_WIDTH * self.rank),
             guarantee=part_of(self.guarantee, HEIGHT_SHARE),

@@ -10,6 +10,7 @@ from typing import ClassVar, TypeAlias
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.label import Label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData, InvalidParameter
@@ -111,12 +112,14 @@ class StratifiedHistogram(Measured[StrataCounts]):
         self,
         *,
         counts: StrataCounts,
+        label: object = None,
         rng: Entropy | None = None,
     ) -> Release[dict[str, tuple[int, ...]]]:
         """Draw every stratum's sample and return the tables by name, with the guarantee.
 
         Args:
             counts: records per category of every stratum, by name or in order.
+            label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
             rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not
                 private.
 
@@ -126,7 +129,7 @@ class StratifiedHistogram(Measured[StrataCounts]):
         listed = [list(stratum_counts) for stratum_counts in self._in_order(counts)]
         for mechanism, stratum_counts in zip(self.strata, listed, strict=True):
             mechanism.at(stratum_counts)
-        source = read_rng(rng)
+        named, source = Label.read(label), read_rng(rng)
         value = {
             name: mechanism.release(counts=stratum_counts, rng=source).value
             for name, mechanism, stratum_counts in zip(self.names, self.strata, listed, strict=True)
@@ -138,6 +141,7 @@ class StratifiedHistogram(Measured[StrataCounts]):
             is_private=source.is_private,
             library_version=library_version(),
             sources=(self.source,),
+            label=named,
         )
 
     def _in_order(self, counts: StrataCounts) -> list[Iterable[object]]:

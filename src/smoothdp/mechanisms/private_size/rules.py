@@ -26,7 +26,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.terms import EpsilonTerms, RhoTerms
+from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.mechanisms.release.defaults import BOUNDS_IN_SPREADS, LARGEST_SMOOTHING, Rule
@@ -125,7 +125,7 @@ def _rule(guarantee: Guarantee, *, error_bars: bool) -> Rule:
     rule, terms = Rule.of(guarantee, error_bars=error_bars), guarantee.terms()
     if error_bars:
         return rule
-    if isinstance(terms, EpsilonTerms):
+    if isinstance(terms, EpsilonTerms | MuTerms):
         return replace(rule, window=10.0, least=0.1)
     if isinstance(terms, RhoTerms) and terms.omega is None:
         return replace(rule, window=5.0)

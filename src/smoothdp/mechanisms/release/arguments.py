@@ -61,7 +61,14 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
         raise InvalidParameter(
             expected="a guarantee such as PureDP(1)",
             got=f"guarantee={guarantee!r}",
-            remedy="Give guarantee=PureDP(epsilon), or an ApproxDP, ZCDP or TruncatedCDP",
+            remedy="Give PureDP(epsilon), or an ApproxDP, ZCDP, TruncatedCDP or GaussianDP",
+        )
+    if guarantee.is_average:
+        raise IncompatibleClaims(
+            expected="a guarantee that holds at all data: what noise keeps does not depend on a "
+            "model of them",
+            got=f"{guarantee!r}",
+            remedy="Give guarantee=PureDP(epsilon), which is smoothed DP under every model",
         )
     is_family = isinstance(noise, type) and issubclass(noise, NoiseDistribution)
     if noise is not None and not is_family and not isinstance(noise, NoiseDistribution):

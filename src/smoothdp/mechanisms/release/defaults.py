@@ -2,8 +2,9 @@
 
 The rules are fits of what minimises the error over laws, sizes and bounds of unknown quality; a bad
 fit costs accuracy, never privacy (proofs/release-rules#1). With e the epsilon of the guarantee
-(sqrt(2 rho) for concentrated claims), s the number of values on the shorter side of the rank, R the
-width of the bounds in spreads of the data (taken as 1e5):
+(sqrt(2 rho) for concentrated claims, that of `GaussianDP.sufficient_pure` for mu), s the number of
+values on the shorter side of the rank, R the width of the bounds in spreads of the data (taken as
+1e5):
 
     quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
                   zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
@@ -25,9 +26,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.claims.excess import pure_of_mu
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import PureDP
-from smoothdp.claims.terms import EpsilonTerms, RhoTerms
+from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, float_of
 from smoothdp.noise import (
@@ -99,17 +101,22 @@ class Rule:
                 window, least = max(window, 0.9 / most), min(least, 0.7 * most)
                 trimmed = min(trimmed, least)
             rule = Rule(e, window, least, trimmed, 2.5, most)
+        elif isinstance(terms, MuTerms):
+            # The noise is that of the pure claim which implies it; ln S gets normal noise.
+            e = float_of(pure_of_mu(terms.mu)) if terms.mu else 0.0
+            constants = (20.0, 0.05, 0.05) if error_bars else (14.0, 0.08, 0.05)
+            rule = Rule(e, *constants, 3.6, 0.32)
         else:
             raise InvalidParameter(
-                expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+                expected="PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP",
                 got=f"{guarantee!r}",
-                remedy="Give guarantee=PureDP(epsilon), or one of the other three",
+                remedy="Give guarantee=PureDP(epsilon), or one of the others",
             )
         if rule.epsilon <= 0:
             raise InvalidParameter(
                 expected="a guarantee that allows some loss",
                 got=f"{guarantee!r}",
-                remedy="Raise its epsilon or rho",
+                remedy="Raise its epsilon, rho or mu",
             )
         return rule
 
@@ -154,7 +161,7 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
     More under pure and approximate DP, whose noise pays more for a large t.
 
     Args:
-        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
+        guarantee: PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP.
         n_records: n, public.
         least: the share a side that is left out however large n is: .05, or .1 for data with
             tails.

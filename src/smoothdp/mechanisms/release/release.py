@@ -8,7 +8,7 @@ import numpy as np
 
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.label import Label, Labelled
+from smoothdp.claims.label import Label, with_label
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.release import Release
 from smoothdp.data.read_table import read_numbers_of
@@ -145,6 +145,6 @@ def release(
             warn_if_useless(query, guarantee, size)
     read_rng(rng)
     if ledger is not None:
-        ledger.charge(mechanism if named is None else Labelled(mechanism, named))
+        ledger.charge(with_label(mechanism, named))
     released = mechanism.release(values, rng=rng)
     return released if named is None else replace(released, label=named)

@@ -17,6 +17,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.errors import InvalidData
 from smoothdp.exact.logspace.bounds import LogBounds
@@ -142,6 +143,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
         *,
         counts: Iterable[object] | None = None,
         universe: Sequence[Hashable] | None = None,
+        label: object = None,
         rng: Entropy | None = None,
     ) -> Release[Value]:
         """Draw the sample and return what is published, with the guarantee.
@@ -150,6 +152,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
             data: the records, with ``universe`` naming all categories in order; or
             counts: records per category, empty ones included.
             universe: all categories a record may have, in the order of the output.
+            label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
             rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not
                 private.
 
@@ -167,7 +170,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
             counts = count_records(data, universe)
         assert counts is not None
         checked = self._read(counts)
-        source = read_rng(rng)
+        named, source = Label.read(label), read_rng(rng)
         return Release(
             value=self._output(checked, source),
             guarantee=self.guarantee,
@@ -175,6 +178,7 @@ class SampledMechanism(Measured[Iterable[object]], Generic[Value]):
             is_private=source.is_private,
             library_version=library_version(),
             sources=(self.source,),
+            label=named,
         )
 
     def _read(self, counts: Iterable[object]) -> tuple[int, ...]:

@@ -178,7 +178,8 @@ def calibrate(
 
     Args:
         law: a noise law at unit scale.
-        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP.
+        guarantee: PureDP, ApproxDP, ZCDP, TruncatedCDP, or GaussianDP: exact for normal noise
+            without smoothing, else by the pure claim that implies it.
         smoothing: t, from 0 to 20.
         method: "exact" (default), the tightest analysis; "paper", the theorem of the papers as
             it is printed, with its loose constants; "closed_form", this library's sharper

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter
@@ -45,11 +46,17 @@ def check_target(law: object, guarantee: object, smoothing: object, method: obje
             got=f"smoothing={shown(t)}",
             remedy="Give the smoothing of the sensitivity, such as 0.1",
         )
-    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | TruncatedCDP):
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | TruncatedCDP | GaussianDP):
         raise InvalidParameter(
-            expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+            expected="PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP",
             got=f"{guarantee!r}",
             remedy="Calibrate to one of these; the result's profile() bounds the others",
+        )
+    if isinstance(guarantee, GaussianDP) and method != "exact":
+        raise InvalidParameter(
+            expected='method="exact" for GaussianDP, about which the papers of noise say nothing',
+            got=f"{method!r}",
+            remedy="Leave method out",
         )
     return t
 
@@ -75,6 +82,9 @@ def compute_claim(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -
     """Return the exact claim, not from the table."""
     if isinstance(guarantee, ApproxDP) and guarantee.exact_delta == 0:
         guarantee = PureDP(guarantee.exact_epsilon, neighbours=guarantee.neighbours)
+    if isinstance(guarantee, GaussianDP):
+        # (proofs/gaussian-dp#1)
+        return _gaussian_shift(law, guarantee, smoothing)
     if isinstance(guarantee, PureDP):
         return pure_shift(law, guarantee.exact_epsilon, smoothing)
     if isinstance(guarantee, ApproxDP):
@@ -82,3 +92,30 @@ def compute_claim(law: AbstractLaw, guarantee: Guarantee, smoothing: Fraction) -
     if isinstance(guarantee, ZCDP | TruncatedCDP):
         return concentrated_shift(law, guarantee, smoothing)
     raise AssertionError(f"unreachable: {guarantee!r}")
+
+
+def _gaussian_shift(law: AbstractLaw, guarantee: GaussianDP, smoothing: Fraction) -> ShiftClaim:
+    """Return a shift that is mu-Gaussian DP, by one of two routes; no other has a proof.
+
+    A law that knows its own mu where nothing is dilated (normal noise); else the shift of the pure
+    claim that implies mu (proofs/gaussian-dp#1), beyond which nothing is known.
+
+    Raises:
+        InvalidParameter: a law without pure DP at this smoothing.
+    """
+    own = None if smoothing else law._undilated_claim(guarantee)
+    if own is not None:
+        return own
+    pure = guarantee.sufficient_pure()
+    try:
+        claim = pure_shift(law, pure.exact_epsilon, smoothing)
+    except InvalidParameter:
+        raise InvalidParameter(
+            expected=f"a law with a proved mu at smoothing={shown(smoothing)}: normal noise "
+            "without smoothing, or one with pure DP of the epsilon that implies mu",
+            got=f"{law!r} for {guarantee!r}, which asks for epsilon={shown(pure.exact_epsilon)}",
+            remedy="Use PolyPlace, StudentT or GeneralizedCauchy, a smaller smoothing, or a larger "
+            "mu",
+        ) from None
+    reason = f"{claim.reason}, by the pure DP that implies it"
+    return ShiftClaim(claim.exact_shift, None, claim.label, claim.source, reason)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TypeVar, cast
 
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import InvalidParameter, SmoothdpError
@@ -61,7 +62,7 @@ def compute_shape(law: type[Law], guarantee: Guarantee, t: Fraction) -> Law:
     """Return what `best_shape` does, not from the table."""
     if not law.parameters:
         return law()
-    shape = law._shape_rule(guarantee, t) if t > 0 else None
+    shape = law._shape_rule(_optimised_for(guarantee), t) if t > 0 else None
     return optimise_shape(law, guarantee, smoothing=t) if shape is None else _member(law, shape)
 
 
@@ -74,6 +75,7 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
         InvalidParameter: no member of the family keeps the guarantee with finite variance.
     """
     t = exact_fraction(smoothing, name="smoothing")
+    target = _optimised_for(guarantee)
     if len(law.parameters) != 1:
         raise InvalidParameter(
             expected="a family with one shape",
@@ -84,12 +86,12 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
     def cost(log_shape: float) -> float:
         try:
             member = _member(law, short_decimal(math.exp(log_shape)))
-            shift = _estimate(member, guarantee, t)
+            shift = _estimate(member, target, t)
             return math.log(math.sqrt(member.variance)) - math.log(shift)
         except (SmoothdpError, ArithmeticError, OverflowError):
             return math.inf
 
-    low, high = law._shape_range(guarantee, t)
+    low, high = law._shape_range(target, t)
     best = _least(cost, math.log(low), math.log(high))
     if best is None:
         raise InvalidParameter(
@@ -100,6 +102,15 @@ def optimise_shape(law: type[Law], guarantee: Guarantee, *, smoothing: Parameter
     return _member(law, short_decimal(math.exp(best)))
 
 
+def _optimised_for(guarantee: Guarantee) -> Guarantee:
+    """Return the claim that a shape is chosen for: for mu about the pure one that implies it."""
+    if not isinstance(guarantee, GaussianDP) or guarantee.exact_mu == 0:
+        return guarantee
+    pure = guarantee.sufficient_pure()
+    # A little less, of four digits, so that shapes are short: rounding moves it by 1 in 2,000.
+    return pure.changed(epsilon=Fraction(f"{0.999 * float(pure.exact_epsilon):.4g}"))
+
+
 def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
     if isinstance(guarantee, ZCDP | TruncatedCDP):
         return concentrated_estimate(law, guarantee, t)
@@ -108,7 +119,7 @@ def _estimate(law: AbstractLaw, guarantee: Guarantee, t: Fraction) -> float:
     if isinstance(guarantee, PureDP | ApproxDP):
         return pure_estimate(law, guarantee.exact_epsilon, t)
     raise InvalidParameter(
-        expected="PureDP, ApproxDP, ZCDP or TruncatedCDP",
+        expected="PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP",
         got=f"{guarantee!r}",
         remedy="Optimise for one of these guarantees, such as PureDP(1)",
     )

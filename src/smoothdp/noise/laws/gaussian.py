@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.exact.balls import special
 from smoothdp.exact.balls.balls import ball
@@ -94,7 +95,11 @@ class Gaussian(NoiseDistribution):
         raise unbounded_loss(self, "normal")
 
     def _undilated_claim(self, guarantee: Guarantee) -> ShiftClaim | None:
-        """D_a = a s^2 / 2: the shift is sqrt(2 rho)."""
+        """D_a = a s^2 / 2: the shift is sqrt(2 rho); and it is mu where mu is asked for."""
+        if isinstance(guarantee, GaussianDP) and guarantee.exact_mu > 0:
+            source = Source("dong-roth-su", "Theorem 2.7")
+            mu = guarantee.exact_mu
+            return ShiftClaim(mu, mu, "proved", source, "mu = s")
         if not isinstance(guarantee, ZCDP | TruncatedCDP):
             return None
         rho = guarantee.exact_rho

@@ -35,6 +35,7 @@ _KINDS = {
     ("epsilon", "delta"): "ApproxDP",
     ("rho",): "ZCDP",
     ("rho", "omega"): "TruncatedCDP",
+    ("mu",): "GaussianDP",
 }
 _MAKERS: dict[str, Callable[..., object]] = {"person": Person}
 """Arguments that are values of their own, by name: what makes them of the fields in a spec."""
@@ -197,12 +198,12 @@ def _keys(file: Path, keys: object, by: tuple[str, ...]) -> object:
 def _guarantee(file: Path, fields: object) -> Guarantee:
     if not isinstance(fields, Mapping):
         raise _shape(file, "guarantee as { epsilon = 1 }", fields)
-    given = tuple(name for name in ("epsilon", "rho", "omega", "delta") if name in fields)
+    given = tuple(name for name in ("epsilon", "rho", "omega", "delta", "mu") if name in fields)
     kind = _KINDS.get(given)
     if kind is None or set(given) != set(fields):
         raise _shape(
             file,
-            "guarantee with epsilon, epsilon and delta, rho, or rho and omega",
+            "guarantee with epsilon, epsilon and delta, rho, rho and omega, or mu",
             ", ".join(fields) or "nothing",
         )
     first, *others = (_parameter(fields[name]) for name in given)

@@ -1,7 +1,8 @@
 """Which share of the budget error bars get: rules that see no data.
 
 Pure and approximate DP: a share .9 sqrt(t / epsilon) of epsilon; beyond t = epsilon / 5 bars cost
-more than they give and are refused. zCDP: min(.3, .02 + 1.5 t / e) of rho, e = sqrt(2 rho).
+more than they give and are refused. zCDP: min(.3, .02 + 1.5 t / e) of rho, e = sqrt(2 rho);
+the same of the square of mu.
 
 Source: what it pays for, proofs/error-bars#1; the shares, proofs/release-rules#1, #6.
 """
@@ -12,7 +13,7 @@ import math
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.terms import EpsilonTerms
+from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text, float_of
 from smoothdp.mechanisms.release.defaults import Rule
@@ -24,7 +25,7 @@ _USEFUL = 300
 def bars_budget(
     guarantee: Guarantee, smoothing: Fraction, n_records: int | None
 ) -> tuple[Fraction, Fraction]:
-    """Return what ln S costs (epsilon, or rho) and the spread of its noise that costs no more.
+    """Return what ln S costs (epsilon, rho, or mu squared) and the spread that costs no more.
 
     Raises:
         InvalidParameter: pure or approximate DP and t > epsilon / 5.
@@ -40,10 +41,12 @@ def bars_budget(
             raise _too_dear(e, smoothing, n_records)
         cost = _short(0.9 * math.sqrt(ratio) * e)
         return cost, smoothing / cost
-    cost = _short(min(0.3, 0.02 + 1.5 * ratio) * e * e / 2)
-    # Rounded up, so that t^2 / (2 spread^2) <= cost.
-    spread = Fraction(float_of(smoothing) / math.sqrt(2 * float(cost)) * (1 + 1e-12))
-    while 2 * cost * spread**2 < smoothing**2:
+    terms = guarantee.terms()
+    whole, per_rho = (terms.mu**2, 1) if isinstance(terms, MuTerms) else (e * e / 2, 2)
+    cost = _short(min(0.3, 0.02 + 1.5 * ratio) * float(whole))
+    # Rounded up, so that t^2 / (2 spread^2) <= rho, or t^2 / spread^2 <= mu^2.
+    spread = Fraction(float_of(smoothing) / math.sqrt(per_rho * float(cost)) * (1 + 1e-12))
+    while per_rho * cost * spread**2 < smoothing**2:
         spread *= 1 + Fraction(1, 10**12)
     return cost, spread
 

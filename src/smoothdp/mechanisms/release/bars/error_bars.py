@@ -19,10 +19,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.terms import EpsilonTerms
+from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.exact.parameters.numbers import exact_text, float_bounds
+from smoothdp.exact.parameters.numbers import exact_text, float_bounds, square_root
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
@@ -48,7 +48,8 @@ class ErrorBars:
     Attributes:
         guarantee: the promise of value and interval together.
         coverage: what the interval covers, and how surely.
-        cost: what ln S costs: epsilon of pure and approximate DP, else rho. 0 if S is public.
+        cost: what ln S costs: epsilon of pure and approximate DP, rho, or mu squared. 0 if S is
+            public.
         spread: the scale of B, the deviation where it is normal; 0 if S is public.
         factor: q, rounded up.
 
@@ -94,9 +95,9 @@ class ErrorBars:
         if self.spread == 0:
             honest = query.fixed_sensitivity(n_records) is not None
         else:
-            honest = (
-                self.spread * self.cost >= t if pure else 2 * self.cost * self.spread**2 >= t * t
-            )
+            per_cost = 1 if isinstance(self.guarantee.terms(), MuTerms) else 2
+            square = per_cost * self.cost * self.spread**2
+            honest = self.spread * self.cost >= t if pure else square >= t * t
         # A negative cost would leave more than there is.
         honest = honest and self.cost >= 0 and self.spread >= 0
         rest = rest_of(self.guarantee, max(self.cost, Fraction(0)))
@@ -171,6 +172,8 @@ class ErrorBars:
     def describe(self) -> str:
         """Return the bars in words; all of it is public."""
         name = "epsilon" if _is_pure(self.guarantee) else "rho"
+        if isinstance(self.guarantee.terms(), MuTerms):
+            name = "mu squared"
         share = "at no cost"
         if self.cost > 0:
             share = f"for {name} {exact_text(self.cost)} of the budget"
@@ -181,6 +184,10 @@ def rest_of(guarantee: Guarantee, cost: Fraction) -> Guarantee:
     """Return what is left of a guarantee; the two compose to no more than it."""
     if cost == 0:
         return guarantee
+    terms = guarantee.terms()
+    if isinstance(terms, MuTerms):
+        # Squares of mu add up (proofs/gaussian-dp#2).
+        return guarantee.changed(mu=square_root(max(Fraction(0), terms.mu**2 - cost), up=False))
     name = "epsilon" if _is_pure(guarantee) else "rho"
     whole = guarantee.parameters()[name]
     if not isinstance(whole, Fraction):
