@@ -83,6 +83,7 @@ def release_by_groups(
     guarantee: sd.Guarantee,
     csv: CsvFileOptions,
     confidence: str | None,
+    round_to: str | None,
     ledger: Path | None,
     as_json: bool,
 ) -> None:
@@ -98,7 +99,7 @@ def release_by_groups(
             str(file),
             by=by,
             keys=keys,
-            statistics={name: (column, query)},
+            statistics={name: (column, query, {"round_to": round_to})},
             guarantee=promise,
             counts=groups.counts,
             label=groups.label,

@@ -24,13 +24,15 @@ class NamedStatistic:
     needed: tuple[str, ...] = ("bounds",)
     optional: tuple[str, ...] = ()
 
-    def make(self, options: Mapping[str, object], *, where: str) -> Query | FixedStatistic:
-        """Return the statistic; ``where`` it stands, for errors.
+    def make(
+        self, options: Mapping[str, object], *, where: str, also: tuple[str, ...] = ()
+    ) -> Query | FixedStatistic:
+        """Return the statistic; ``where`` it stands and what ``also`` may, for errors.
 
         Raises:
             InvalidParameter: an option that is lacking, unknown, or outside its domain.
         """
-        known = (*self.needed, *self.optional)
+        known = (*self.needed, *self.optional, *also)
         for name in options:
             if name not in known:
                 raise _refused(f"{_listed(known)} for {where}", f"{name!r}", name, known)
@@ -67,9 +69,13 @@ _BY_MAKER = {_letters(named.maker): name for name, named in NAMED.items()}
 
 
 def named_statistic(
-    name: object, options: Mapping[str, object], *, where: str
+    name: object, options: Mapping[str, object], *, where: str, also: tuple[str, ...] = ()
 ) -> Query | FixedStatistic:
     """Return a statistic of `NAMED`.
+
+    Args:
+        name: in `NAMED`. options: of its constructor. where: it stands, for errors.
+        also: what else may stand there, for errors.
 
     Raises:
         InvalidParameter: an unknown name, or as `NamedStatistic.make`.
@@ -80,7 +86,7 @@ def named_statistic(
     if not isinstance(name, str) or name not in NAMED:
         meant = _BY_MAKER.get(_letters(name), name)
         raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", meant, NAMED)
-    return NAMED[name].make(options, where=where)
+    return NAMED[name].make(options, where=where, also=also)
 
 
 def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:

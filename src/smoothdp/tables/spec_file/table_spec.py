@@ -21,10 +21,12 @@ from smoothdp.data.refusals import reason
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.ledger import Ledger
+from smoothdp.tables.asked.arguments import read_by
+from smoothdp.tables.asked.column_statistic import OPTIONS
 from smoothdp.tables.person import Person
 from smoothdp.tables.release_table import release_table
 from smoothdp.tables.released_table import ReleasedTable
-from smoothdp.tables.request import TableRequest, read_by
+from smoothdp.tables.request import TableRequest
 from smoothdp.tables.spec_file.key_file import read_key_file
 from smoothdp.tables.spec_file.named_statistics import named_statistic
 from smoothdp.tables.table_check import TableCheck, check_table
@@ -211,10 +213,10 @@ def _guarantee(file: Path, fields: object) -> Guarantee:
     return made
 
 
-def _statistics(file: Path, fields: object) -> dict[str, tuple[str | None, object]]:
+def _statistics(file: Path, fields: object) -> dict[str, tuple[str | None, object, object]]:
     if not isinstance(fields, Mapping):
         raise _shape(file, "[statistics.NAME] with column and statistic", fields)
-    made: dict[str, tuple[str | None, object]] = {}
+    made: dict[str, tuple[str | None, object, object]] = {}
     for name, one in fields.items():
         where = f"the statistic {name!r} in {file}"
         options = dict(_parameter(one)) if isinstance(one, Mapping) else {}
@@ -222,7 +224,9 @@ def _statistics(file: Path, fields: object) -> dict[str, tuple[str | None, objec
         counts_rows = column is None and options.get("statistic") == "count"
         if not isinstance(column, str) and not counts_rows:
             raise _shape(file, f"column = ... in [statistics.{name}]", one)
-        made[name] = column, named_statistic(options.pop("statistic", None), options, where=where)
+        more = {option: options.pop(option) for option in OPTIONS if option in options}
+        which = options.pop("statistic", None)
+        made[name] = column, named_statistic(which, options, where=where, also=OPTIONS), more
     return made
 
 
