@@ -13,6 +13,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.data.table import Table
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.integer_noise import IntegerNoise, integer_noise
@@ -80,10 +81,13 @@ class TableMechanism:
             "" if request.person is None else request.person.column,
         )
         for statistic in request.statistics:
-            if request.n_guess is None:
-                check_some_size(partial(mechanism.statistic, statistic))
-            for size in request.guesses:
-                mechanism.statistic(statistic, size)
+            try:
+                if request.n_guess is None:
+                    check_some_size(partial(mechanism.statistic, statistic))
+                for size in request.guesses:
+                    mechanism.statistic(statistic, size)
+            except (InvalidParameter, IncompatibleClaims, OutOfReach) as error:
+                raise error.about(repr(statistic.name)) from None
             request.words(statistic)
         # The words too are made before the data: nothing is refused once something is drawn.
         request.covers()

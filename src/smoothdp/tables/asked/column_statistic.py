@@ -135,6 +135,13 @@ def read_statistics(
                 got=cast("Statistic", query).describe(),
                 remedy="Use one of smoothdp.queries",
             )
+        if isinstance(query, TrimmedMean) and isinstance(query.trim, int) and query.trim:
+            raise InvalidParameter(
+                expected=f"trim of {name!r} as a share a side, such as 0.05: how many rows a group "
+                "has is private",
+                got=f"trim={query.trim}",
+                remedy="Give a share below 1/2",
+            )
         # Where n is private a mean is two sums, and its words say so.
         released = ClampedMean(query.bounds) if isinstance(query, Mean) else query
         named.append(_with_options(name, column, released, rest[0] if rest else {}, coverage))
@@ -155,15 +162,18 @@ def _with_options(
                 got=f"{option!r}"[:80],
                 remedy="Leave it out: shares, and what else a table has, are its own arguments",
             )
-    step = None if options.get("round_to") is None else read_step(options["round_to"])
+    try:
+        step = None if options.get("round_to") is None else read_step(options["round_to"])
+        asked = options.get("confidence", False)
+        own = None if asked is None or asked is False else read_coverage(asked, **_OF_ROWS)
+        if own is not None and isinstance(query, Sums):
+            # Raises where no interval is known: it was asked for by name.
+            query.covers()
+    except InvalidParameter as error:
+        raise error.about(repr(name)) from None
     if "confidence" not in options:
         words = _why_no_bars(query) if coverage is not None else ""
         return NamedQuery(name, column, query, step, None if words else coverage, words)
-    asked = options["confidence"]
-    own = None if asked is None or asked is False else read_coverage(asked, **_OF_ROWS)
-    if own is not None and isinstance(query, Sums):
-        # Raises where no interval is known: it was asked for by name.
-        query.covers()
     return NamedQuery(name, column, query, step, own)
 
 

@@ -60,6 +60,9 @@ NAMED = {
 """What a table may release, by name: a new statistic is one more line."""
 
 
+_ENDS = ("min", "max", "minimum", "maximum")
+
+
 def _letters(name: object) -> str:
     return "".join(filter(str.isalpha, str(name))).lower()
 
@@ -83,6 +86,12 @@ def named_statistic(
     >>> named_statistic("quantile", {"q": "0.9", "bounds": (0, 10)}, where="pay").describe()
     'quantile 0.9, values clamped to [0, 10]'
     """
+    if name in _ENDS:
+        raise InvalidParameter(
+            expected=f"one of {_listed(NAMED)} for {where}",
+            got=f"{name!r}, which one row more can move to the bounds",
+            remedy="Take a quantile near it, such as 0.95",
+        )
     if not isinstance(name, str) or name not in NAMED:
         meant = _BY_MAKER.get(_letters(name), name)
         raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", meant, NAMED)
