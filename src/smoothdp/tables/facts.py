@@ -143,7 +143,7 @@ class TableFacts:
         ]
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return `value_columns`, and the notes where cells are judged."""
+        """Return `value_columns`, and what may be noise, where cells are judged."""
         columns = self.value_columns()
         if self.marks is None:
             return columns
