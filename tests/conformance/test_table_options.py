@@ -259,6 +259,8 @@ def test_views_show_a_few_digits_and_say_so() -> None:
         assert repr(cell.value) not in text
         assert "all digits are in JSON" in text
     assert json.loads(table.to_json())["columns"]["m"] == [cell.value]
+    tenths = released({"m": ("x", WAGE, {"round_to": "0.1"})}, confidence="0.9", n_guess=400)
+    assert decimals(tenths, "m") == 1
     whole = released({"m": ("x", WAGE, {"round_to": 1})}, n_guess=400, keys=["a"])
     assert "all digits" not in whole.text()
 

@@ -82,10 +82,15 @@ def decimals(table: TableFacts, name: str) -> int | None:
     halves = [(cell.interval[1] - cell.interval[0]) / 2 for cell in cells if cell.interval]
     lengths = [half for half in halves if 0 < half < math.inf]
     sizes = [abs(cell.value) for cell in cells if cell.value]
-    places = [most - 1 - math.floor(math.log10(max(sizes))) for most in _DIGITS if sizes]
-    if not lengths:
-        return min(places, default=None)
-    return min([_DIGITS_OF_BARS - 1 - math.floor(math.log10(min(lengths))), *places[1:]])
+    most = [digits - 1 - math.floor(math.log10(max(sizes))) for digits in _DIGITS if sizes]
+    if lengths:
+        most = [_DIGITS_OF_BARS - 1 - math.floor(math.log10(min(lengths))), *most[1:]]
+    places = min(most, default=None)
+    shown = [end for cell in cells for end in (cell.value, *(cell.interval or ()))]
+    # Of values on a grid such as .1 no more than the grid has.
+    while places and places > 0 and all(round(one, places - 1) == one for one in shown):
+        places -= 1
+    return places
 
 
 def digits_words(table: TableFacts) -> list[str]:
@@ -93,10 +98,12 @@ def digits_words(table: TableFacts) -> list[str]:
     cells = [cell for row in table.groups.values() for cell in row.values()]
     if not any(isinstance(cell.value, float) for cell in cells):
         return []
+    bars = f"{_DIGITS_OF_BARS} digits of half an interval, ends rounded outward"
+    whole = f"{_DIGITS[0]} digits of the largest value"
+    how = f"{bars}, or {whole} where there is none" if table.confidences else whole
     return [
-        f"shown with {_DIGITS_OF_BARS} digits of half an interval, rounded outward, or "
-        f"{_DIGITS[0]} of the largest value; all digits are in JSON, CSV and to_frame(), and "
-        "round_to = 1 releases whole numbers"
+        f"shown with {how}; all digits are in JSON, CSV and to_frame(), and round_to = 1 releases "
+        "whole numbers"
     ]
 
 
