@@ -25,7 +25,7 @@ from smoothdp.tables.table_views import decimals, number_text
 from smoothdp.tables.usefulness import Judge
 
 PROMISE = sd.PureDP(4, neighbours="add_remove")
-ROWS = {"g": ["a", "b"] * 400 + ["c"] * 3, "x": [float(k % 97) + 0.37 for k in range(803)]}
+ROWS: dict[str, list[Any]] = {"g": ["a", "b"] * 400 + ["c"] * 3, "x": [float(k % 97) + 0.37 for k in range(803)]}
 WAGE = Median((0, 100))
 
 
@@ -164,7 +164,7 @@ def test_the_end_of_an_interval_is_no_other_column() -> None:
 
 def judged(query: Any, **more: Any) -> Judge:
     asked = {"by": "g", "keys": ["a"], "statistics": {"v": ("x", query)}, "guarantee": PROMISE}
-    request = TableRequest.read(**{**asked, **more})  # type: ignore[arg-type]
+    request = TableRequest.read(**{**asked, **more})
     return TableMechanism.of(request).marks().judges["v"]
 
 
