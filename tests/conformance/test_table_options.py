@@ -13,19 +13,18 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.cli.main import main
-from smoothdp.errors import InvalidParameter
-from smoothdp.mechanisms.additive.whole_laws import DiscreteLaplaceLaw
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.queries import ClampedMean, Count, Median, SkewedMean, Sum, Variance
 from smoothdp.tables import TableSpec
-from smoothdp.tables.request import TableRequest
-from smoothdp.tables.table_check import check_table
-from smoothdp.tables.table_mechanism import TableMechanism, outward
+from smoothdp.tables.table_mechanism import outward
 from smoothdp.tables.table_views import decimals, number_text
-from smoothdp.tables.usefulness import Judge
 
 PROMISE = sd.PureDP(4, neighbours="add_remove")
-ROWS: dict[str, list[Any]] = {"g": ["a", "b"] * 400 + ["c"] * 3, "x": [float(k % 97) + 0.37 for k in range(803)]}
+ROWS: dict[str, list[Any]] = {
+    "g": ["a", "b"] * 400 + ["c"] * 3,
+    "x": [float(k % 97) + 0.37 for k in range(803)],
+}
 WAGE = Median((0, 100))
 
 
@@ -162,90 +161,6 @@ def test_the_end_of_an_interval_is_no_other_column() -> None:
     released({"m": ("x", WAGE), "m high": ("x", Count(), {"confidence": 0.9})})
 
 
-def judged(query: Any, **more: Any) -> Judge:
-    asked = {"by": "g", "keys": ["a"], "statistics": {"v": ("x", query)}, "guarantee": PROMISE}
-    request = TableRequest.read(**{**asked, **more})
-    return TableMechanism.of(request).marks().judges["v"]
-
-
-def test_from_what_size_on() -> None:
-    # e = 4, or 3.6 beside a count: 15 / (e / 2); noise of deviation sqrt(2) / e is a tenth.
-    assert judged(WAGE, n_guess=9).least == pytest.approx(7.5)
-    assert judged(WAGE).least == pytest.approx(15 / 1.8)
-    deviation = DiscreteLaplaceLaw(Fraction(1 << 30, 4)).deviation / (1 << 30)
-    mean = judged(ClampedMean((0, 50)))
-    assert mean.least == pytest.approx(10 * deviation) == pytest.approx(10 * math.sqrt(2) / 4)
-    assert mean.deviation == pytest.approx(50 * deviation)
-    total = judged(Sum((-50, 20), grid=1))
-    assert total.least == pytest.approx(10 * math.sqrt(2) / 4, rel=1e-2)
-    assert not total.per_row
-    assert judged(Variance((0, 50))).least == pytest.approx(40 * math.sqrt(2) / 4, rel=1e-4)
-    assert judged(SkewedMean((0, 50))).least == pytest.approx(2 * 20 / 2.8, rel=1e-3)
-    assert judged(Count()).least == pytest.approx(2 / (math.sqrt(2) * math.sinh(2)))
-
-
-def test_judges() -> None:
-    judge = Judge(10, (0.0, 100.0), deviation=50, per_row=True, width=100)
-    assert judge.is_noise(9.9, 50, None)
-    assert not judge.is_noise(20, 50, None)
-    assert judge.is_noise(20, 4.9, None)
-    assert judge.is_noise(20, 95.1, None)
-    assert not judge.is_noise(20, 50, (30, 79))
-    assert judge.is_noise(20, 50, (30, 80))
-
-
-def test_marks_are_made_of_what_is_released() -> None:
-    """Two data sets of other sizes with the same released count are marked the same."""
-    table = released(
-        {"median": ("x", WAGE), "mean": ("x", ClampedMean((0, 100)))},
-        counts=True,
-        guarantee=sd.PureDP(2, neighbours="add_remove"),
-    )
-    notes = dict(zip("abcd", table.columns()["note"], strict=True))
-    assert notes["a"] == notes["b"] == ""
-    assert notes["d"].startswith("may be noise: n, median")
-    for place, key in enumerate("abcd"):
-        marked = "median" in notes[key]
-        low = table.columns()["n"][place] - 2 * 7.07
-        least = 15 / (0.9 / 2)
-        if abs(low - least) > 0.05 * least:
-            assert marked == (low < least), key
-
-
-def test_a_guess_marks_groups_whatever_they_hold() -> None:
-    guess = {"a": 5, "b": 1000, "c": 1000, "d": 1000}
-    table = released({"median": ("x", WAGE)}, n_guess=guess)
-    assert table.columns()["note"] == ["may be noise: median", "", "", ""]
-    assert "judged by n_guess (median below 8)" in table.text()
-    asked = {"by": "g", "keys": ["a", "b", "c", "d"], "statistics": {"median": ("x", WAGE)}}
-    request = TableRequest.read(**asked, guarantee=PROMISE, n_guess=guess)  # type: ignore[arg-type]
-    assert "by n_guess 1 of 4 groups are so small" in check_table(request).text()
-    request = TableRequest.read(**asked, guarantee=PROMISE, n_guess=3)  # type: ignore[arg-type]
-    assert "by n_guess = 3 all groups are so small" in check_table(request).text()
-
-
-def test_without_a_size_nothing_is_judged() -> None:
-    table = released({"mean": ("x", ClampedMean((0, 100)))})
-    assert table.marks is None
-    assert "note" not in table.columns()
-    mixed = released({"mean": ("x", ClampedMean((0, 100))), "known": ("x", Count())})
-    assert mixed.marks is not None
-    assert "not judged, no number of rows being known: mean" in mixed.marks
-
-
-def test_notes_take_a_name_that_is_free() -> None:
-    data = {"note": ROWS["g"], "x": ROWS["x"]}
-    table = sd.release_table(
-        data,
-        by="note",
-        keys=["a"],
-        statistics={"note on noise": ("x", Count())},
-        guarantee=PROMISE,
-        rng=sd.SeededRandom(1),
-    )
-    assert list(table.columns()) == ["note", "note on noise", "note on noise_"]
-
-
 def test_views_show_a_few_digits_and_say_so() -> None:
     table = released({"m": ("x", WAGE)}, confidence="0.9", n_guess=400, keys=["a"])
     places = decimals(table, "m")
@@ -335,6 +250,59 @@ def test_the_spec_and_the_short_form(
         Path("t.toml").write_text(SPEC.replace("round_to = 1\n", f"{wrong}\n"))
         with pytest.raises(InvalidParameter, match=f"Did you mean '{near}'"):
             TableSpec.read("t.toml")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("[0, 100]\nround_to = 1", "[100, 0]\nround_to = 1", "the statistic 'median' in"),
+        ('"median"\nbounds', '"max"\nbounds', "Take a quantile near it"),
+        ('"median"\nbounds', '"trimmed-mean"\ntrim = 5\nbounds', "a share a side"),
+        ("round_to = 1", "round_to = 0", "(in 'median')"),
+        ("round_to = 1", "round_to = 300\nwindow = 0", "the statistic 'median' in"),
+        ("round_to = 0.5", "confidence = 0.9", "(in 'spread')"),
+        ("[guarantee]", "[person]\nrows = 3\n[guarantee]", "column in [person]"),
+        ('keys = ["a", "b", "d"]', 'keys = "nowhere.csv"', "keys as labels"),
+        ("[guarantee]", "[where]\nx = { atleast = 3 }\n[guarantee]", "Did you mean 'at_least'?"),
+        ("epsilon = 4", "epsilon = 4\nmu = 1", "guarantee with epsilon"),
+    ],
+)
+def test_errors_speak_the_words_of_a_spec(
+    before: str,
+    after: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert before in SPEC
+    budget = sd.PureDP(9, neighbours="add_remove")
+    ledger = sd.Ledger("l.db", budget=budget)
+    Path("t.toml").write_text('ledger = "l.db"\n' + SPEC.replace(before, after, 1))
+    with pytest.raises(SystemExit) as stopped:
+        main(["table", "--spec", "t.toml"])
+    shown = capsys.readouterr()
+    assert (stopped.value.code, shown.out, shown.err.count("\n")) == (2, "", 1)
+    assert words in shown.err
+    for internal in ("__init__", "positional", "ApproxDP", "neighbours=", "Traceback"):
+        assert internal not in shown.err
+    assert ledger.entries() == []
+
+
+def test_a_ledger_says_which_change_it_is_about(tmp_path: Path) -> None:
+    ledger = sd.Ledger(tmp_path / "l.db", budget=sd.PureDP(1))
+    with pytest.raises(IncompatibleClaims) as refusal:
+        released({"m": ("x", WAGE)}, ledger=ledger)
+    assert "a promise about adding or removing a row" in str(refusal.value)
+    assert "a budget about replacing a row" in str(refusal.value)
+
+
+def test_the_command_says_how_a_spec_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["table"])
+    assert stopped.value.code == 2
+    assert "Expected --spec" in capsys.readouterr().err
 
 
 def test_intervals_of_releases_are_kept() -> None:
