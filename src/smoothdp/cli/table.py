@@ -43,12 +43,12 @@ def table(
 ) -> None:
     """Release statistics of every group of a table, under one guarantee.
 
-    The spec is a file that people can read and sign; docs/reference/table-spec.md lists its keys.
-    FILE takes the place of its data. With --check no data are read, and nothing is charged: it
-    says what the table promises and what accuracy to expect.
+    The spec is a file that people can read and sign. FILE takes the place of its data. With --check
+    no data are read, and nothing is charged: it says what the table promises and what accuracy to
+    expect.
 
     \b
-    A spec:
+    A spec, whose keys docs/reference/table-spec.md explains:
       data = "wages.csv"
       by = "region"
       keys = ["north", "south"]
