@@ -1,7 +1,7 @@
 """Means of skewed data, n private: clipping at a released rank, and its rivals in hindsight.
 
-What is measured is the rule of `SkewedMean` put together from its parts: the window r ranks
-from the top on the log scale, then two sums. Errors are expectations given the data, by
+What is measured is the rule of `SkewedMean`: the window that `SkewedNoise` makes, r ranks from
+the top on the log scale, then two sums. Errors are expectations given the data, by
 quadrature over the clip; the two sums enter by their first-order deviation
 h sqrt(2 (m^2 + (1 - m)^2)) / (n epsilon), m = mean of min(x, h) / h.
 
@@ -26,10 +26,9 @@ from benchmarks.accuracy.cells import SEED
 from benchmarks.accuracy.ratios import Targets
 from benchmarks.baselines import exponential_mechanism
 from smoothdp.claims import PureDP
+from smoothdp.mechanisms.fixed.skewed_noise import HEIGHT_SHARE, SkewedNoise
 from smoothdp.mechanisms.release.bars.pivot import panels
-from smoothdp.mechanisms.release.chosen import mechanism_of
-from smoothdp.mechanisms.release.request import ReleaseRequest
-from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.queries import SkewedMean
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.types import FloatArray
 
@@ -38,7 +37,7 @@ _LAWS: dict[str, Any] = {
     "Pareto 1.5": stats.pareto(1.5),
     "exponential": stats.expon(scale=20),
 }
-_FIRST, _FLOOR = Fraction(3, 5), 1e-8
+_FLOOR = 1e-8
 _HALVINGS = range(21)
 _LEVELS = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
 _SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
@@ -138,27 +137,17 @@ def _cell(samples: list[Sample], wide: int, epsilon: str) -> tuple[float, float,
 
 
 def rule_squares(sample: Sample, bound: float, epsilon: str) -> float:
-    """Return E (y - mean)^2 of the rule: clipped r = 18 / eps1 ranks from the top."""
-    first = _FIRST * Fraction(epsilon)
-    low, high = math.log(bound * _FLOOR), math.log(bound)
-    window = PaddedWindow(1, bounds=(low, high), width=Fraction(54, 5) / first, offset=-18 / first)
-    made = mechanism_of(
-        ReleaseRequest.read(
-            window,
-            guarantee=PureDP(first, neighbours="add_remove"),
-            smoothing=Fraction(4, 25) * first,
-            n_guess=len(sample.values),
-            clamp=True,
-        )
-    )
-    assert isinstance(made, SmoothNoise)
-    found = window.summary(
-        np.log(np.maximum(sample.values, bound * _FLOOR)), smoothing=made.smoothing
-    )
+    """Return E (y - mean)^2 of the rule of `SkewedNoise`: clipped at a height by its window."""
+    query = SkewedMean((0, bound))
+    rule = SkewedNoise(query, PureDP(epsilon, neighbours="add_remove"))
+    made = rule.height_mechanism()
+    assert isinstance(made.query, PaddedWindow)
+    found = made.query.summary(query.logarithms(sample.values), smoothing=made.smoothing)
     size = math.exp(found.log_smooth_sensitivity()) / made.calibration.shift
     nodes, weights = panels(_EDGES)
     z, chance = np.asarray(made.noise.tail_quantile(nodes)), weights * np.exp(nodes)
-    rest = float((1 - _FIRST) * Fraction(epsilon))
+    rest = float((1 - HEIGHT_SHARE) * Fraction(epsilon))
+    low, high = map(float, query.log_bounds)
     return sum(
         float(
             chance

@@ -71,6 +71,17 @@ class SmoothdpError(Exception):
         self.expected, self.got, self.remedy = expected, str(got), remedy
         super().__init__(str(Explanation(expected, got, remedy)))
 
+    def about(self: Kind, what: str) -> Kind:
+        """Return the same error, saying what it is about unless it says so already.
+
+        Example:
+            >>> error = InvalidParameter(expected="bounds", got="none", remedy="Add them")
+            >>> str(error.about("[statistics.pay]"))
+            'Expected bounds (in [statistics.pay]); got none. Add them.'
+        """
+        expected = self.expected if what in str(self) else f"{self.expected} (in {what})"
+        return type(self)(expected=expected, got=self.got, remedy=self.remedy)
+
     @property
     def explanation(self) -> Explanation:
         """The three parts."""

@@ -236,12 +236,15 @@ def test_tables_take_them() -> None:
             rows, by="g", keys=["a"], statistics={"x": (None, Sum((0, 1)))}, guarantee=PRIVATE
         )
     variance = {"v": ("x", Variance((0, 10)))}
+    asked = {"v": ("x", Variance((0, 10)), {"confidence": "0.9"})}
     with pytest.raises(InvalidParameter, match="error bars"):
-        release_table(
-            rows, by="g", keys=["a"], statistics=variance, guarantee=PRIVATE, confidence="0.9"
-        )
-    made = release_table(rows, by="g", keys=["a"], statistics=variance, guarantee=PRIVATE)
+        release_table(rows, by="g", keys=["a"], statistics=asked, guarantee=PRIVATE)
+    made = release_table(
+        rows, by="g", keys=["a"], statistics=variance, guarantee=PRIVATE, confidence="0.9"
+    )
     assert 0 <= made.columns()["v"][0] <= 25
+    assert "v low" not in made.columns()
+    assert made.covers["v"].startswith("no interval: none is proved for the variance")
 
 
 def test_private_values_are_not_shown() -> None:

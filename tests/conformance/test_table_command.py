@@ -300,7 +300,6 @@ def test_a_private_number_of_records(capsys: pytest.CaptureFixture[str]) -> None
         (["--by", "region,year", "--keys", "N"], "--keys-file"),
         (["--by", "region", "--keys", "N,N"], "each public key once"),
         (["--by", "region", "--keys", "N", "--missing", "3"], "--missing"),
-        (["--by", "region", "--keys", "N", "--round-to", "1"], "--round-to"),
         (["--by", "region", "--keys", "N", "--covers", "mean"], "--covers"),
         (["--by", "region", "--keys", "N", "--plan", "plan.json"], "--plan"),
         (["--by", "region", "--keys", "N", "--neighbours", "replace-one"], "adding or removing"),

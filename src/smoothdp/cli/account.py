@@ -124,7 +124,9 @@ def export(file: Path, jsonl: bool) -> None:
     default="replace_one",
     show_default=True,
     metavar="[replace_one|add_remove]",
-    help="What all claims are about; add_remove for tables and training on Poisson samples.",
+    help="What the promises protect: another row in the place of one, the number of rows being "
+    "public (replace_one); or that a row is there at all (add_remove), as for tables of groups "
+    "and for training on Poisson samples.",
 )
 @click.option("--method", type=click.Choice(("basic", "concentrated")), help="What adds up.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
@@ -135,6 +137,7 @@ def create(file: Path, budget: BudgetOptions, as_json: bool) -> None:
     \b
     Example:
       smoothdp account create ledger.db --epsilon 1 --delta 1e-6
+      smoothdp account create tables.db --epsilon 2 --neighbours add_remove
     """
     made = sd.report.Account.of(sd.Ledger(file, budget=read_budget(budget), method=budget.method))
     click.echo(json.dumps(made.to_dict(), indent=2) if as_json else made.text())

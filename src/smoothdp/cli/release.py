@@ -81,7 +81,7 @@ def release(
         --bounds 0 1e5 --epsilon 1 --counts
     """
     if groups.by is not None:
-        _refuse_beside_groups(plan, missing, round_to, covers, sd_bound)
+        _refuse_beside_groups(plan, missing, covers, sd_bound)
         release_by_groups(
             file,
             column,
@@ -90,6 +90,7 @@ def release(
             guarantee=read_guarantee(guarantee),
             csv=csv,
             confidence=confidence,
+            round_to=round_to,
             ledger=ledger,
             as_json=as_json,
         )
@@ -163,17 +164,16 @@ def _refuse_missing(missing: str | None) -> None:
 def _refuse_beside_groups(
     plan: Path | None,
     missing: str | None,
-    round_to: str | None,
     covers: str,
     sd_bound: str | None,
 ) -> None:
     """Refuse options that a release of groups has no use for."""
     _refuse_missing(missing)
-    others = (("--plan", plan), ("--round-to", round_to), ("--sd-bound", sd_bound))
+    others = (("--plan", plan), ("--sd-bound", sd_bound))
     strays = [option for option, value in others if value is not None]
     if strays or covers != "statistic":
         raise click.UsageError(
-            "Expected --by with statistic, guarantee, --confidence and --ledger; got "
+            "Expected --by with statistic, guarantee, --confidence, --round-to and --ledger; got "
             f"{', '.join([*strays, *(['--covers'] if covers != 'statistic' else [])])} too. Leave "
             "out what does not apply."
         )

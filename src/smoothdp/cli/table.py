@@ -26,7 +26,7 @@ FILE = click.Path(path_type=Path)
 
 @click.command("table")
 @click.argument("file", required=False, type=FILE)
-@click.option("--spec", required=True, type=FILE, help="What to release: a file of TOML.")
+@click.option("--spec", type=FILE, help="What to release: a file of TOML, as above.")
 @click.option("--check", is_flag=True, help="Say what it promises and expects; read no data.")
 @csv_options
 @click.option("--html", type=FILE, help="Write a page that stands alone.")
@@ -34,7 +34,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def table(
     file: Path | None,
-    spec: Path,
+    spec: Path | None,
     check: bool,
     csv: CsvFileOptions,
     html: Path | None,
@@ -43,15 +43,33 @@ def table(
 ) -> None:
     """Release statistics of every group of a table, under one guarantee.
 
-    The spec is a file that people can read and sign: its keys are the arguments of
-    release_table in Python. FILE takes the place of its data. With --check no data are read, and
-    nothing is charged: it says what the table promises and what accuracy to expect.
+    The spec is a file that people can read and sign. FILE takes the place of its data. With --check
+    no data are read, and nothing is charged: it says what the table promises and what accuracy to
+    expect.
+
+    \b
+    A spec, whose keys docs/reference/table-spec.md explains:
+      data = "wages.csv"
+      by = "region"
+      keys = ["north", "south"]
+      counts = true
+      guarantee = { epsilon = 1 }
+      [statistics.median]
+      column = "wage"
+      statistic = "median"
+      bounds = [0, 20000]
+      round_to = 1
 
     \b
     Examples:
       smoothdp table --spec wages.toml --check
       smoothdp table wages.csv --spec wages.toml --html wages.html --csv released.csv
     """
+    if spec is None:
+        raise click.UsageError(
+            "Expected --spec with a file that says what to release; got none. Write one as "
+            "smoothdp table --help shows, or release one statistic: smoothdp release FILE --by."
+        )
     asked = TableSpec.read(spec)
     if check:
         if file is not None or html is not None or csv_file is not None:
@@ -83,6 +101,7 @@ def release_by_groups(
     guarantee: sd.Guarantee,
     csv: CsvFileOptions,
     confidence: str | None,
+    round_to: str | None,
     ledger: Path | None,
     as_json: bool,
 ) -> None:
@@ -98,7 +117,7 @@ def release_by_groups(
             str(file),
             by=by,
             keys=keys,
-            statistics={name: (column, query)},
+            statistics={name: (column, query, {"round_to": round_to})},
             guarantee=promise,
             counts=groups.counts,
             label=groups.label,

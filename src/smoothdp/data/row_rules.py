@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import TypeAlias, cast
 
@@ -165,7 +166,13 @@ def _range(column: str, asked: Mapping[object, object]) -> Condition:
     ranges: list[tuple[str, float | str]] = []
     for name, bound in asked.items():
         if name not in _RANGES:
-            raise _no_filter(f"{column}: {dict(asked)!r}"[:80])
+            near = get_close_matches(str(name), [*_RANGES, "not"], n=1)
+            raise InvalidParameter(
+                expected=f"where as columns with values or bounds, {', '.join(_RANGES)}, or not "
+                f"alone, for {column!r}",
+                got=f"{name!r}"[:40],
+                remedy=f"Did you mean {near[0]!r}?" if near else "Leave it out",
+            )
         if isinstance(bound, str):
             ranges.append((str(name), bound))
             continue
@@ -278,10 +285,11 @@ def _plain(answer: object) -> object:
 
 def _no_filter(got: str) -> InvalidParameter:
     return InvalidParameter(
-        expected="where as columns with a value, a list of values of one type, or bounds",
+        expected="where as columns with a value, a list of values of one type, or bounds of one "
+        "type",
         got=got,
-        remedy='Give where={"region": ["N", "S"], "age": {"at_least": 18, "below": 65}}, or a '
-        "function of a row",
+        remedy='Give region = ["N", "S"] or age = { at_least = 18, below = 65 } under [where] (in '
+        'Python {"age": {"at_least": 18, "below": 65}}, or a function of a row)',
     )
 
 

@@ -94,10 +94,10 @@ class Filter(ABC):
         if claim.neighbours is self.budget.neighbours:
             return
         about_adding = claim.neighbours is Neighbours.ADD_REMOVE
+        promise, budget = (one.neighbours.sentence("a row") for one in (claim, self.budget))
         raise IncompatibleClaims(
-            expected="claims about the same neighbours as the budget of the ledger",
-            got=f"a claim about {claim.neighbours.value}, and a budget about "
-            f"{self.budget.neighbours.value}",
+            expected="a promise with the same neighbours as the budget of the ledger",
+            got=f"a promise about {promise}, and a budget about {budget}",
             remedy=(
                 f"Use a ledger made {'with' if about_adding else 'without'} --neighbours "
                 "add_remove, by smoothdp account create (in Python: a budget with neighbours="

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -14,15 +14,23 @@ from smoothdp.tables.person import Person
 from smoothdp.text import percent_text
 
 ONE_PERSON = "one person's rows"
+NOTE = "note"
+"""The column that says which values of a group may be noise."""
+_NOISE = "may be noise"
 Value = float | int
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One released number: with its interval, if the table has error bars."""
+    """One released number: with its interval, if the table has error bars.
+
+    ``is_noise``: marked by public and released numbers alone as one whose noise may be as large
+    as what it may be at all.
+    """
 
     value: Value
     interval: tuple[float, float] | None = None
+    is_noise: bool = False
 
 
 def person_words(person: Person) -> str:
@@ -62,12 +70,14 @@ class TableFacts:
         unit: whom it is about: "row" or "person".
         person: how persons' rows were bounded, if they are the unit.
         is_private: False when seeded randomness was used.
-        confidence: of the intervals, if there are any.
+        confidence: of the intervals of all that say nothing else, if it was given.
+        confidences: that of each interval there is, by the name of the statistic.
         covers: what the interval of each statistic covers, in words; empty without intervals.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
         selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
+        marks: by what cells are marked as noise, in words; None: they are not judged.
     """
 
     by: tuple[str, ...]
@@ -86,6 +96,8 @@ class TableFacts:
     rows: str = ""
     selection: str = ""
     frame: str = "columns"
+    confidences: Mapping[str, float] = field(default_factory=dict)
+    marks: str | None = None
 
     def sentence(self) -> str:
         """Return the promise in plain English."""
@@ -95,17 +107,17 @@ class TableFacts:
 
     def bars_words(self) -> list[str]:
         """Return for each statistic what its interval covers, and how surely."""
-        if self.confidence is None:
-            return []
-        surely = f"with probability at least {percent_text(self.confidence)}, by itself"
-        return [
-            f"{name}: {words}"
-            if words.startswith("no interval")
-            else f"{name} low, {name} high: covers {words}; {surely}"
-            for name, words in self.covers.items()
-        ]
+        said = []
+        for name, words in self.covers.items():
+            confidence = self.confidences.get(name)
+            if confidence is None:
+                said.append(f"{name}: {words}")
+                continue
+            surely = f"with probability at least {percent_text(confidence)}, by itself"
+            said.append(f"{name} low, {name} high: covers {words}; {surely}")
+        return said
 
-    def columns(self) -> dict[str, list[Any]]:
+    def value_columns(self) -> dict[str, list[Any]]:
         """Return the table by column: keys, values, and the ends of the intervals."""
         columns: dict[str, list[Any]] = {
             name: [key[place] for key in self.groups] for place, name in enumerate(self.by)
@@ -119,3 +131,32 @@ class TableFacts:
                         None if cell.interval is None else cell.interval[end] for cell in cells
                     ]
         return columns
+
+    def notes(self) -> list[str]:
+        """Return for each group which of its values may be no more than noise, in words."""
+        return [
+            f"{_NOISE}: {', '.join(names)}" if names else ""
+            for names in (
+                [name for name, cell in row.items() if cell.is_noise]
+                for row in self.groups.values()
+            )
+        ]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return `value_columns`, and what may be noise, where cells are judged."""
+        columns = self.value_columns()
+        if self.marks is None:
+            return columns
+        return {**columns, note_name(columns): self.notes()}
+
+
+def note_name(columns: Mapping[str, object]) -> str:
+    """Return a name for the column of notes that no other has.
+
+    >>> note_name({"region": [], "note": []})
+    'note on noise'
+    """
+    name = NOTE if NOTE not in columns else f"{NOTE} on noise"
+    while name in columns:
+        name += "_"
+    return name

@@ -126,8 +126,8 @@ def check_private(guarantee: Guarantee) -> ApproxDP:
         expected="ApproxDP with epsilon and delta above 0 for private keys: under pure DP, zCDP "
         "or Gaussian DP no key that one row alone may have can ever be shown",
         got=f"{guarantee!r}",
-        remedy="Give ApproxDP(epsilon, delta='1e-9', neighbours='add_remove'), or list the keys "
-        "if they are public",
+        remedy="Give a delta too, such as 1e-9 (in Python ApproxDP(epsilon, delta='1e-9', "
+        "neighbours='add_remove')), or list the keys if they are public",
     )
 
 

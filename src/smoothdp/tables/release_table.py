@@ -13,8 +13,7 @@ from smoothdp.data.read_table import read_table, source_kind
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
-from smoothdp.queries import FixedStatistic
-from smoothdp.queries.statistic import Statistic
+from smoothdp.tables.asked.column_statistic import StatisticOfColumn
 from smoothdp.tables.grouping import key_kinds
 from smoothdp.tables.person import Person
 from smoothdp.tables.released_table import ReleasedTable
@@ -29,7 +28,7 @@ def release_table(
     *,
     by: str | Sequence[str],
     keys: object,
-    statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
+    statistics: Mapping[str, StatisticOfColumn],
     guarantee: Guarantee,
     person: Person | None = None,
     shares: Mapping[str, Parameter] | None = None,
@@ -68,7 +67,9 @@ def release_table(
         keys: the groups, public: a list of labels or tuples, or for each column its labels. Or
             "private", under ApproxDP: all of delta goes to the keys.
         statistics: for each name of a result (column, query); a `Count` of all rows has no
-            column, None, and one of a column counts those with a value.
+            column, None, and one of a column counts those with a number in it. A third part
+            is a mapping: round_to, a step for its values such as 1 for whole numbers, and a
+            confidence of its own, None for no interval.
         guarantee: of the whole table, with neighbours="add_remove".
         person: whose rows are the unit; None: each row is a unit of its own.
         shares: what part of it each statistic gets, and "n", the counts, or "keys", private ones:
@@ -76,7 +77,8 @@ def release_table(
             said.
         counts: whether the number of rows of each group is a column of the result. Private keys
             bring it with them: of persons, if there is a person.
-        confidence: for an interval beside each value, paid for by its share.
+        confidence: for an interval beside each count and each value that says nothing else, paid
+            for by its share. A variance has none: its column goes without, and `covers` says so.
         n_guess: about how many rows a group has, from what is public: a number, or one for each
             public key. None: a count is bought, or comes with the key, and its low end is taken.
         n_share: what part of the guarantee the counts get: the same as shares={"n": ...}.

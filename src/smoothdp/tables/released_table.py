@@ -29,12 +29,14 @@ class ReleasedTable(TableFacts):
         unit: whom it is about: "row" or "person".
         person: how persons' rows were bounded, if they are the unit.
         is_private: False when seeded randomness was used.
-        confidence: of the intervals, if there are any.
+        confidence: of the intervals of all that say nothing else, if it was given.
+        confidences: that of each interval there is, by the name of the statistic.
         covers: what the interval of each statistic covers, in words; empty without intervals.
         label, library_version, sources: as of a `Release`.
         rows: which rows it is about, in words; empty for all.
         selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
+        marks: by what cells are marked as noise, in words; None: they are not judged.
     """
 
     def to_frame(self) -> Any:
@@ -42,6 +44,10 @@ class ReleasedTable(TableFacts):
 
         Of pandas, polars or pyarrow; of pyarrow for a relation of DuckDB; of pandas for a file, a
         mapping, and other frames. The columns as a dict where that library is not installed.
+
+        Its values are those released, with all their digits: for whole numbers ask for
+        round_to=1 before. Its last column, "note", names the statistics that may be noise in a
+        group; it is there where groups can be judged, whether any is marked or not.
         """
         return make_frame(self.columns(), self.frame)
 
@@ -90,7 +96,7 @@ class ReleasedTable(TableFacts):
         return {
             "type": "ReleasedTable",
             "by": list(self.by),
-            "columns": self.columns(),
+            "columns": self.value_columns(),
             "statistics": dict(self.statistics),
             "spent": {name: json.loads(part.to_json()) for name, part in self.spent.items()},
             "guarantee": self.sentence(),
@@ -101,6 +107,8 @@ class ReleasedTable(TableFacts):
             "person": None if self.person is None else asdict(self.person),
             "is_private": self.is_private,
             "confidence": self.confidence,
+            "confidences": dict(self.confidences),
+            "notes": None if self.marks is None else {"by": self.marks, "groups": self.notes()},
             "covers": dict(self.covers),
             "label": None if self.label is None else self.label.to_dict(),
             "version": self.library_version,

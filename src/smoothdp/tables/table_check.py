@@ -6,17 +6,19 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from html import escape
 from typing import Any
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
-from smoothdp.mechanisms.release.usefulness import useful_size
-from smoothdp.queries import FixedStatistic
+from smoothdp.queries import Count
+from smoothdp.tables.asked.column_statistic import COUNT, KEYS, ColumnStatistic
 from smoothdp.tables.facts import person_words, promise_words
 from smoothdp.tables.person import Person
-from smoothdp.tables.request import COUNT, KEYS, ColumnStatistic, TableRequest
+from smoothdp.tables.request import TableRequest
 from smoothdp.tables.table_mechanism import TableMechanism, request_words
+from smoothdp.tables.usefulness import Marks
 from smoothdp.text import number_up, table as text_table
 
 
@@ -95,7 +97,8 @@ def check_table(request: TableRequest) -> TableCheck:
     """
     mechanism = TableMechanism.of(request)
     spent = {one.name: request.cost(one.guarantee) for one in request.statistics}
-    expected = {one.name: _expected(mechanism, one) for one in request.statistics}
+    marks = mechanism.marks()
+    expected = {one.name: _expected(mechanism, one, marks) for one in request.statistics}
     if request.count is not None and mechanism.count_noise is not None:
         spent = {COUNT: request.cost(request.count), **spent}
         deviation = number_up(mechanism.count_noise.law.deviation, 3)
@@ -125,17 +128,33 @@ def check_table(request: TableRequest) -> TableCheck:
     )
 
 
-def _expected(mechanism: TableMechanism, statistic: ColumnStatistic) -> str:
+def _expected(mechanism: TableMechanism, statistic: ColumnStatistic, marks: Marks) -> str:
     """Return words about the error of one statistic; the noise of a window is data's own."""
     what = mechanism.request.words(statistic)
-    if not statistic.needs_size or isinstance(statistic.query, FixedStatistic):
-        noise = mechanism.statistic(statistic, None)
-        return f"{what}; {noise.describe()}"
-    useful = useful_size(statistic.query, statistic.guarantee)
-    if not math.isfinite(useful):
+    name, least = statistic.name, marks.judges[statistic.name].least
+    if not math.isfinite(least):
         return f"{what}; noise of the order of the bounds: half of the window lies outside the data"
-    least = math.ceil(useful)
+    rows, many = marks.rows(name), _predicted(mechanism.request, least)
+    if not statistic.needs_size:
+        noise = mechanism.statistic(statistic, None).describe()
+        if isinstance(statistic.query, Count):
+            return f"{noise}; hardly told from 0 below {rows}"
+        return (
+            f"{noise}; in groups of fewer than about {rows} rows the noise may be a tenth of what "
+            f"the figure may be at all, or more{many}"
+        )
     return (
-        f"{what}; noise by how the values lie, far below the bounds in groups of about {least} "
-        "rows or more, of their order in smaller ones"
+        f"{what}; noise by how the values lie, far below the bounds in groups of about {rows} "
+        f"rows or more, of their order in smaller ones{many}"
     )
+
+
+def _predicted(request: TableRequest, least: float) -> str:
+    """Return how many groups are too small by a public guess of their sizes."""
+    guess = request.n_guess
+    if guess is None:
+        return ""
+    if isinstance(guess, Fraction):
+        return "" if guess >= least else f"; by n_guess = {float(guess):g} all groups are so small"
+    few = sum(size < least for size in guess.values())
+    return f"; by n_guess {few} of {len(guess)} groups are so small" if few else ""

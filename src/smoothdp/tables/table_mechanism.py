@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +13,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
 from smoothdp.data.table import Table
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.integer_noise import IntegerNoise, integer_noise
@@ -22,10 +24,12 @@ from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.queries import Count
 from smoothdp.sources import Source
+from smoothdp.tables.asked.column_statistic import COUNT, KEYS, ColumnStatistic
 from smoothdp.tables.grouping import Groups, Key
 from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.released_table import Cell, ReleasedTable
-from smoothdp.tables.request import COUNT, KEYS, ColumnStatistic, TableRequest
+from smoothdp.tables.request import TableRequest
+from smoothdp.tables.usefulness import GUESS, LOW_COUNT, Judge, Marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +81,13 @@ class TableMechanism:
             "" if request.person is None else request.person.column,
         )
         for statistic in request.statistics:
-            if request.n_guess is None:
-                check_some_size(partial(mechanism.statistic, statistic))
-            for size in request.guesses:
-                mechanism.statistic(statistic, size)
+            try:
+                if request.n_guess is None:
+                    check_some_size(partial(mechanism.statistic, statistic))
+                for size in request.guesses:
+                    mechanism.statistic(statistic, size)
+            except (InvalidParameter, IncompatibleClaims, OutOfReach) as error:
+                raise error.about(repr(statistic.name)) from None
             request.words(statistic)
         # The words too are made before the data: nothing is refused once something is drawn.
         request.covers()
@@ -91,6 +98,26 @@ class TableMechanism:
         """What is promised, before any data are seen."""
         return self.request.guarantee
 
+    def marks(self) -> Marks:
+        """Return when each result is no more than noise, by public and released numbers."""
+        request = self.request
+        judges = {
+            one.name: Judge.of(one, None if one.needs_size else self.statistic(one, None))
+            for one in request.statistics
+        }
+        if request.shows_count and self.count_noise is not None:
+            judges = {COUNT: Judge.of_count(self.count_noise.law), **judges}
+        is_guess = request.n_guess is not None
+        selection = request.selection
+        has_count = request.count is not None or (selection is not None and selection.has_counts)
+        sized = [
+            one.name
+            for one in request.statistics
+            if is_guess or has_count or isinstance(one.query, Count)
+        ]
+        by = GUESS if is_guess else LOW_COUNT if has_count else ""
+        return Marks(judges, frozenset([*sized, *({COUNT} & set(judges))]), by)
+
     @property
     def count_noise(self) -> IntegerNoise | None:
         """The noise of the counts, if there are any."""
@@ -99,13 +126,13 @@ class TableMechanism:
 
     def statistic(self, statistic: ColumnStatistic, n_guess: Fraction | None) -> Releasable:
         """Return the mechanism of one statistic for groups of about n_guess rows."""
-        request = self.request
         return mechanism_of(
             ReleaseRequest.read(
                 statistic.query,
                 guarantee=statistic.guarantee,
                 clamp=True,
-                coverage=request.coverage,
+                coverage=statistic.coverage,
+                round_to=statistic.step,
                 n_guess=n_guess if statistic.needs_size else None,
             )
         )
@@ -149,6 +176,7 @@ class TableMechanism:
         keys, groups, counts = self._groups(table, source)
         released: dict[Key, dict[str, Cell]] = {}
         made: dict[tuple[str, Fraction | None], Releasable] = {}
+        marks = self.marks()
         for place, key in enumerate(keys):
             rows = groups.rows(place)
             count = None if counts is None else counts[place]
@@ -160,14 +188,16 @@ class TableMechanism:
             cells: dict[str, Cell] = {}
             if self.request.shows_count:
                 assert count is not None
-                cells[COUNT] = Cell(count, self._count_bars(count))
+                bars = self._count_bars(count)
+                cells[COUNT] = Cell(count, bars, marks.is_noise(COUNT, count, count, bars))
             for statistic in self.request.statistics:
                 which = statistic.name, size if statistic.needs_size else None
                 if which not in made:
                     made[which] = self._mechanism(statistic, which[1])
                 name = statistic.column
                 column = rows if name is None else table.numbers[name][rows]
-                cells[statistic.name] = _cell(made[which].release(column, rng=source))
+                made_of = made[which].release(column, rng=source)
+                cells[statistic.name] = _cell(made_of, statistic, marks, size)
             released[key] = cells
             if progress is not None:
                 progress(place + 1, len(keys))
@@ -209,6 +239,8 @@ class TableMechanism:
             is_private=is_private,
             covers=request.covers(),
             confidence=None if coverage is None else float(coverage.confidence),
+            confidences={name: float(one) for name, one in request.confidences().items()},
+            marks=self.marks().words(),
             label=request.label,
             library_version=library_version(),
             sources=(self.source,),
@@ -225,7 +257,7 @@ class TableMechanism:
         if noise is None or coverage is None:
             return None
         low, high = Count().bars((count,), noise.law.reach(1 - coverage.confidence))
-        return float_bounds(low)[0], float_bounds(high)[1]
+        return int(low), int(high)
 
     def _size(self, key: Key) -> Fraction | None:
         guess = self.request.n_guess
@@ -245,6 +277,41 @@ def request_words(request: TableRequest) -> str:
     return "; ".join(filter(None, [request.kept.words(), *made]))
 
 
-def _cell(released: Release[float | int]) -> Cell:
+def _cell(
+    released: Release[float | int],
+    statistic: ColumnStatistic,
+    marks: Marks,
+    size: Fraction | None,
+) -> Cell:
+    """Return what a table shows of a release: the ends of an interval rounded outward."""
     interval = released.interval if isinstance(released, IntervalRelease) else None
-    return Cell(released.value, interval)
+    is_count = isinstance(statistic.query, Count)
+    step = Fraction(1) if is_count and statistic.step is None else statistic.step
+    if interval is not None and step is not None:
+        interval = outward(interval, step)
+    about = released.value if is_count else size
+    is_noise = marks.is_noise(statistic.name, about, released.value, interval)
+    return Cell(released.value, interval, is_noise)
+
+
+def outward(interval: tuple[float, float], step: Fraction) -> tuple[float, float]:
+    """Return an interval with ends on a grid that holds the given one, so that it covers too.
+
+    >>> outward((1.2, 3.0), Fraction(1)), outward((0.3, math.inf), Fraction(1, 4))
+    ((1, 3), (0.25, inf))
+    """
+    low, high = interval
+    if math.isfinite(low):
+        low = _end(math.floor(Fraction(low) / step) * step, step, -1, low)
+    if math.isfinite(high):
+        high = _end(math.ceil(Fraction(high) / step) * step, step, 1, high)
+    return low, high
+
+
+def _end(point: Fraction, step: Fraction, side: int, given: float) -> float:
+    """Return a point of a grid as a number that is not inside of what was given."""
+    if step.denominator == 1:
+        return int(point)
+    nearest = float(point)
+    is_outside = nearest <= given if side < 0 else nearest >= given
+    return nearest if is_outside else float_bounds(point)[max(side, 0)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from html import escape
 from textwrap import fill
 from typing import Any
@@ -18,6 +20,9 @@ from smoothdp.text import percent_text, table as text_table
 _ROWS_OF_PAGE = 1000
 _ROWS_OF_NOTEBOOK = 50
 _MOST_DRAWN = 40
+_DIGITS, _DIGITS_OF_BARS = (5, 10), 2
+"""Of values without an interval and with one; of half the interval."""
+_DIGITS_OF_FLOATS = 1200
 _LABEL_WIDTH = 80
 
 
@@ -31,14 +36,81 @@ def key_words(key: Key) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return a cell as text: ten digits of a float; nothing where nothing is.
+    """Return a number as text: five digits of a float; nothing where nothing is.
 
     >>> value_text(1234.56789012345), value_text(7), value_text(None)
-    ('1234.56789', '7', '')
+    ('1234.6', '7', '')
     """
     if value is None:
         return ""
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    return f"{value:.{_DIGITS[0]}g}" if isinstance(value, float) else str(value)
+
+
+def shown_rows(table: TableFacts) -> list[tuple[str, ...]]:
+    """Return the table as texts: floats with few digits, the ends of intervals rounded outward."""
+    texts = {name: [*map(value_text, values)] for name, values in table.columns().items()}
+    for name in table.statistics:
+        places = decimals(table, name)
+        ends = {name: ROUND_HALF_EVEN, f"{name} low": ROUND_FLOOR, f"{name} high": ROUND_CEILING}
+        for column, values in table.value_columns().items():
+            if column in ends and places is not None:
+                texts[column] = [number_text(one, places, ends[column]) for one in values]
+    return list(zip(*texts.values(), strict=True))
+
+
+def number_text(value: object, places: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Return a cell as text; of a float so many places after the point, below 0 before it.
+
+    >>> number_text(435.1847, 1), number_text(18437.2, -2), number_text(7, 1)
+    ('435.2', '18400', '7')
+    >>> number_text(435.1847, 1, ROUND_FLOOR)
+    '435.1'
+    """
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value_text(value)
+    with localcontext(prec=_DIGITS_OF_FLOATS):
+        return f"{Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=rounding):f}"
+
+
+def decimals(table: TableFacts, name: str) -> int | None:
+    """Return how many places after the point a statistic is shown with.
+
+    Two digits of half the shortest interval, and no more than ten of the largest value; without
+    intervals five of that. It follows from what is released. None: nothing to go by.
+    """
+    cells = [row[name] for row in table.groups.values()]
+    halves = [(cell.interval[1] - cell.interval[0]) / 2 for cell in cells if cell.interval]
+    lengths = [half for half in halves if 0 < half < math.inf]
+    sizes = [abs(cell.value) for cell in cells if cell.value]
+    most = [digits - 1 - math.floor(math.log10(max(sizes))) for digits in _DIGITS if sizes]
+    if lengths:
+        most = [_DIGITS_OF_BARS - 1 - math.floor(math.log10(min(lengths))), *most[1:]]
+    places = min(most, default=None)
+    shown = [end for cell in cells for end in (cell.value, *(cell.interval or ()))]
+    # Of values on a grid such as .1 no more than the grid has.
+    while places and places > 0 and all(round(one, places - 1) == one for one in shown):
+        places -= 1
+    return places
+
+
+def digits_words(table: TableFacts) -> list[str]:
+    """Return what is left out of the digits, if there are floats; else nothing."""
+    cells = [cell for row in table.groups.values() for cell in row.values()]
+    if not any(isinstance(cell.value, float) for cell in cells):
+        return []
+    bars = f"{_DIGITS_OF_BARS} digits of half an interval, ends rounded outward"
+    whole = f"{_DIGITS[0]} digits of the largest value"
+    how = f"{bars}, or {whole} where there is none" if table.confidences else whole
+    return [
+        f"shown with {how}; all digits are in JSON, CSV and to_frame(), and round_to = 1 releases "
+        "whole numbers"
+    ]
+
+
+def _said(table: TableFacts) -> list[str]:
+    """Return what is to be known of the values, below them."""
+    marks = [f"{list(table.columns())[-1]}: {table.marks}"] if table.marks else []
+    return [*table.bars_words(), *marks, *digits_words(table)]
 
 
 def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) -> Any:
@@ -58,7 +130,8 @@ def draw_table(table: TableFacts, name: str | None, *, most: int = _MOST_DRAWN) 
             remedy="Name what the table has",
         )
     cells = [row[chosen] for row in table.groups.values()]
-    bars = "" if table.confidence is None else f", bars {percent_text(table.confidence)}"
+    confidence = table.confidences.get(chosen)
+    bars = "" if confidence is None else f", bars {percent_text(confidence)}"
     return plot_groups(
         [key_words(key) for key in table.groups],
         [float(cell.value) for cell in cells],
@@ -116,8 +189,7 @@ def table_page(table: TableFacts, *, command: str = "") -> HtmlReport:
 
 def table_text(table: TableFacts) -> str:
     """Return a table as lines."""
-    columns = table.columns()
-    rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
+    columns, rows = table.columns(), shown_rows(table)
     said = [f"{name}: {words}; with noise" for name, words in table.statistics.items()]
     parts = [
         *([table.label.words()] if table.label is not None else []),
@@ -125,7 +197,7 @@ def table_text(table: TableFacts) -> str:
         "\n".join(
             [
                 *said,
-                *table.bars_words(),
+                *_said(table),
                 *([f"of {table.rows}"] if table.rows else []),
                 *([f"groups: {table.selection}"] if table.selection else []),
             ]
@@ -137,19 +209,19 @@ def table_text(table: TableFacts) -> str:
 
 def notebook_view(table: TableFacts) -> str:
     """Return the first rows and the promise as HTML; every text is escaped."""
-    columns = table.columns()
+    columns, rows = table.columns(), shown_rows(table)
     head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
-    rows = list(zip(*columns.values(), strict=True))
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(value_text(cell))}</td>" for cell in row) + "</tr>"
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
         for row in rows[:_ROWS_OF_NOTEBOOK]
     )
     more = len(rows) - _ROWS_OF_NOTEBOOK
     left = f"<p>and {more} more rows</p>" if more > 0 else ""
+    said = "".join(f"<p>{escape(words)}</p>" for words in _said(table))
     title = "table" if table.label is None else table.label.words()
     return (
         f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>{left}<p>{escape(table.sentence())}</p>"
+        f"<tbody>{body}</tbody></table>{left}{said}<p>{escape(table.sentence())}</p>"
     )
 
 
@@ -159,21 +231,20 @@ def _label_rows(table: TableFacts) -> list[tuple[str, str]]:
 
 
 def _values(table: TableFacts) -> Section:
-    columns = table.columns()
-    rows = [tuple(map(value_text, row)) for row in zip(*columns.values(), strict=True)]
+    columns, rows = table.columns(), shown_rows(table)
     caption = "The values, each with noise."
     if table.selection:
         caption += f" That {len(table.groups)} groups are shown is an output too, with noise."
-    if table.confidence is not None:
+    if table.confidences:
         caption += (
-            f" Low and high are the ends of an interval that covers with probability at least "
-            f"{percent_text(table.confidence)}, each by itself, what is said below."
+            " Low and high are the ends of an interval that covers what is said below, each by "
+            "itself, with the probability that stands there."
         )
     if len(rows) > _ROWS_OF_PAGE:
         caption += f" The first {_ROWS_OF_PAGE} of {len(rows)} rows; the JSON has all."
     section = Section("What is published")
     section.table(rows[:_ROWS_OF_PAGE], caption=caption, header=list(columns))
-    for words in table.bars_words():
+    for words in _said(table):
         section.text(f"{words}.")
     return section
 

@@ -25,17 +25,17 @@ from smoothdp.queries.private_size.read_rows import read_rows
 from smoothdp.queries.read_arguments import Values
 from smoothdp.sources import Source
 
-HEIGHT_SHARE = Fraction(3, 5)
+HEIGHT_SHARE = Fraction(7, 10)
 """What of the guarantee the height gets."""
-_RANK, _WIDTH, _SMOOTHING = 18, Fraction(3, 5), Fraction(4, 25)
+_RANK, _WIDTH, _SMOOTHING = 20, Fraction(3, 5), Fraction(1, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class SkewedNoise:
-    """The mechanism: h is released with 3/5 of the guarantee, then the mean clipped at h.
+    """The mechanism: h is released with 7/10 of the guarantee, then the mean clipped at h.
 
     With e1 the epsilon of the first part (sqrt(2 rho) for concentrated claims) the window lies
-    r = 18 / e1 ranks from the top and is .6 r ranks wide, with smoothing .16 e1 (less where
+    r = 20 / e1 ranks from the top and is .6 r ranks wide, with smoothing .2 e1 (less where
     truncated CDP needs it). None of it
     knows n. Given h the second part is a fixed query, so both compose in sequence.
 

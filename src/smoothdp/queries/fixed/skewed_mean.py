@@ -28,7 +28,7 @@ _NARROWEST = Fraction(1, 10**250)
 class SkewedMean(FixedStatistic):
     """The mean of min(x, a + h), h chosen by the data: for bounds that may be far too wide.
 
-    Three fifths of the guarantee release h: on the scale of ln max(x - a, (b - a) 1e-8) the mean
+    Seven tenths of the guarantee release h: on the scale of ln max(x - a, (b - a) 1e-8) the mean
     of a window r ranks from the top. The rest releases the mean of the values clamped to
     [a, a + h], as `ClampedMean` does. What comes out is a mean of clipped values, below the plain
     mean where many values are above a + h. It is for values that are skewed upwards, and n that

@@ -24,13 +24,15 @@ class NamedStatistic:
     needed: tuple[str, ...] = ("bounds",)
     optional: tuple[str, ...] = ()
 
-    def make(self, options: Mapping[str, object], *, where: str) -> Query | FixedStatistic:
-        """Return the statistic; ``where`` it stands, for errors.
+    def make(
+        self, options: Mapping[str, object], *, where: str, also: tuple[str, ...] = ()
+    ) -> Query | FixedStatistic:
+        """Return the statistic; ``where`` it stands and what ``also`` may, for errors.
 
         Raises:
             InvalidParameter: an option that is lacking, unknown, or outside its domain.
         """
-        known = (*self.needed, *self.optional)
+        known = (*self.needed, *self.optional, *also)
         for name in options:
             if name not in known:
                 raise _refused(f"{_listed(known)} for {where}", f"{name!r}", name, known)
@@ -58,6 +60,9 @@ NAMED = {
 """What a table may release, by name: a new statistic is one more line."""
 
 
+_ENDS = ("min", "max", "minimum", "maximum")
+
+
 def _letters(name: object) -> str:
     return "".join(filter(str.isalpha, str(name))).lower()
 
@@ -67,9 +72,13 @@ _BY_MAKER = {_letters(named.maker): name for name, named in NAMED.items()}
 
 
 def named_statistic(
-    name: object, options: Mapping[str, object], *, where: str
+    name: object, options: Mapping[str, object], *, where: str, also: tuple[str, ...] = ()
 ) -> Query | FixedStatistic:
     """Return a statistic of `NAMED`.
+
+    Args:
+        name: in `NAMED`. options: of its constructor. where: it stands, for errors.
+        also: what else may stand there, for errors.
 
     Raises:
         InvalidParameter: an unknown name, or as `NamedStatistic.make`.
@@ -77,10 +86,16 @@ def named_statistic(
     >>> named_statistic("quantile", {"q": "0.9", "bounds": (0, 10)}, where="pay").describe()
     'quantile 0.9, values clamped to [0, 10]'
     """
+    if name in _ENDS:
+        raise InvalidParameter(
+            expected=f"one of {_listed(NAMED)} for {where}",
+            got=f"{name!r}, which one row more can move to the bounds",
+            remedy="Take a quantile near it, such as 0.95",
+        )
     if not isinstance(name, str) or name not in NAMED:
         meant = _BY_MAKER.get(_letters(name), name)
         raise _refused(f"one of {_listed(NAMED)} for {where}", f"{name!r}", meant, NAMED)
-    return NAMED[name].make(options, where=where)
+    return NAMED[name].make(options, where=where, also=also)
 
 
 def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:

@@ -21,10 +21,12 @@ from smoothdp.data.refusals import reason
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.ledger import Ledger
+from smoothdp.tables.asked.arguments import read_by
+from smoothdp.tables.asked.column_statistic import OPTIONS
 from smoothdp.tables.person import Person
 from smoothdp.tables.release_table import release_table
 from smoothdp.tables.released_table import ReleasedTable
-from smoothdp.tables.request import TableRequest, read_by
+from smoothdp.tables.request import TableRequest
 from smoothdp.tables.spec_file.key_file import read_key_file
 from smoothdp.tables.spec_file.named_statistics import named_statistic
 from smoothdp.tables.table_check import TableCheck, check_table
@@ -191,7 +193,10 @@ def _arguments(file: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _keys(file: Path, keys: object, by: tuple[str, ...]) -> object:
     if isinstance(keys, str) and keys != "private":
-        return read_key_file(file.parent / keys, by)
+        path = file.parent / keys
+        if not path.exists():
+            raise _shape(file, 'keys as labels, as a file of them, or "private"', f"no file {path}")
+        return read_key_file(path, by)
     return _label(keys)
 
 
@@ -212,18 +217,25 @@ def _guarantee(file: Path, fields: object) -> Guarantee:
     return made
 
 
-def _statistics(file: Path, fields: object) -> dict[str, tuple[str | None, object]]:
+def _statistics(file: Path, fields: object) -> dict[str, tuple[str | None, object, object]]:
     if not isinstance(fields, Mapping):
         raise _shape(file, "[statistics.NAME] with column and statistic", fields)
-    made: dict[str, tuple[str | None, object]] = {}
+    made: dict[str, tuple[str | None, object, object]] = {}
     for name, one in fields.items():
         where = f"the statistic {name!r} in {file}"
         options = dict(_parameter(one)) if isinstance(one, Mapping) else {}
         column = options.pop("column", None)
         counts_rows = column is None and options.get("statistic") == "count"
         if not isinstance(column, str) and not counts_rows:
-            raise _shape(file, f"column = ... in [statistics.{name}]", one)
-        made[name] = column, named_statistic(options.pop("statistic", None), options, where=where)
+            given = column if "column" in (one if isinstance(one, Mapping) else {}) else "none"
+            raise _shape(file, f"column = ... in [statistics.{name}]", given)
+        more = {option: options.pop(option) for option in OPTIONS if option in options}
+        which = options.pop("statistic", None)
+        try:
+            query = named_statistic(which, options, where=where, also=OPTIONS)
+        except InvalidParameter as error:
+            raise error.about(where) from None
+        made[name] = column, query, more
     return made
 
 
@@ -231,12 +243,16 @@ def _made(file: Path, name: str, fields: object) -> object:
     """Return an argument that is a value of its own, from its fields."""
     maker = _MAKERS[name]
     known = _names(maker)
+    needed = [
+        one.name
+        for one in inspect.signature(maker).parameters.values()
+        if one.default is inspect.Parameter.empty
+    ]
     if not isinstance(fields, Mapping) or not set(fields) <= set(known):
         raise _shape(file, f"{name} with {', '.join(known)}", fields)
-    try:
-        return maker(**_parameter(fields))
-    except TypeError as error:
-        raise _shape(file, f"{name} with {', '.join(known)}", str(error)) from None
+    if absent := [one for one in needed if one not in fields]:
+        raise _shape(file, f"{absent[0]} in [{name}]", "none")
+    return maker(**_parameter(fields))
 
 
 def _parameter(value: Any) -> Any:

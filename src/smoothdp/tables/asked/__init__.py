@@ -1,0 +1,1 @@
+"""The arguments of a table, read and checked one by one."""
