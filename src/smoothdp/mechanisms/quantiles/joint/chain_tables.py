@@ -28,8 +28,8 @@ import numpy as np
 from smoothdp.types import FloatArray
 
 _ROUNDING = 2.0**-52
-_ROOM = 16
-"""An operation at magnitude v is wrong by at most 2^-52 (v + 16): exp and log1p within 4 ulp."""
+_ROOM = 64
+"""An operation at magnitude v is wrong by at most 2^-52 (v + 64): exp and log1p within 4 ulp."""
 _LARGEST_LOG = 750
 """Of the lengths of cells that floats can hold."""
 
@@ -186,7 +186,9 @@ def _error(n: int, m: int, rate: float, largest: float, widest: int) -> float:
     """A sum of logarithms passes errors on with weights that sum to 1, so each operation adds at
     most its own; a level has at most N + m + 40 in a chain, and arguments are shifted by at most
     4 rate n."""
-    return m * (widest + m + 40) * _ROUNDING * (largest + m * math.log(m) + 4 * rate * n + _ROOM)
+    return (
+        (m + 1) * (widest + m + 40) * _ROUNDING * (largest + m * math.log(m) + 4 * rate * n + _ROOM)
+    )
 
 
 def _slack(m: int, widest: int, error: float) -> float:

@@ -20,7 +20,7 @@ def expected_mean_square(
     A run of k points of levels l + 1, ..., l + k in cell i has the weight G_l(i) d^k / k! ...
     times the sum over what follows, which is G of the mirrored data. Its points are the order
     statistics of k uniform ones: the r-th has mean r / (k + 1) and mean square
-    r (r + 1) / ((k + 1)(k + 2)).
+    r (r + 1) / ((k + 1)(k + 2)) (proofs/joint-quantiles#8).
 
     Args:
         cells: of the data. targets: n q_j. rate: epsilon / 4. aims: one for each level.

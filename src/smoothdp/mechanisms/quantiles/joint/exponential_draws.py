@@ -23,7 +23,7 @@ from smoothdp.exact.random.lazy import LazyLaw, RoundedDraws
 from smoothdp.mechanisms.quantiles.joint.cells import Cells
 from smoothdp.mechanisms.quantiles.joint.chain_tables import WEIGHT_BITS
 from smoothdp.mechanisms.quantiles.joint.needed_reach import RARE_BITS, enough_tables
-from smoothdp.types import FloatArray
+from smoothdp.types import FloatArray, IntArray
 
 _LOCATE_BITS = 64
 
@@ -180,16 +180,24 @@ class ExponentialDraws:
 def _choose(log_weights: FloatArray, rng: Entropy) -> tuple[int, Fraction]:
     """Return a place with about the stated weights, and exactly its chance.
 
-    Whole weights floor(2^40 e^(v - max)) + 1 for v > -inf: none is below its part.
-
     >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> _choose(np.array([-math.inf, 3.0]), SeededRandom(1))
     (1, Fraction(1, 1))
     """
-    shifted = np.exp(log_weights - np.max(log_weights))
-    weights = (shifted * 2.0**WEIGHT_BITS).astype(np.int64) + 1
-    weights[np.isneginf(log_weights)] = 0
+    weights = whole_weights(log_weights)
     sums = np.cumsum(weights)
     total = int(sums[-1])
     place = int(np.searchsorted(sums, rng.below(total), side="right"))
     return place, Fraction(int(weights[place]), total)
+
+
+def whole_weights(log_weights: FloatArray) -> IntArray:
+    """Return floor(2^40 e^(v - max)) + 1 for v > -inf, so that none is below its part; else 0.
+
+    >>> whole_weights(np.array([-math.inf, 3.0, -2000.0])).tolist()
+    [0, 1099511627777, 1]
+    """
+    shifted = np.exp(log_weights - np.max(log_weights))
+    weights = (shifted * 2.0**WEIGHT_BITS).astype(np.int64) + 1
+    weights[np.isneginf(log_weights)] = 0
+    return weights
