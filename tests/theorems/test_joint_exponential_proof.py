@@ -49,7 +49,7 @@ def cell_law(
     n = cells.n_records
     law: Law = {}
     for c in itertools.combinations_with_replacement(range(n + 1), len(levels)):
-        away = [0, *(i - n * q for i, q in zip(c, levels, strict=True)), 0]
+        away = [Fraction(0), *(i - n * q for i, q in zip(c, levels, strict=True)), Fraction(0)]
         weight = math.exp(-float(rate * sum(abs(b - a) for a, b in itertools.pairwise(away))))
         for cell, count in Counter(c).items():
             weight *= float(cells.length(cell)) ** count

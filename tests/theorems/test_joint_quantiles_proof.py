@@ -158,12 +158,12 @@ def test_there_is_no_law_below_2m_minus_2() -> None:
     assert law.calibrate(sd.PureDP(1), smoothing=1 / Fraction("16.5")).variance == math.inf
     # The mass of the radius up to R grows without end at shape 15, and not at 17.
     masses = {}
-    for shape in (15, 17):
-        log_g = profile(9, shape)
+    for whole in (15, 17):
+        log_g = profile(9, whole)
         grid = np.linspace(math.log(1e-3), math.log(1e10), 20_001)
         terms = [math.exp(9 * v + log_g(math.exp(v))) for v in grid]
         below = np.cumsum(terms)
-        masses[shape] = below[-1] / below[int(len(grid) * 0.7)]
+        masses[whole] = below[-1] / below[int(len(grid) * 0.7)]
     assert masses[15] > 100
     assert masses[17] < 1.01
 

@@ -204,9 +204,12 @@ class JointCalibration:
         border = ball(1 + kink).log()
         inner, outer = ball(rest), ball(rest + 2)
         level = inner * ball(1 - kink).log() + outer * border
+        zero, one = special.number(0.0), special.number(1.0)
 
         def draw(case: int, uniforms: Sequence[Ball]) -> Sequence[Ball] | Undrawn:
-            log_size = -sum(u.log() * rate for u, rate in zip(uniforms[:m], rates, strict=True))
+            log_size = zero
+            for u, rate in zip(uniforms[:m], rates, strict=True):
+                log_size -= u.log() * rate
             size = log_size.expm1()
             if not log_size >= border:
                 if not log_size < border:
@@ -220,7 +223,6 @@ class JointCalibration:
             low, high = divmod(case, m)
             high += high >= low
             rest_of = iter(uniforms[m + 1 :])
-            zero, one = special.number(0.0), special.number(1.0)
             points = [
                 zero if i == low else one if i == high else next(rest_of) for i in range(m + 1)
             ]

@@ -83,7 +83,8 @@ class ChainTables:
         low, high = self.bands[place]
         whole = math.floor(self.targets[place])
         part = float(self.targets[place] - whole)
-        return self.rate * np.abs(np.arange(low - whole, high + 1 - whole) - part)
+        found: FloatArray = self.rate * np.abs(np.arange(low - whole, high + 1 - whole) - part)
+        return found
 
     def starts(self) -> FloatArray:
         """Return G_0: the first run, after c_0 = 0."""
