@@ -32,6 +32,8 @@ def enough_tables(
     reach = min(len(log_lengths), math.ceil(min(_FIRST_REACH / slope, 1e9)) + 2)
     while True:
         tables = ChainTables(log_lengths, tuple(targets), slope, reach)
+        if tables.is_whole:
+            return tables
         if tables.log_total == -math.inf:
             needed = 2 * reach
         else:
@@ -42,6 +44,6 @@ def enough_tables(
             # 1 to spare for what is rounded here.
             excess = m * log_size - math.lgamma(m + 1) - bound + rare_bits * math.log(2) + 1
             needed = math.ceil(max(0.0, excess) / (2 * slope)) + 1
-        if tables.is_whole or needed <= reach:
+        if needed <= reach:
             return tables
         reach = min(max(needed, reach + 1), len(log_lengths))

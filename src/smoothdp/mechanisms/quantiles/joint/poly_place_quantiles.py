@@ -171,7 +171,7 @@ class JointPolyPlaceQuantiles:
         widths = [query.window for query in self.queries]
         text = str(widths[0]) if len(set(widths)) == 1 else ", ".join(map(str, widths))
         return (
-            f"quantiles {', '.join(exact_text(q) for q in self.levels)} (means of {text} values "
+            f"quantiles {', '.join(f'{float(q):g}' for q in self.levels)} (means of {text} values "
             f"around each), values clamped to {bounds_text(self.queries[0].bounds)}; plus joint "
             f"PolyPlace noise scaled to smooth sensitivities with t = "
             f"{exact_text(self.calibration.smoothing)}; sorted, {self.grid.describe()}"

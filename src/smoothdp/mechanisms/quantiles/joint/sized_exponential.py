@@ -162,7 +162,7 @@ class SizedExponentialQuantiles:
         """Return the mechanism and its public parameters in words."""
         assert self.grid.bounds is not None
         return (
-            f"quantiles {', '.join(exact_text(q) for q in self.levels)} by the joint exponential "
+            f"quantiles {', '.join(f'{float(q):g}' for q in self.levels)} by the joint exponential "
             f"mechanism on {bounds_text(self.grid.bounds)}, density exp(-{exact_text(self.rate)} "
             f"times the ranks missed); {self.grid.describe()}"
         )
