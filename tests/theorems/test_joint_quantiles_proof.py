@@ -263,7 +263,7 @@ def radius_cdf(m: int, a: float, x: Any) -> Any:
     return (inner + factor * outer) / whole
 
 
-@pytest.mark.parametrize(("m", "t"), [(1, "1/4"), (3, "1/5"), (9, "1/50")])
+@pytest.mark.parametrize(("m", "t"), [(1, "5/6"), (3, "1/5"), (9, "1/50")])
 def test_the_radius_is_drawn_exactly(m: int, t: str) -> None:
     z = joint_draws(m, t, 4000, seed=m)
     radius = np.maximum(z.max(axis=1), 0) + np.maximum(-z.min(axis=1), 0)
