@@ -28,7 +28,8 @@ def joint_rule(levels: object, *, n_records: int, guarantee: Guarantee) -> Choic
     Measured (``python -m benchmarks.joint_quantiles``, evenly spaced levels, epsilon = 1, normal,
     log-normal and T(3) data, bounds 1e5 wide): joint noise is chosen up to m = 3 from n = 1,000 on,
     m = 4 from 2,000, 6 from 5,000, 9 from 10,000 and 12 from 100,000; the choice is within
-    1.15 of the better one in hindsight. It goes by about epsilon n, and by the levels.
+    1.15 of the better one in hindsight. It goes by about epsilon n, and by the levels. Deciles at
+    n = 10,000 are 2.2 to 2.3 times more accurate than nine releases of windows at epsilon / 9.
 
     What it cannot see: the data. Where values repeat, as ages in whole years do, smooth
     sensitivities fall below any gap, and joint noise is better than the rule thinks; the
