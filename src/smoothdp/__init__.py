@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         DiscreteGaussianMechanism as DiscreteGaussianMechanism,
         DiscreteLaplaceMechanism as DiscreteLaplaceMechanism,
         GaussianMechanism as GaussianMechanism,
+        JointExponentialQuantiles as JointExponentialQuantiles,
         LaplaceMechanism as LaplaceMechanism,
         NoisySamplingHistogram as NoisySamplingHistogram,
         PostProcessed as PostProcessed,

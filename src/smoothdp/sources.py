@@ -78,6 +78,13 @@ _BIBLIOGRAPHY = {
         "Advances in Neural Information Processing Systems",
         "2018",
     ),
+    "gillenwater-joseph-kulesza": (
+        "inproceedings",
+        "Differentially Private Quantiles",
+        "Jennifer Gillenwater and Matthew Joseph and Alex Kulesza",
+        "International Conference on Machine Learning",
+        "2021",
+    ),
     "canonne-kamath-steinke": (
         "inproceedings",
         "The Discrete Gaussian for Differential Privacy",

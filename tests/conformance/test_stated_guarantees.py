@@ -81,6 +81,8 @@ STUDENT: sd.noise.Calibration[sd.noise.NoiseDistribution] = sd.noise.StudentT(3)
     sd.PureDP(1), smoothing="0.1"
 )
 
+JOINT = sd.noise.JointPolyPlace(3).calibrate(sd.PureDP(1), smoothing="0.1")
+
 
 def smooth_noise() -> sd.mechanisms.SmoothNoise:
     return sd.mechanisms.SmoothNoise.calibrate(MEDIAN, guarantee=sd.PureDP(1), n_records=101)
@@ -180,6 +182,17 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: replace(STUDENT, relative_gap=-1.0),
         lambda: replace(STUDENT, label="sure"),
     ],
+    "JointCalibration": [
+        lambda: replace(JOINT, guarantee=STRONGER),
+        lambda: replace(JOINT, guarantee="hello"),  # type: ignore[arg-type]
+        lambda: replace(JOINT, guarantee=sd.PureDP(1, neighbours="add_remove")),
+        lambda: replace(JOINT, guarantee=sd.ZCDP(1)),
+        lambda: replace(JOINT, smoothing=JOINT.smoothing * 2),
+        lambda: replace(JOINT, smoothing=-JOINT.smoothing),
+        lambda: replace(JOINT, shape=JOINT.shape * Fraction(1001, 1000)),
+        lambda: replace(JOINT, shape=Fraction(3)),
+        lambda: replace(JOINT, law=sd.noise.JointPolyPlace(6)),
+    ],
     "SmoothNoise": [
         lambda: replace(smooth_noise(), calibration=replace(STUDENT, guarantee=STRONGER)),
         lambda: with_bars(guarantee=STRONGER),
@@ -262,6 +275,8 @@ NO_CLAIM = {
         "what follows from a claim, itself a claim",
     ),
     "SmoothNoise.calibrate": _CALIBRATED,
+    "JointPolyPlace.calibrate": _CALIBRATED,
+    "JointExponentialQuantiles": "a target: the density is made of it",
     "Conformance": "what a check of a law found, in words",
     "Entry": "a row of a ledger, whose hash chain is verified when it is read",
     "Filter": "a budget is a limit",

@@ -53,7 +53,8 @@ def layer(module: str) -> int | None:
 
 def test_all_laws_are_looked_for() -> None:
     assert len(LAWS) >= 9
-    assert all(module.startswith("smoothdp.noise.laws.") for module in LAWS.values())
+    shelves = ("smoothdp.noise.laws.", "smoothdp.noise.joint.")
+    assert all(module.startswith(shelves) for module in LAWS.values())
 
 
 def test_no_circle() -> None:

@@ -14,6 +14,7 @@ from smoothdp.mechanisms.histogram.post_processed import PostProcessed
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
 from smoothdp.mechanisms.private_size.bought_size import BoughtSize
+from smoothdp.mechanisms.quantiles.joint.exponential_quantiles import JointExponentialQuantiles
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_trim
 from smoothdp.mechanisms.release.release import release
@@ -28,6 +29,7 @@ __all__ = [
     "DiscreteLaplaceMechanism",
     "GaussianMechanism",
     "IntervalRelease",
+    "JointExponentialQuantiles",
     "LaplaceMechanism",
     "NoisySamplingHistogram",
     "PostProcessed",

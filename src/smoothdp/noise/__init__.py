@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.calibration.lower_bounds import tail_lower_bound, variance_lower_bound
+from smoothdp.noise.joint.joint_poly_place import JointCalibration, JointPolyPlace
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.laws.arsinh_normal import ArsinhNormal
 from smoothdp.noise.laws.gaussian import Gaussian
@@ -27,6 +28,8 @@ __all__ = [
     "Calibration",
     "Gaussian",
     "GeneralizedCauchy",
+    "JointCalibration",
+    "JointPolyPlace",
     "Laplace",
     "LaplaceLogNormal",
     "Log1pNormal",

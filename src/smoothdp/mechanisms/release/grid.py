@@ -94,13 +94,24 @@ def default_step(
     The step is coarser where the grid within the bounds would not consist of floats. The step
     depends on the query, the noise and n alone.
     """
-    lower, upper = query.bounds
-    finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
     least = query.log_least_sensitivity(calibration.smoothing, n_records)
     if least is None:
-        return Fraction(2) ** finest
+        return step_below(query.bounds, None)
     spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
-    exponent = math.floor((least + spread) / math.log(2)) - _FINER
+    return step_below(query.bounds, least + spread)
+
+
+def step_below(bounds: Bounds, log_noise: float | None) -> Fraction:
+    """Return a power of two: about 2^-30 of the noise, and no finer than floats in the bounds.
+
+    >>> step_below((Fraction(0), Fraction(100)), 0.0) == Fraction(1, 2**30)
+    True
+    """
+    lower, upper = bounds
+    finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
+    if log_noise is None:
+        return Fraction(2) ** finest
+    exponent = math.floor(log_noise / math.log(2)) - _FINER
     return Fraction(2) ** max(exponent, finest)
 
 

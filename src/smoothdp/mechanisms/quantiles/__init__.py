@@ -1,0 +1,1 @@
+"""Several quantiles of one column under one guarantee."""
