@@ -94,13 +94,20 @@ def default_step(
     The step is coarser where the grid within the bounds would not consist of floats. The step
     depends on the query, the noise and n alone.
     """
-    lower, upper = query.bounds
-    finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
     least = query.log_least_sensitivity(calibration.smoothing, n_records)
-    if least is None:
+    return step_for(query.bounds, calibration, least)
+
+
+def step_for(
+    bounds: Bounds, calibration: Calibration[NoiseDistribution], log_least: float | None
+) -> Fraction:
+    """Return the default step for values within bounds, from ln of the least sensitivity."""
+    lower, upper = bounds
+    finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
+    if log_least is None:
         return Fraction(2) ** finest
     spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
-    exponent = math.floor((least + spread) / math.log(2)) - _FINER
+    exponent = math.floor((log_least + spread) / math.log(2)) - _FINER
     return Fraction(2) ** max(exponent, finest)
 
 

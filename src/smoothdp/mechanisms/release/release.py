@@ -21,7 +21,7 @@ from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import FixedStatistic
+from smoothdp.queries import FixedStatistic, Quantiles
 from smoothdp.queries.statistic import Statistic
 
 
@@ -29,7 +29,7 @@ from smoothdp.queries.statistic import Statistic
 @np.errstate(all="ignore")
 def release(
     data: object,
-    query: Statistic | FixedStatistic,
+    query: Statistic | FixedStatistic | Quantiles,
     *,
     guarantee: Guarantee,
     noise: NoiseDistribution | type[NoiseDistribution] | None = None,
@@ -38,6 +38,7 @@ def release(
     clamp: bool = False,
     confidence: Parameter | None = None,
     covers: str = "statistic",
+    simultaneous: bool = False,
     sd_bound: Parameter | None = None,
     n_guess: Parameter | None = None,
     n_share: Parameter | None = None,
@@ -81,6 +82,8 @@ def release(
             stands: `covers` of the result says which values); for records drawn independently
             "population" (nominal; needs a continuous density at the quantile: ties break it,
             and no check of the private data can tell) or "mean".
+        simultaneous: of `Quantiles` with a confidence: whether it is that of all intervals
+            together, instead of each for itself.
         sd_bound: with covers="mean", a bound on the deviation of a record that is known
             beforehand.
         n_guess: where the guarantee is about adding or removing a record, so that n is private:
@@ -128,6 +131,7 @@ def release(
         coverage=coverage,
         n_guess=n_guess,
         n_share=n_share,
+        simultaneous=simultaneous,
     )
     if column is not None:
         may_drop = guarantee.neighbours is Neighbours.ADD_REMOVE

@@ -1,0 +1,1 @@
+"""Quantiles of one column, one or several at once."""
