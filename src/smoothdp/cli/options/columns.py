@@ -105,7 +105,7 @@ class ReleaseStatisticOptions(StatisticOptions):
 
 
 def release_statistic_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command --statistic, --bounds, --trim, --q, --grid and --quantiles, as ``statistic``."""
+    """Give a command --statistic, --bounds, --trim, --q, --grid, --quantiles, as ``statistic``."""
     command = gathered(ReleaseStatisticOptions, "statistic")(command)
     for option in reversed(_OF_A_RELEASE):
         command = option(command)

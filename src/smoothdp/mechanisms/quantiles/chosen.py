@@ -1,10 +1,10 @@
 """Which mechanism releases quantiles: chosen by public facts alone.
 
-    one quantile    zCDP and truncated CDP, one record replaced, and neither window, smoothing
-                    nor noise given: half-shift. Else the window, as before.
-    several         zCDP, truncated CDP: half-shift. Pure DP, and where n is private: a release
-                    of each with its part of the budget. Approximate DP: whichever of the two
-                    is predicted to be nearer.
+    one quantile    zCDP, truncated CDP and Gaussian DP, one record replaced, and neither window,
+                    smoothing, noise nor confidence given: half-shift. Else the window.
+    several         zCDP, truncated CDP, Gaussian DP: half-shift. Pure DP, and where n is
+                    private: a release of each with its part of the budget. Approximate DP:
+                    whichever of the two is predicted to be nearer.
 
 Source: docs/decisions/0019-quantiles-by-half-shifts.
 """
@@ -12,11 +12,10 @@ Source: docs/decisions/0019-quantiles-by-half-shifts.
 from __future__ import annotations
 
 import math
-from typing import Protocol, TypeGuard
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.claims.terms import EpsilonTerms, RhoTerms
+from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.mechanisms.quantiles.half_shift.budget import concentrated
@@ -38,16 +37,23 @@ def takes_half_shift(request: ReleaseRequest) -> bool:
     True
     False
     """
-    query = request.query
+    is_open = request.noise is None and request.smoothing is None
+    has_bars = request.coverage is not None
+    return is_open and shifts_by_default(request.query, request.guarantee, has_bars=has_bars)
+
+
+def shifts_by_default(query: object, guarantee: Guarantee, *, has_bars: bool) -> bool:
+    """Whether one quantile is released by a half shift where neither law nor smoothing is given.
+
+    With intervals it is not: those of a window of whole ranks are shorter.
+    """
     return (
         type(query) in (Median, Quantile)
         and isinstance(query, Median | Quantile)
         and query.window is None
-        and request.noise is None
-        and request.smoothing is None
-        and request.coverage is None
-        and isinstance(request.guarantee.terms(), RhoTerms)
-        and request.guarantee.neighbours is Neighbours.REPLACE_ONE
+        and not has_bars
+        and isinstance(guarantee.terms(), RhoTerms | MuTerms)
+        and guarantee.neighbours is Neighbours.REPLACE_ONE
     )
 
 
@@ -76,7 +82,7 @@ def uses_half_shift(guarantee: Guarantee, n_values: int) -> bool:
     if guarantee.neighbours is not Neighbours.REPLACE_ONE:
         return False
     terms = guarantee.terms()
-    if isinstance(terms, RhoTerms):
+    if isinstance(terms, RhoTerms | MuTerms):
         return True
     if not isinstance(terms, EpsilonTerms) or terms.delta == 0:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import ClassVar, cast
 
 from smoothdp.errors import InvalidData, InvalidParameter
@@ -115,7 +116,7 @@ def _read_levels(levels: object) -> tuple[Fraction, ...]:
                 remedy="Leave it out: the ends of the data are not for many quantiles at once",
             )
     ordered = sorted(read)
-    for level, after in zip(ordered, ordered[1:], strict=False):
+    for level, after in pairwise(ordered):
         if level == after:
             raise InvalidParameter(
                 expected="each level once",

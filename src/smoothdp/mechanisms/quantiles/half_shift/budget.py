@@ -4,7 +4,10 @@ With m values and all of rho, rho_0 = rho / (1 + sqrt m) for the half shift mini
 ranks, (sigma_h^2 + 1 / (2 rho_j)) / 4. sigma_h^2 = 1 / (2 rho_0) is rational, and all parts add
 up exactly. Bars take a share of each value's part.
 
-Source: proofs/half-shift#4.
+Gaussian DP: squares of mu add up. The half shift gets the mu of the discrete Gaussian's own curve,
+which is above 1 / sigma_h, and each value the pure DP that implies its mu.
+
+Source: proofs/half-shift#4, #8.
 """
 
 from __future__ import annotations
@@ -13,13 +16,18 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.claims.excess import mu_of_pure
 from smoothdp.claims.guarantees.concentrated import ZCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.claims.guarantees.standard import ApproxDP
-from smoothdp.claims.terms import RhoTerms
+from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
+from smoothdp.claims.terms import MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import float_of, square_root
+from smoothdp.exact.probabilities.discrete_gaussian_mu import sigma_squared_of_mu
 
-BARS_SHARE = Fraction(1, 4)
+LOCAL_NOISE = 2.2
+"""Deviation of a value's noise under mu-Gaussian DP, times mu, in units of the sensitivity."""
+BARS_SHARE = Fraction(2, 5)
 """What of each value's part releases ln S, where there are bars."""
 _HALVINGS = 40
 
@@ -43,14 +51,17 @@ def split(guarantee: Guarantee, n_values: int, *, has_bars: bool) -> ShiftBudget
     """Return the parts of a guarantee for so many values.
 
     Args:
-        guarantee: ZCDP, TruncatedCDP, or ApproxDP with delta > 0, by conversion.
+        guarantee: ZCDP, TruncatedCDP, GaussianDP, or ApproxDP with delta > 0, by conversion.
 
     Raises:
         InvalidParameter: another guarantee, or one that allows no loss.
 
     >>> split(ZCDP("1/2"), 1, has_bars=False)
-    ShiftBudget(shift_variance=Fraction(2, 1), part=ZCDP(rho=1/4, neighbours='replace_one'), bar_cost=Fraction(0, 1))
+    ShiftBudget(shift_variance=Fraction(2, 1), part=ZCDP(rho=1/4, ...), bar_cost=Fraction(0, 1))
     """
+    terms = guarantee.terms()
+    if isinstance(terms, MuTerms):
+        return _gaussian(guarantee, terms.mu, n_values, has_bars=has_bars)
     whole = concentrated(guarantee)
     rho = _rho(whole)
     shift_rho = rho * shift_share(n_values)
@@ -80,10 +91,51 @@ def concentrated(guarantee: Guarantee) -> Guarantee:
     if isinstance(guarantee, ApproxDP) and guarantee.exact_delta > 0:
         return _by_conversion(guarantee)
     raise InvalidParameter(
-        expected="ZCDP, TruncatedCDP, or ApproxDP with delta > 0, for a half-shift release",
+        expected="ZCDP, TruncatedCDP, GaussianDP, or ApproxDP with delta > 0, for a half-shift "
+        "release",
         got=f"{guarantee!r}",
         remedy="Give one of these",
     )
+
+
+def _gaussian(guarantee: Guarantee, mu: Fraction, n_values: int, *, has_bars: bool) -> ShiftBudget:
+    """Return the parts of mu-Gaussian DP: squares of mu add up."""
+    if mu <= 0:
+        raise InvalidParameter(
+            expected="a guarantee that allows some loss",
+            got=f"{guarantee!r}",
+            remedy="Raise its mu",
+        )
+    share = Fraction(f"{1 / (1 + LOCAL_NOISE * math.sqrt(n_values)):.3g}")
+    each = (1 - share) / n_values
+    bars = each * BARS_SHARE if has_bars else Fraction(0)
+    epsilon = _pure_below(mu * square_root(each - bars, up=False))
+    variance = _short_up(sigma_squared_of_mu(mu * square_root(share, up=False)))
+    return ShiftBudget(
+        variance,
+        PureDP(epsilon, neighbours=guarantee.neighbours),
+        bars * mu**2 / 2,
+    )
+
+
+def _short_up(value: Fraction) -> Fraction:
+    """Return a number of five digits that is not below."""
+    short = Fraction(f"{float_of(value):.5g}")
+    return short if short >= value else Fraction(f"{float_of(value) * (1 + 2e-4):.5g}")
+
+
+def _pure_below(mu: Fraction) -> Fraction:
+    """Return about the largest epsilon, of six digits, whose pure DP implies mu-Gaussian DP."""
+
+    def implies(epsilon: Fraction) -> bool:
+        least = mu_of_pure(epsilon)
+        return least is not None and least <= mu
+
+    low, high = 0.0, float_of(mu) * (1 + float_of(mu))
+    while high - low > 1e-7 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if implies(Fraction(f"{middle:.6g}")) else (low, middle)
+    return Fraction(f"{low:.6g}")
 
 
 def _rho(whole: Guarantee) -> Fraction:

@@ -22,17 +22,18 @@ import numpy as np
 
 from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.exact.probabilities.scalar_pmf import binomial_log_pmf
-from smoothdp.noise.law import NoiseDistribution
 from smoothdp.mechanisms.release.defaults import SAMPLING_ERROR
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries.many.half_shift import HalfShiftWindow
 from smoothdp.types import FloatArray
 
 _CELLS = 1024
 _FLOAT_ERROR = 1e-9
 _LEFT_OUT = 1e-7
+_TOO_FAR = 1e-3
 _EXACT_EXCESS = 24.0
 _MOST_LOG = 600.0
-_RELATIVE_EXCESS = 0.02
+_RELATIVE_EXCESS = 0.05
 _HALVINGS = 60
 
 
@@ -104,6 +105,9 @@ def factor(
         missed = missed + np.asarray(law.survival((half + distances) * shift))
         return float(np.maximum(1.0 - missed, 0.0).sum(axis=0) @ weights) / _CELLS >= least
 
+    # The largest k, of a thousandth of what may be missed, count as missed.
+    far = np.cumsum(weights[::-1])[::-1] <= _TOO_FAR * (1 - confidence)
+    distances, weights = distances[~far], weights[~far]
     if float(weights.sum()) * (_CELLS - 1) / _CELLS < least:
         return math.inf
     low, high = 0.0, 1.0 + 2.0 / shift
@@ -114,7 +118,7 @@ def factor(
     for _ in range(_HALVINGS):
         middle = (low + high) / 2 if low > 0 else high / 2
         low, high = (low, middle) if covers(middle) else (middle, high)
-        if high - low <= 1e-4 * high:
+        if high - low <= 5e-4 * high:
             break
     return high
 

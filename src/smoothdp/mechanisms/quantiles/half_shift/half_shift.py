@@ -1,4 +1,4 @@
-"""The half-shift release: quantiles with independent noise behind one hidden shift of half ranks."""
+"""The half-shift release: quantiles with noise behind one hidden shift of half ranks."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class HalfShift:
         budget = split(guarantee, len(singles(query)), has_bars=bars is not None)
         parts = []
         for single in singles(query):
-            window = default_window(single, budget.part, n_records)
+            window = default_window(single, budget.part, n_records, has_bars=bars is not None)
             calibration = calibrated(budget.part, window.smoothing)
             part_bars = None
             if bars is not None:
@@ -288,9 +288,10 @@ class HalfShift:
                 f"{part.calibration.shift:.6g})"
             )
         return (
-            f"{self.query.describe()}; all ranks moved by one hidden number of half ranks, discrete "
-            f"Gaussian with sigma^2 = {exact_text(self.shift_variance)}; {'; '.join(parts.values())}; "
-            f"{self.grid.describe()}" + ("" if self.bars is None else f"; {self.bars.describe()}")
+            f"{self.query.describe()}; all ranks moved by one hidden number of half ranks, "
+            f"discrete Gaussian with sigma^2 = {exact_text(self.shift_variance)}; "
+            f"{'; '.join(parts.values())}; {self.grid.describe()}"
+            + ("" if self.bars is None else f"; {self.bars.describe()}")
         )
 
 

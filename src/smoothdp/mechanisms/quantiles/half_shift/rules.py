@@ -5,8 +5,11 @@ rank and R the width of the bounds in spreads (taken as 1e5):
 
     w = odd(min(.3 side, 6 / e)),    t = max(.17 - .2 e, .03 e, ln(R n / w) / (2 side - w)),
 
-at most .6 e; where 2 side <= w, t = .6 e. k shifts move an end by k / 2 ranks: so the bounds
-enter at twice the distance of a window of whole ranks. Any public w and t keep the guarantee.
+at most .6 e; where 2 side <= w, t = .6 e. With intervals w = odd(min(.3 side, 2 / e)) and
+t = max(.25 e, ln(R n / w) / (2 side - w)): a theta at the far end of a window is covered too.
+Under Gaussian DP e is the epsilon of the pure DP of a part, and 10 / e, .08 e, .32 e take the
+place of 6 / e, .17 - .2 e, .6 e. k shifts move an end by k / 2 ranks: so the bounds enter at
+twice the distance of a window of whole ranks. Any public w and t keep the guarantee.
 
 Source: constants chosen by search, measured by `python -m benchmarks.quantiles`;
 docs/decisions/0019-quantiles-by-half-shifts.
@@ -18,23 +21,32 @@ import math
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.exact.balls.work import limited
+from smoothdp.mechanisms.quantiles.half_shift.budget import split
 from smoothdp.mechanisms.release.defaults import (
     BOUNDS_IN_SPREADS,
     LARGEST_SMOOTHING,
     Rule,
     default_family,
 )
+from smoothdp.mechanisms.release.statistic_words import clamped_words
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.queries import Median, Quantile
 from smoothdp.queries.many.half_shift import HalfShiftWindow, default_reach
 from smoothdp.queries.many.half_shifted import HalfShifted
+from smoothdp.queries.many.quantiles import level_text
 
 _WINDOW, _LEAST, _SLOPE, _FLOOR, _MOST = 6.0, 0.17, 0.2, 0.03, 0.6
+_BARS_WINDOW, _BARS_LEAST = 2.0, 0.25
+_PURE_WINDOW, _PURE_LEAST = 10.0, 0.08
 
 
-def default_window(query: HalfShifted, part: Guarantee, n_records: int) -> HalfShiftWindow:
+def default_window(
+    query: HalfShifted, part: Guarantee, n_records: int, *, has_bars: bool = False
+) -> HalfShiftWindow:
     """Return window and smoothing for a value that keeps a part of the guarantee.
 
     >>> from smoothdp.claims import ZCDP
@@ -47,12 +59,17 @@ def default_window(query: HalfShifted, part: Guarantee, n_records: int) -> HalfS
     centre = query.doubled_rank(n_records)
     # Twice the number of values on the shorter side of the rank.
     room = min(centre - 2, 2 * n_records - centre)
-    width = max(1, (math.floor(min(0.15 * room, _WINDOW / e)) - 1) // 2 * 2 + 1)
+    is_pure = isinstance(part.terms(), EpsilonTerms)
+    longest = (_BARS_WINDOW if has_bars else _PURE_WINDOW if is_pure else _WINDOW) / e
+    width = max(1, (math.floor(min(0.15 * room, longest)) - 1) // 2 * 2 + 1)
+    least = max(_LEAST - _SLOPE * e, _FLOOR * e)
+    if has_bars or is_pure:
+        least = (_PURE_LEAST if is_pure else _BARS_LEAST) * e
     most = min(_MOST, rule.most) * e
     t = most
     if room > width:
         jump = math.log(BOUNDS_IN_SPREADS * n_records / width) / (room - width)
-        t = min(most, max(_LEAST - _SLOPE * e, _FLOOR * e, jump))
+        t = min(most, max(least, jump))
     smoothing = Fraction(f"{min(t, LARGEST_SMOOTHING):.3g}")
     return HalfShiftWindow(centre, width, smoothing, default_reach(smoothing))
 
@@ -63,3 +80,21 @@ def calibrated(part: Guarantee, smoothing: Fraction) -> Calibration[NoiseDistrib
     with limited(MOST_WORK, lambda: too_much_work(family, part, smoothing)):
         law: NoiseDistribution = best_shape(family, part, smoothing=smoothing)
         return law.calibrate(part, smoothing=smoothing)
+
+
+def shifted_words(query: Median | Quantile, guarantee: Guarantee, n_records: int) -> str:
+    """Return which statistic a half-shift release of one quantile gives, in words.
+
+    >>> from smoothdp.claims import ZCDP
+    >>> shifted_words(Median((0, 9)), ZCDP("1/2"), 1001)
+    'the mean of 7 ranks around the median, moved by a hidden number of half ranks; each value \
+clamped to [0, 9]'
+    """
+    window = default_window(query, split(guarantee, 1, has_bars=False).part, n_records)
+    ranks = "1 rank" if window.width == 1 else f"{window.width} ranks"
+    named = "the median" if isinstance(query, Median) else f"the {level_text(query.q)} quantile"
+    around = "at" if window.width == 1 else "around"
+    return (
+        f"the mean of {ranks} {around} {named}, moved by a hidden number of half ranks; "
+        f"{clamped_words(query)}"
+    )
