@@ -10,7 +10,6 @@ import click
 
 import smoothdp as sd
 from smoothdp.queries import FixedStatistic
-from smoothdp.queries.many.quantiles import level_text
 from smoothdp.report import released_words
 from smoothdp.text import number_down, number_up
 
@@ -44,7 +43,7 @@ def show_release(
         if several is not None:
             result |= {
                 "value": list(several.value),
-                "levels": [level_text(level) for level in several.levels],
+                "levels": list(several.names),
             }
         if interval is not None:
             result |= {
@@ -87,7 +86,7 @@ def show_release(
 
 def _show_several(released: sd.mechanisms.QuantilesRelease) -> None:
     """Print a line for each level: value and interval."""
-    levels = [level_text(level) for level in released.levels]
+    levels = released.names
     widest = max(len("level"), *map(len, levels))
     click.echo(f"{'level':>{widest}}  value" + ("" if released.interval is None else "  interval"))
     values = [f"{value:.10g}" for value in released.value]

@@ -24,6 +24,7 @@ from smoothdp.queries import (
     Mean,
     Median,
     Quantile,
+    Quantiles,
     Query,
     TrimmedMean,
 )
@@ -34,6 +35,7 @@ from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import Key, read_public_keys
 from smoothdp.tables.person import Person
 from smoothdp.tables.private_keys import KeySelection, check_private, statistics_guarantee
+from smoothdp.tables.several import check_ends, separated
 from smoothdp.tables.shares import read_shares
 
 COUNT = "n"
@@ -57,12 +59,14 @@ class ColumnStatistic:
     Attributes:
         name: of the result. column: of the data; None: the rows themselves, for a count.
         query: what is released of it. guarantee: its part of what one row gets in its group.
+        asked: the name as it was asked for, which several quantiles of a column share.
     """
 
     name: str
     column: str | None
     query: Statistic | FixedStatistic
     guarantee: Guarantee
+    asked: str
 
     @property
     def needs_size(self) -> bool:
@@ -137,13 +141,14 @@ class TableRequest:
             )
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
+        results = separated(named)
         if confidence is not None:
-            _check_ends([COUNT, *(name for name, _, _ in named)], taken=columns)
+            check_ends([COUNT, *(one[0] for one in results)], taken=columns)
         check_person(person)
         are_private = isinstance(keys, str) and keys == PRIVATE
         public = () if are_private else read_public_keys(keys, columns)
         guess = read_guess(n_guess, None if are_private else public)
-        needs = any(isinstance(q, Median | Quantile | TrimmedMean) for _, _, q in named)
+        needs = any(isinstance(one[2], Median | Quantile | TrimmedMean) for one in results)
         buys = counts or (needs and guess is None)
         extra = [KEYS] if are_private else [COUNT] if buys else []
         parts = read_shares(shares, names=[name for name, _, _ in named], extra=extra)
@@ -164,8 +169,8 @@ class TableRequest:
             selection,
             person,
             tuple(
-                ColumnStatistic(name, column, query, part_of(row, parts[name]))
-                for name, column, query in named
+                ColumnStatistic(name, column, query, part_of(row, parts[asked] / many), asked)
+                for name, column, query, asked, many in results
             ),
             guarantee,
             part_of(row, parts[COUNT]) if COUNT in parts else None,
@@ -323,7 +328,7 @@ def read_statistics(
         good = isinstance(pair, tuple | list) and len(pair) == 2
         column, query = pair if good else (None, None)
         has_column = isinstance(column, str) or (column is None and isinstance(query, Count))
-        known = isinstance(query, Statistic | FixedStatistic)
+        known = isinstance(query, Statistic | FixedStatistic | Quantiles)
         if not (isinstance(name, str) and has_column and known):
             raise _no_statistics(f"{name!r}: {pair!r}"[:80])
         if name in (COUNT, KEYS, *by):
@@ -332,7 +337,7 @@ def read_statistics(
                 got=f"{name!r}",
                 remedy="Call it by what it is, such as 'median wage'",
             )
-        if not isinstance(query, Query | FixedStatistic):
+        if not isinstance(query, Query | FixedStatistic | Quantiles):
             raise InvalidParameter(
                 expected=f"a statistic of a column for {name!r}",
                 got=cast("Statistic", query).describe(),
@@ -342,19 +347,6 @@ def read_statistics(
         released = ClampedMean(query.bounds) if isinstance(query, Mean) else query
         named.append((name, column, released))
     return named
-
-
-def _check_ends(names: Sequence[str], *, taken: Sequence[str]) -> None:
-    """Refuse a result whose column would be the end of another one's interval."""
-    for name in names:
-        for end in (f"{name} low", f"{name} high"):
-            if end in (*names, *taken):
-                raise InvalidParameter(
-                    expected=f"no column {end!r} beside {name!r} with confidence=, whose "
-                    "interval ends there",
-                    got=f"{end!r}",
-                    remedy="Call it otherwise",
-                )
 
 
 def _no_statistics(got: str) -> InvalidParameter:

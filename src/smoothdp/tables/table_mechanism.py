@@ -26,6 +26,7 @@ from smoothdp.tables.grouping import Groups, Key
 from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.released_table import Cell, ReleasedTable
 from smoothdp.tables.request import COUNT, KEYS, ColumnStatistic, TableRequest
+from smoothdp.tables.several import ascending
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ class TableMechanism:
                 name = statistic.column
                 column = rows if name is None else table.numbers[name][rows]
                 cells[statistic.name] = _cell(made[which].release(column, rng=source))
-            released[key] = cells
+            released[key] = ascending(cells, {s.name: s.asked for s in self.request.statistics})
             if progress is not None:
                 progress(place + 1, len(keys))
         return self._table(released, source.is_private)

@@ -21,7 +21,7 @@ from smoothdp.types import FloatArray
 
 WINDOWED = ("mean", "trimmed-mean", "median", "quantile", "min", "max")
 """What has a plan: statistics with a smooth sensitivity."""
-_RELEASED = tuple(dict.fromkeys((*WINDOWED, *NAMED)))
+_RELEASED = tuple(dict.fromkeys((*WINDOWED, *(name for name in NAMED if name != "quantiles"))))
 _WHICH = click.option("--statistic", type=click.Choice(WINDOWED), help="What to release.")
 _OPTIONS = (
     click.option(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.claims.release import Release
+from smoothdp.queries.many.quantiles import level_text
 from smoothdp.sources import Source
 
 
@@ -39,3 +40,8 @@ class QuantilesRelease(Release[tuple[float | int, ...]]):
     interval: tuple[tuple[float, float], ...] | None = None
     confidence: Fraction | None = None
     covers: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The levels as short text, such as 0.9."""
+        return tuple(level_text(level) for level in self.levels)
