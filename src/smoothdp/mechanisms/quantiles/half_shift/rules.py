@@ -3,13 +3,15 @@
 With e = sqrt(2 rho) of one value's part, side the number of values on the shorter side of the
 rank and R the width of the bounds in spreads (taken as 1e5):
 
-    w = odd(min(.3 side, 6 / e)),    t = max(.17 - .2 e, .03 e, ln(R n / w) / (2 side - w)),
+    w = odd(min(.3 side, max(4.5 / e, 9 / e - 6))),    t = max(.9 / w, ln(R n / w) / (2 side - w)),
 
-at most .6 e; where 2 side <= w, t = .6 e. With intervals w = odd(min(.3 side, 2 / e)) and
-t = max(.25 e, ln(R n / w) / (2 side - w)): a theta at the far end of a window is covered too.
-Under Gaussian DP e is the epsilon of the pure DP of a part, and 10 / e, .08 e, .32 e take the
-place of 6 / e, .17 - .2 e, .6 e. k shifts move an end by k / 2 ranks: so the bounds enter at
-twice the distance of a window of whole ranks. Any public w and t keep the guarantee.
+at most .6 e; where 2 side <= w, t = .6 e. At equal gaps e^(-t k) A_k is largest at k = 0 if
+t w >= 1: a smaller t makes S larger. k shifts move an end by k / 2 ranks: so the bounds enter at
+twice the distance of a window of whole ranks.
+
+With intervals w = odd(min(.3 side, 2 / e)) and t >= .25 e: a theta at the far end of a window is
+covered too. Under Gaussian DP e is the epsilon of the pure DP of a part, w = odd(10 / e), and t is
+from .08 e to .32 e. Any public w and t keep the guarantee.
 
 Source: constants chosen by search, measured by `python -m benchmarks.quantiles`;
 docs/decisions/0019-quantiles-by-half-shifts.
@@ -39,7 +41,8 @@ from smoothdp.queries.many.half_shift import HalfShiftWindow, default_reach
 from smoothdp.queries.many.half_shifted import HalfShifted
 from smoothdp.queries.many.quantiles import level_text
 
-_WINDOW, _LEAST, _SLOPE, _FLOOR, _MOST = 6.0, 0.17, 0.2, 0.03, 0.6
+_NARROW, _WIDE, _LESS = 4.5, 9.0, 6.0
+_LEAST, _MOST = 0.9, 0.6
 _BARS_WINDOW, _BARS_LEAST = 2.0, 0.25
 _PURE_WINDOW, _PURE_LEAST = 10.0, 0.08
 
@@ -60,9 +63,11 @@ def default_window(
     # Twice the number of values on the shorter side of the rank.
     room = min(centre - 2, 2 * n_records - centre)
     is_pure = isinstance(part.terms(), EpsilonTerms)
-    longest = (_BARS_WINDOW if has_bars else _PURE_WINDOW if is_pure else _WINDOW) / e
+    longest = max(_NARROW / e, _WIDE / e - _LESS)
+    if has_bars or is_pure:
+        longest = (_BARS_WINDOW if has_bars else _PURE_WINDOW) / e
     width = max(1, (math.floor(min(0.15 * room, longest)) - 1) // 2 * 2 + 1)
-    least = max(_LEAST - _SLOPE * e, _FLOOR * e)
+    least = _LEAST / width
     if has_bars or is_pure:
         least = (_PURE_LEAST if is_pure else _BARS_LEAST) * e
     most = min(_MOST, rule.most) * e
