@@ -179,7 +179,7 @@ RHO = F(1, 2)
 def test_divergences_of_one_value() -> None:
     """The budget of a release of one value, with ties, and data at the bounds: never exceeded."""
     variance = float(split(sd.ZCDP(RHO), 1, has_bars=False).shift_variance)
-    for centre, width, t in ((4, 1, "0.2"), (2, 1, "0.1"), (5, 2, "0.3")):
+    for centre, width, t in ((4, 1, "0.2"), (5, 2, "0.3")):
         one, law = part(RHO / 2, t, centre, width)
         found = worst(
             [one], law, n=3, top=2, variance=variance, rho=float(RHO), points=1201, reach=9.0
@@ -326,7 +326,7 @@ def covered(
     reach = math.ceil(8 * math.sqrt(variance))
     shifts = range(-reach, reach + 1)
     weights = np.array([math.exp(-h * h / 2 / variance) for h in shifts])
-    x, w = np.polynomial.hermite_e.hermegauss(80)
+    x, w = np.polynomial.hermite_e.hermegauss(40)
     total = 0.0
     for h, weight in zip(shifts, weights / weights.sum(), strict=True):
         column.arrange([(window, h)])
@@ -353,7 +353,7 @@ def bars(level: Fraction, n: int, *, population: bool = False) -> Any:
 
 def test_intervals_cover_at_two_point_data() -> None:
     """Equal up to a rank and equal beyond: what breaks intervals that are about a window."""
-    n = 41
+    n = 31
     for level in (F(1, 2), F(1, 4)):
         window, made, spread, variance, wide = bars(level, n)
         r_low, r_high = math.ceil(level * n), math.floor(level * n) + 1
@@ -382,10 +382,10 @@ def test_intervals_cover_at_two_point_data() -> None:
 
 def test_intervals_cover_the_population() -> None:
     """Two-point laws with the quantile at the jump: every database with its probability."""
-    n, level = 25, F(1, 2)
+    n, level = 15, F(1, 2)
     window, made, spread, variance, wide = bars(level, n, population=True)
     plain = bars(level, n)[-1]
-    for chance in (0.5, 0.45, 0.3):
+    for chance in (0.5, 0.4):
         covers, misses = 0.0, 0.0
         for zeros in range(n + 1):
             weight = math.comb(n, zeros) * chance**zeros * (1 - chance) ** (n - zeros)
@@ -415,10 +415,10 @@ def test_ends_are_sorted_together_or_not_at_all() -> None:
     query = sd.queries.Quantiles([0.4, 0.6], bounds=(0, 10))
     data = [5] * 100
     asked = {"guarantee": sd.ZCDP("0.01"), "confidence": 0.5}
-    single = [sd.release(data, query, rng=sd.SeededRandom(i), **asked) for i in range(30)]  # type: ignore[arg-type]
+    single = [sd.release(data, query, rng=sd.SeededRandom(i), **asked) for i in range(12)]  # type: ignore[arg-type]
     both = [
         sd.release(data, query, rng=sd.SeededRandom(i), simultaneous=True, **asked)  # type: ignore[arg-type]
-        for i in range(30)
+        for i in range(12)
     ]
     ends: list[Any] = [one.interval for one in both]  # type: ignore[attr-defined]
     assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in ends)

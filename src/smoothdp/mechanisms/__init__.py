@@ -15,7 +15,6 @@ from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
 from smoothdp.mechanisms.private_size.bought_size import BoughtSize
 from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
-from smoothdp.mechanisms.quantiles.independent import IndependentQuantiles
 from smoothdp.mechanisms.quantiles.quantiles_release import QuantilesRelease
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_trim
@@ -31,7 +30,6 @@ __all__ = [
     "DiscreteLaplaceMechanism",
     "GaussianMechanism",
     "HalfShift",
-    "IndependentQuantiles",
     "IntervalRelease",
     "LaplaceMechanism",
     "NoisySamplingHistogram",

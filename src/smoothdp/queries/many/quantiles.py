@@ -112,7 +112,7 @@ def _read_levels(levels: object) -> tuple[Fraction, ...]:
         if not 0 < level < 1:
             raise InvalidParameter(
                 expected="levels above 0 and below 1",
-                got=f"{exact_text(level)}",
+                got=level_text(level),
                 remedy="Leave it out: the ends of the data are not for many quantiles at once",
             )
     ordered = sorted(read)

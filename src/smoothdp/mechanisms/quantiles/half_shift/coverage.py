@@ -6,7 +6,7 @@ theta with |f - theta| <= k S with probability at most 1 - c(k; F),
     c(k; F) = P(|Z / s + k| <= F e^B).
 
 F e^B grows with B: so over cells of B of equal probability, each taken at its lower end, the mean
-is not above c(k; F), and less than 1 / 1024 below it. c falls with k: a k may be rounded up.
+is not above c(k; F), and less than 1 / 4096 below it. c falls with k: a k may be rounded up.
 
 Source: proofs/half-shift#6.
 """
@@ -27,14 +27,18 @@ from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries.many.half_shift import HalfShiftWindow
 from smoothdp.types import FloatArray
 
-_CELLS = 1024
+_CELLS = 4096
 _FLOAT_ERROR = 1e-9
 _LEFT_OUT = 1e-7
 _TOO_FAR = 1e-3
 _EXACT_EXCESS = 24.0
 _MOST_LOG = 600.0
 _RELATIVE_EXCESS = 0.05
-_HALVINGS = 60
+_LEAST_HALF = 0.02
+_MOST_HALF = 1e9
+_TABLE_STEP = 0.002
+_REST = 1e-4
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +100,50 @@ def factor(
     distances, weights = _distances(window, shift_variance, target)
     # Lower ends of cells of equal probability; the first starts at minus infinity.
     inner = np.arange(1, _CELLS) / _CELLS
-    growth = np.exp(spread * np.asarray(SAMPLING_ERROR.quantile(inner)) * (1 + 1e-12))
+    growth = spread * np.asarray(SAMPLING_ERROR.quantile(inner)) * (1 + 1e-12)
     least = confidence + _FLOAT_ERROR
-
-    def covers(candidate: float) -> bool:
-        half = (candidate * growth)[:, None]
-        missed = np.asarray(law.survival((half - distances) * shift))
-        missed = missed + np.asarray(law.survival((half + distances) * shift))
-        return float(np.maximum(1.0 - missed, 0.0).sum(axis=0) @ weights) / _CELLS >= least
-
     # The largest k, of a thousandth of what may be missed, count as missed.
     far = np.cumsum(weights[::-1])[::-1] <= _TOO_FAR * (1 - confidence)
     distances, weights = distances[~far], weights[~far]
     if float(weights.sum()) * (_CELLS - 1) / _CELLS < least:
         return math.inf
-    low, high = 0.0, 1.0 + 2.0 / shift
-    while not covers(high):
-        low, high = high, 4.0 * high
-        if high > 1e200:
-            return math.inf
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2 if low > 0 else high / 2
+    table = _table(law, shift, distances, weights)
+
+    def covers(log_candidate: float) -> bool:
+        # A half-width counts as the table's next smaller one.
+        places = np.floor((log_candidate + growth - math.log(_LEAST_HALF / shift)) / _TABLE_STEP)
+        found = table[np.clip(places, 0, len(table) - 1).astype(np.int64)]
+        return float(np.where(places < 0, 0.0, found).sum()) / _CELLS >= least
+
+    low = math.log(_LEAST_HALF / shift)
+    high = low + len(table) * _TABLE_STEP + 8 * spread
+    if not covers(high):
+        return math.inf
+    while high - low > _TABLE_STEP / 8:
+        middle = (low + high) / 2
         low, high = (low, middle) if covers(middle) else (middle, high)
-        if high - low <= 5e-4 * high:
-            break
-    return high
+    return math.exp(high) * (1 + 1e-12)
+
+
+def _table(
+    law: NoiseDistribution, shift: float, distances: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return sum of weight P(|Z / s + k| <= v) for v = c, c e^d, c e^(2d), ...: it rises with v."""
+    start = _LEAST_HALF / shift
+    end = start + float(distances[-1]) + 1 / shift
+    most = float(weights.sum())
+    while True:
+        count = math.ceil(math.log(end / start) / _TABLE_STEP) + 1
+        half = start * np.exp(_TABLE_STEP * np.arange(count) * (1 - 1e-14))
+        table = np.zeros(count)
+        for rows in np.array_split(np.arange(count), 1 + count * len(distances) // _AT_ONCE):
+            inside = half[rows, None]
+            missed = np.asarray(law.survival((inside - distances) * shift))
+            missed = missed + np.asarray(law.survival((inside + distances) * shift))
+            table[rows] = np.maximum(1.0 - missed, 0.0) @ weights
+        if table[-1] >= most * (1 - _REST) or end > _MOST_HALF * start:
+            return np.asarray(np.maximum.accumulate(table))
+        end *= 16
 
 
 def _distances(

@@ -177,7 +177,13 @@ class HalfShift:
         budget = split(guarantee, len(singles(query)), has_bars=bars is not None)
         parts = []
         for single in singles(query):
-            window = default_window(single, budget.part, n_records, has_bars=bars is not None)
+            window = default_window(
+                single,
+                budget.part,
+                n_records,
+                has_bars=bars is not None,
+                population=bars is not None and bars.population,
+            )
             calibration = calibrated(budget.part, window.smoothing)
             part_bars = None
             if bars is not None:

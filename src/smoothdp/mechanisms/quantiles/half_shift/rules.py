@@ -3,17 +3,19 @@
 With e = sqrt(2 rho) of one value's part, side the number of values on the shorter side of the
 rank and R the width of the bounds in spreads (taken as 1e5):
 
-    w = odd(min(.3 side, max(4.5 / e, 9 / e - 6))),    t = max(.9 / w, ln(R n / w) / (2 side - w)),
+    w = odd(min(.3 side, max(4.5 / e, 10 / e - 7.5)))
+    t = max(1.05 / w, ln(R n / w) / (2 side - w)),
 
 at most .6 e; where 2 side <= w, t = .6 e. At equal gaps e^(-t k) A_k is largest at k = 0 if
 t w >= 1: a smaller t makes S larger. k shifts move an end by k / 2 ranks: so the bounds enter at
 twice the distance of a window of whole ranks.
 
 With intervals w = odd(min(.3 side, 2 / e)) and t >= .25 e: a theta at the far end of a window is
-covered too. Under Gaussian DP e is the epsilon of the pure DP of a part, w = odd(10 / e), and t is
-from .08 e to .32 e. Any public w and t keep the guarantee.
+covered too; for the population, whose quantile is sqrt(n q (1 - q)) ranks away, w = odd(5 / e)
+and t >= 1 / (4 sqrt(n q (1 - q))). Under Gaussian DP e is the epsilon of the pure DP of a part,
+w = odd(10 / e), and t is from .08 e to .32 e. Any public w and t keep the guarantee.
 
-Source: constants chosen by search, measured by `python -m benchmarks.quantiles`;
+Source: constants chosen by search, measured by `python -m benchmarks.half_shift`;
 docs/decisions/0019-quantiles-by-half-shifts.
 """
 
@@ -41,14 +43,20 @@ from smoothdp.queries.many.half_shift import HalfShiftWindow, default_reach
 from smoothdp.queries.many.half_shifted import HalfShifted
 from smoothdp.queries.many.quantiles import level_text
 
-_NARROW, _WIDE, _LESS = 4.5, 9.0, 6.0
-_LEAST, _MOST = 0.9, 0.6
+_NARROW, _WIDE, _LESS = 4.5, 10.0, 7.5
+_LEAST, _MOST = 1.05, 0.6
 _BARS_WINDOW, _BARS_LEAST = 2.0, 0.25
 _PURE_WINDOW, _PURE_LEAST = 10.0, 0.08
+_SAMPLE_WINDOW = 5.0
 
 
 def default_window(
-    query: HalfShifted, part: Guarantee, n_records: int, *, has_bars: bool = False
+    query: HalfShifted,
+    part: Guarantee,
+    n_records: int,
+    *,
+    has_bars: bool = False,
+    population: bool = False,
 ) -> HalfShiftWindow:
     """Return window and smoothing for a value that keeps a part of the guarantee.
 
@@ -66,10 +74,16 @@ def default_window(
     longest = max(_NARROW / e, _WIDE / e - _LESS)
     if has_bars or is_pure:
         longest = (_BARS_WINDOW if has_bars else _PURE_WINDOW) / e
+    if population:
+        longest = _SAMPLE_WINDOW / e
     width = max(1, (math.floor(min(0.15 * room, longest)) - 1) // 2 * 2 + 1)
     least = _LEAST / width
     if has_bars or is_pure:
         least = (_PURE_LEAST if is_pure else _BARS_LEAST) * e
+    if population:
+        # The centre is 2 q n but for a cell or two.
+        share = min(max(centre, 1), 2 * n_records - 1) / (2 * n_records)
+        least = 0.25 / math.sqrt(n_records * share * (1 - share))
     most = min(_MOST, rule.most) * e
     t = most
     if room > width:
