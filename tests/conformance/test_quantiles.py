@@ -98,7 +98,7 @@ def test_each_guarantee_has_its_mechanism() -> None:
             ({"smoothing": "0.1"}, SmoothNoise),
             ({"noise": sd.noise.ArsinhNormal}, SmoothNoise),
         ):
-            request = ReleaseRequest.read(query, guarantee=sd.ZCDP(1), **more)  # type: ignore[arg-type]
+            request = ReleaseRequest.read(query, guarantee=sd.ZCDP(1), **more)
             assert type(mechanism_of(request, n_records=1001)) is kind
     windowed = ReleaseRequest.read(sd.queries.Median((0, 9), window=3), guarantee=sd.ZCDP(1))
     assert type(mechanism_of(windowed, n_records=1001)) is SmoothNoise

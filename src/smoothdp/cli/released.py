@@ -30,8 +30,6 @@ def show_release(
     """
     several = released if isinstance(released, sd.mechanisms.QuantilesRelease) else None
     interval = released if isinstance(released, sd.mechanisms.IntervalRelease) else None
-    if several is not None and several.interval is not None:
-        interval = several
     statistic = query.describe()
     if n_records is not None and isinstance(query, sd.queries.Query):
         bars = interval is not None
@@ -45,6 +43,12 @@ def show_release(
                 "value": list(several.value),
                 "levels": list(several.names),
             }
+            if several.interval is not None and several.confidence is not None:
+                result |= {
+                    "interval": [list(pair) for pair in several.interval],
+                    "confidence": float(several.confidence),
+                    "covers": several.covers,
+                }
         if interval is not None:
             result |= {
                 "interval": list(interval.interval),
@@ -69,12 +73,12 @@ def show_release(
         click.echo(f"which are  {statistic}; with noise, sorted")
     else:
         click.echo(f"value      {released.value:.10g}: {statistic}; with noise")
-    if several is not None and interval is not None:
+    if several is not None and several.confidence is not None:
         click.echo(
-            f"intervals  cover, with probability at least {float(interval.confidence):.15g}, "
-            f"{interval.covers}; each is made before sorting, and may leave out the value beside it"
+            f"intervals  cover, with probability at least {float(several.confidence):.15g}, "
+            f"{several.covers}; each is made before sorting, and may leave out the value beside it"
         )
-    elif interval is not None:
+    if interval is not None:
         sure = "nominally" if "(nominal)" in interval.covers else "at least"
         click.echo(
             f"interval   {_interval_text(*interval.interval)}: covers, with probability {sure} "

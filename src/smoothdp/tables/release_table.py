@@ -13,7 +13,7 @@ from smoothdp.data.read_table import read_table, source_kind
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
-from smoothdp.queries import FixedStatistic
+from smoothdp.queries import FixedStatistic, Quantiles
 from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.grouping import key_kinds
 from smoothdp.tables.person import Person
@@ -29,7 +29,7 @@ def release_table(
     *,
     by: str | Sequence[str],
     keys: object,
-    statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
+    statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic | Quantiles]],
     guarantee: Guarantee,
     person: Person | None = None,
     shares: Mapping[str, Parameter] | None = None,
@@ -67,7 +67,8 @@ def release_table(
         keys: the groups, public: a list of labels or tuples, or for each column its labels. Or
             "private", under ApproxDP: all of delta goes to the keys.
         statistics: for each name of a result (column, query); a `Count` of all rows has no
-            column, None, and one of a column counts those with a value.
+            column, None, and one of a column counts those with a value. `Quantiles` of the name wage
+            become results wage_0.1, wage_0.5, ..., which share what it gets.
         guarantee: of the whole table, with neighbours="add_remove".
         person: whose rows are the unit; None: each row is a unit of its own.
         shares: what part of it each statistic gets, and "n", the counts, or "keys", private ones:

@@ -122,7 +122,7 @@ class TableRequest:
         *,
         by: str | Sequence[str],
         keys: object,
-        statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
+        statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic | Quantiles]],
         guarantee: Guarantee,
         person: Person | None = None,
         shares: Mapping[str, Parameter] | None = None,
@@ -319,11 +319,11 @@ def check_guarantee(guarantee: object) -> None:
 
 def read_statistics(
     statistics: object, *, by: Sequence[str]
-) -> list[tuple[str, str | None, Statistic | FixedStatistic]]:
+) -> list[tuple[str, str | None, Statistic | FixedStatistic | Quantiles]]:
     """Return (name, column, query) of each; raises InvalidParameter for another shape."""
     if not isinstance(statistics, Mapping):
         raise _no_statistics(f"statistics={statistics!r}"[:80])
-    named: list[tuple[str, str | None, Statistic | FixedStatistic]] = []
+    named: list[tuple[str, str | None, Statistic | FixedStatistic | Quantiles]] = []
     for name, pair in statistics.items():
         good = isinstance(pair, tuple | list) and len(pair) == 2
         column, query = pair if good else (None, None)

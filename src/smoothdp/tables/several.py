@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
-
+from typing import TypeAlias
 from smoothdp.errors import InvalidParameter
-from smoothdp.queries import Quantiles
+from smoothdp.queries import FixedStatistic, Quantiles
 from smoothdp.queries.many.quantiles import level_text
+from smoothdp.queries.statistic import Statistic
 from smoothdp.tables.released_table import Cell
 
-Asked = TypeVar("Asked")
+Asked: TypeAlias = Statistic | FixedStatistic
 
 
 def separated(
-    named: Sequence[tuple[str, str | None, Asked]],
+    named: Sequence[tuple[str, str | None, Asked | Quantiles]],
 ) -> list[tuple[str, str | None, Asked, str, int]]:
     """Return (name, column, query, name as asked, of how many) of each result.
 
@@ -33,7 +33,9 @@ def separated(
     for name, column, query in named:
         if isinstance(query, Quantiles):
             pairs = zip(query.levels, query.singles, strict=True)
-            names = [(f"{name}_{level_text(level)}", single) for level, single in pairs]
+            names: list[tuple[str, Asked]] = [
+                (f"{name}_{level_text(level)}", single) for level, single in pairs
+            ]
         else:
             names = [(name, query)]
         found += [(one, column, single, name, len(names)) for one, single in names]

@@ -117,11 +117,13 @@ class IndependentQuantiles:
         coverage = self.request.coverage
         if coverage is not None and self.request.simultaneous:
             coverage = replace(coverage, confidence=1 - (1 - coverage.confidence) / m)
-        changes = {"guarantee": part, "coverage": coverage, "clamp": True, "simultaneous": False}
+        asked = replace(
+            self.request, guarantee=part, coverage=coverage, clamp=True, simultaneous=False
+        )
         if n_guess is not None:
-            changes |= {"n_guess": n_guess, "n_share": None}
+            asked = replace(asked, n_guess=n_guess, n_share=None)
         return tuple(
-            self.single(replace(self.request, query=query, **changes), n_records=self.n_records)
+            self.single(replace(asked, query=query), n_records=self.n_records)
             for query in self.query.singles
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
@@ -34,7 +34,7 @@ class Releasable(Protocol):
     def read(self, data: object) -> object:
         """Return the data as `release` takes them, checked."""
 
-    def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
+    def release(self, data: object, *, rng: Entropy | None = None) -> Release[Any]:
         """Return the statistic with noise."""
 
 

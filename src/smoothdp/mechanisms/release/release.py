@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def release(
     label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
-) -> Release[float | int]:
+) -> Release[Any]:
     """Return a statistic of the data with noise scaled to its smooth sensitivity.
 
     f(x) + (S(x) / s) Z, correctly rounded to a grid that is chosen without the values.
@@ -67,7 +68,9 @@ def release(
             table: a frame, a relation of DuckDB, a mapping from names to columns, or the path of
             a file of CSV or Parquet.
         query: the statistic with its bounds, such as `Median((0, 100))`. A median or quantile
-            without a window gets a short one, which is far more accurate.
+            without a window gets a short one, which is far more accurate; under zCDP and Gaussian
+            DP one that a hidden number of half ranks moves. `Quantiles` are several at once: the
+            value is then a sorted tuple, and the result a `QuantilesRelease`.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record or, with
             neighbours="add_remove", about adding or removing one.
         noise: a law such as `StudentT(3)`, or a family, whose shape is then chosen.

@@ -160,7 +160,7 @@ def _distances(
     coarse = _EXACT_EXCESS * np.exp(_RELATIVE_EXCESS * steps)
     k = np.where(k <= _EXACT_EXCESS, k, np.maximum(k, coarse))
     values, owners = np.unique(k, return_inverse=True)
-    return values, np.bincount(owners, weights=weights)
+    return values, np.bincount(owners, weights=weights).astype(np.float64)
 
 
 def _shifts(shift_variance: Fraction) -> tuple[FloatArray, FloatArray]:

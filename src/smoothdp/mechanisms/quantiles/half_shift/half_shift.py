@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
@@ -212,7 +212,7 @@ class HalfShift:
         """Return the data as `release` takes them, checked."""
         return read_values(data)
 
-    def release(self, data: object, *, rng: Entropy | None = None) -> Release[object]:
+    def release(self, data: object, *, rng: Entropy | None = None) -> Release[Any]:
         """Return the values with noise, and the guarantee.
 
         Args:
