@@ -32,6 +32,9 @@ PICTURES: dict[str, Any] = {
     "densities": lambda: plots.plot_densities(LAWS, title="words"),
     "tails": lambda: plots.plot_tails(LAWS, title="words"),
     "sensitivity": lambda: plots.plot_sensitivity(PUBLIC, title="words"),
+    "quantiles": lambda: plots.plot_quantiles(
+        [0.25, 0.5, 0.75], [1, 2, 4], title="words", x_label="x", intervals=[(0, 3), (1, 2), (5, 6)]
+    ),
     "error": lambda: plots.plot_error_by_budget(POINTS, title="words"),
 }
 
@@ -149,6 +152,11 @@ def test_inline_svg_stands_alone_and_is_the_same_again() -> None:
         (lambda: plots.plot_tradeoff(POLL, title="t"), "at(counts)"),
         (lambda: plots.plot_tails(LAWS, title="t", reach=-1), "reach"),
         (lambda: plots.plot_error_by_budget([], title="t"), "1 to 3 lists"),
+        (
+            lambda: plots.plot_quantiles([0.5, 0.25], [1, 2], title="t", x_label="x"),
+            "increasing levels",
+        ),
+        (lambda: plots.plot_quantiles([0.5], [1, 2], title="t", x_label="x"), "2 values"),
     ],
 )
 def test_refusals(call: Any, words: str) -> None:

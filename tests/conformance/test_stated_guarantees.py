@@ -120,6 +120,24 @@ def with_bars(**changes: Any) -> sd.mechanisms.SmoothNoise:
     return replace(made, bars=replace(made.bars, **changes))
 
 
+def half_shift() -> sd.mechanisms.HalfShift:
+    query = sd.queries.Quantiles([0.25, 0.75], bounds=(0, 100))
+    return sd.mechanisms.HalfShift.calibrate(query, guarantee=sd.ZCDP("1/2"), n_records=101)
+
+
+def with_shifted_bars(**changes: Any) -> sd.mechanisms.HalfShift:
+    """Bars that say they cost, or cover, other than they do."""
+    from smoothdp.mechanisms.release.bars.coverage import Coverage
+    from smoothdp.mechanisms.release.request import ReleaseRequest
+
+    query = sd.queries.Quantiles([0.25, 0.75], bounds=(0, 100))
+    request = ReleaseRequest.read(query, guarantee=sd.ZCDP(1), coverage=Coverage.read("0.9"))
+    made = sd.mechanisms.HalfShift.of_request(request, n_records=101)
+    first, *others = made.parts
+    assert first.bars is not None
+    return replace(made, parts=(replace(first, bars=replace(first.bars, **changes)), *others))
+
+
 def claimed_collection() -> Any:
     found = sd.report.collect_share([0, 1] * 50, guarantee=sd.ApproxDP(2, delta="1e-3"))
     release = replace(found.release, guarantee=sd.ApproxDP(2, delta="1e-5"))
@@ -201,6 +219,21 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: with_bars(cost=Fraction(-5), spread=Fraction(-5)),
         lambda: with_bars(cost=Fraction(-5), spread=Fraction(0)),
     ],
+    "HalfShift": [
+        lambda: replace(half_shift(), guarantee=sd.ZCDP("0.49")),
+        lambda: replace(half_shift(), guarantee=sd.PureDP(9)),
+        lambda: replace(half_shift(), guarantee=sd.ZCDP(1, neighbours="add_remove")),
+        lambda: replace(half_shift(), shift_variance=Fraction(3, 2)),
+        lambda: replace(half_shift(), shift_variance=Fraction(-1)),
+        lambda: replace(half_shift(), parts=()),
+        lambda: replace(half_shift(), parts=half_shift().parts[:1] * 3),
+        lambda: with_shifted_bars(cost=Fraction(0)),
+        lambda: with_shifted_bars(spread=Fraction(1, 10**6)),
+        lambda: with_shifted_bars(factor=1.0),
+    ],
+    "QuantilesRelease": [
+        lambda: sd.mechanisms.QuantilesRelease((1.0,), cast("Any", "hello"), "", True, "0", (), ())
+    ],
     "Task": [
         lambda: task(epsilon="1/2"),
         lambda: task(delta="1e-7"),
@@ -274,6 +307,7 @@ NO_CLAIM = {
         ),
         "what follows from a claim, itself a claim",
     ),
+    "HalfShift.calibrate": _CALIBRATED,
     "SmoothNoise.calibrate": _CALIBRATED,
     "JointPolyPlace.calibrate": _CALIBRATED,
     "JointExponentialQuantiles": "a target: the density is made of it",

@@ -41,6 +41,7 @@ from smoothdp.queries import FixedStatistic
     show_default=True,
     help="What error bars cover: what is released, of these records, or of their population.",
 )
+@click.option("--simultaneous", is_flag=True, help="With --quantiles: bars that cover together.")
 @click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charge a ledger first.")
@@ -56,6 +57,7 @@ def release(
     plan: Path | None,
     confidence: str | None,
     covers: str,
+    simultaneous: bool,
     sd_bound: str | None,
     round_to: str | None,
     ledger: Path | None,
@@ -77,11 +79,17 @@ def release(
       smoothdp release pay.parquet --column pay --statistic trimmed-mean --trim 0.05 \\
         --bounds 0 1e6 --guarantee zcdp --rho 0.5 --confidence 0.95
       smoothdp release flights.csv --column delay --plan plan.json --ledger ledger.db
+      smoothdp release pay.csv --column pay --quantiles 0.1,0.25,0.5,0.75,0.9 --bounds 0 1e5 \\
+        --guarantee zcdp --rho 0.5 --confidence 0.95
       smoothdp release pay.csv --column pay --by region --keys N,S,W --statistic median \\
         --bounds 0 1e5 --epsilon 1 --counts
     """
     if groups.by is not None:
         _refuse_beside_groups(plan, missing, covers, sd_bound)
+        if simultaneous:
+            raise click.UsageError(
+                "Expected --simultaneous for one column; got --by. Leave it out."
+            )
         release_by_groups(
             file,
             column,
@@ -102,9 +110,15 @@ def release(
         "confidence": confidence,
         "covers": covers,
         "sd_bound": sd_bound,
+        **({"simultaneous": True} if simultaneous else {}),
     }
     n_records: int | None = None
-    query: sd.queries.Query | FixedStatistic
+    query: sd.queries.Query | FixedStatistic | sd.queries.Quantiles
+    if simultaneous and statistic.levels is None:
+        raise click.UsageError(
+            "Expected --simultaneous with --quantiles; got none. Leave it out: one interval "
+            "covers alone."
+        )
     if plan is not None:
         options |= {"label": groups.label}
         beside = replace(groups, label=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import click
 
@@ -14,8 +15,8 @@ from smoothdp.text import number_down, number_up
 
 
 def show_release(
-    released: sd.claims.Release[float | int],
-    query: sd.queries.Query | FixedStatistic,
+    released: sd.claims.Release[Any],
+    query: sd.queries.Query | FixedStatistic | sd.queries.Quantiles,
     *,
     n_records: int | None,
     note: str,
@@ -27,6 +28,7 @@ def show_release(
         query: as it was given to the release. n_records: n where it is public. note: about
             missing values.
     """
+    several = released if isinstance(released, sd.mechanisms.QuantilesRelease) else None
     interval = released if isinstance(released, sd.mechanisms.IntervalRelease) else None
     statistic = query.describe()
     if n_records is not None and isinstance(query, sd.queries.Query):
@@ -36,6 +38,17 @@ def show_release(
         )
     if as_json:
         result: dict[str, object] = {"value": released.value, "statistic": statistic}
+        if several is not None:
+            result |= {
+                "value": list(several.value),
+                "levels": list(several.names),
+            }
+            if several.interval is not None and several.confidence is not None:
+                result |= {
+                    "interval": [list(pair) for pair in several.interval],
+                    "confidence": float(several.confidence),
+                    "covers": several.covers,
+                }
         if interval is not None:
             result |= {
                 "interval": list(interval.interval),
@@ -55,7 +68,16 @@ def show_release(
         return
     if released.label is not None:
         click.echo(released.label.words())
-    click.echo(f"value      {released.value:.10g}: {statistic}; with noise")
+    if several is not None:
+        _show_several(several)
+        click.echo(f"which are  {statistic}; with noise, sorted")
+    else:
+        click.echo(f"value      {released.value:.10g}: {statistic}; with noise")
+    if several is not None and several.confidence is not None:
+        click.echo(
+            f"intervals  cover, with probability at least {float(several.confidence):.15g}, "
+            f"{several.covers}; each is made before sorting, and may leave out the value beside it"
+        )
     if interval is not None:
         sure = "nominally" if "(nominal)" in interval.covers else "at least"
         click.echo(
@@ -64,6 +86,18 @@ def show_release(
         )
     click.echo(f"mechanism  {released.mechanism}")
     click.echo(f"\n{released.guarantee.sentence(n_records=n_records)}{' ' + note if note else ''}")
+
+
+def _show_several(released: sd.mechanisms.QuantilesRelease) -> None:
+    """Print a line for each level: value and interval."""
+    levels = released.names
+    widest = max(len("level"), *map(len, levels))
+    click.echo(f"{'level':>{widest}}  value" + ("" if released.interval is None else "  interval"))
+    values = [f"{value:.10g}" for value in released.value]
+    longest = max(map(len, values))
+    for i, (level, value) in enumerate(zip(levels, values, strict=True)):
+        bars = "" if released.interval is None else f"  {_interval_text(*released.interval[i])}"
+        click.echo(f"{level:>{widest}}  {value:<{longest}}{bars}".rstrip())
 
 
 def _interval_text(low: float, high: float) -> str:

@@ -14,7 +14,9 @@ from smoothdp.mechanisms.histogram.post_processed import PostProcessed
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
 from smoothdp.mechanisms.private_size.bought_size import BoughtSize
+from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.quantiles.joint.exponential_quantiles import JointExponentialQuantiles
+from smoothdp.mechanisms.quantiles.quantiles_release import QuantilesRelease
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_trim
 from smoothdp.mechanisms.release.release import release
@@ -28,11 +30,13 @@ __all__ = [
     "DiscreteGaussianMechanism",
     "DiscreteLaplaceMechanism",
     "GaussianMechanism",
+    "HalfShift",
     "IntervalRelease",
     "JointExponentialQuantiles",
     "LaplaceMechanism",
     "NoisySamplingHistogram",
     "PostProcessed",
+    "QuantilesRelease",
     "SamplingAverage",
     "SamplingHistogram",
     "SamplingWinner",

@@ -10,6 +10,7 @@ from smoothdp.plots.groups import plot_groups
 from smoothdp.plots.inline import inline_svg
 from smoothdp.plots.noise import plot_densities, plot_tails
 from smoothdp.plots.profile import plot_profile, plot_profiles
+from smoothdp.plots.quantiles import plot_quantiles
 from smoothdp.plots.sensitivity import plot_sensitivity
 from smoothdp.plots.tradeoff import plot_tradeoff
 
@@ -20,6 +21,7 @@ __all__ = [
     "plot_groups",
     "plot_profile",
     "plot_profiles",
+    "plot_quantiles",
     "plot_sensitivity",
     "plot_tails",
     "plot_tradeoff",

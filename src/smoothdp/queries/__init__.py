@@ -2,7 +2,8 @@
 
 Most are means of a window of order statistics: `query.py` holds their base class, `windows/` the
 order statistics of a column, and `sensitivity/` the sensitivities. `fixed/` holds those that are
-functions of sums, which a record moves by a fixed amount; `Custom` is any other.
+functions of sums, which a record moves by a fixed amount; `many/` several quantiles at once;
+`Custom` is any other.
 """
 
 from smoothdp.queries.custom import Custom
@@ -13,6 +14,7 @@ from smoothdp.queries.fixed.fixed_statistic import FixedStatistic
 from smoothdp.queries.fixed.skewed_mean import SkewedMean
 from smoothdp.queries.fixed.total import Sum
 from smoothdp.queries.fixed.variance import Variance
+from smoothdp.queries.many.quantiles import Quantiles
 from smoothdp.queries.means import Mean, TrimmedMean, WindowMean
 from smoothdp.queries.median import Median
 from smoothdp.queries.quantile import Quantile
@@ -31,6 +33,7 @@ __all__ = [
     "Median",
     "Minimum",
     "Quantile",
+    "Quantiles",
     "Query",
     "SensitivityCurve",
     "SensitivitySummary",

@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.queries.many.half_shifted import HalfShifted, whole_window
 from smoothdp.queries.private_size.padded_window import PaddedWindow
-from smoothdp.queries.query import Query
 from smoothdp.queries.read_arguments import bounds_text, check_room, read_bounds, read_window
 from smoothdp.sources import Source
 
 
 @dataclass(frozen=True)
-class Median(Query):
+class Median(HalfShifted):
     """The median: the middle value, or the mean of the two middle values if n is even.
 
     With a window, the mean of the w middle values (w + 1 if n is even): a release of it is 2 to
@@ -50,6 +50,12 @@ class Median(Query):
         room = n_records if n_records % 2 else n_records - 1
         window = check_room(self.window or 1, room, n_records)
         return (n_records - window) // 2, (n_records - window) // 2
+
+    def doubled_rank(self, n_records: int) -> int:
+        return n_records + 1
+
+    def window_or(self, default: int) -> int:
+        return whole_window(self.window, default)
 
     def with_private_size(self, *, n_guess: Parameter | None = None) -> PaddedWindow:
         del n_guess

@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
+from smoothdp.queries.many.half_shifted import HalfShifted, whole_window
 from smoothdp.queries.private_size.padded_window import PaddedWindow
-from smoothdp.queries.query import Query
 from smoothdp.queries.read_arguments import bounds_text, check_room, read_bounds, read_window
 from smoothdp.sources import Source
 
 
 @dataclass(frozen=True)
-class Quantile(Query):
+class Quantile(HalfShifted):
     """The order statistic of rank r = floor(q (n - 1) + 1/2) + 1, counted from 1.
 
     With a window, the mean of the w order statistics centred on it: a release of it is 2 to 25
@@ -70,6 +70,12 @@ class Quantile(Query):
         room = 2 * min(rank - 1, n_records - rank) + 1
         window = check_room(self.window or 1, room, n_records)
         return rank - 1 - window // 2, n_records - rank - window // 2
+
+    def doubled_rank(self, n_records: int) -> int:
+        return 2 * self.rank(n_records)
+
+    def window_or(self, default: int) -> int:
+        return whole_window(self.window, default)
 
     def with_private_size(self, *, n_guess: Parameter | None = None) -> PaddedWindow:
         del n_guess

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from smoothdp.claims import Guarantee
+from smoothdp.mechanisms.quantiles.chosen import shifts_by_default
+from smoothdp.mechanisms.quantiles.half_shift.rules import shifted_words
 from smoothdp.mechanisms.release.defaults import resolve_window
 from smoothdp.mechanisms.release.statistic_words import value_words
-from smoothdp.queries import Query
+from smoothdp.queries import Median, Quantile, Query
 
 
 def released_words(
@@ -22,6 +24,9 @@ def released_words(
     >>> released_words(Median((0, 9)), guarantee=PureDP(1), n_records=1001)
     'the mean of the 13 middle values, in place of the median; each value clamped to [0, 9]'
     """
+    if shifts_by_default(query, guarantee, has_bars=error_bars):
+        assert isinstance(query, Median | Quantile)
+        return shifted_words(query, guarantee, n_records)
     return value_words(
         resolve_window(query, guarantee, n_records, error_bars=error_bars), n_records
     )

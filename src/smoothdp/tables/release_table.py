@@ -67,8 +67,9 @@ def release_table(
         keys: the groups, public: a list of labels or tuples, or for each column its labels. Or
             "private", under ApproxDP: all of delta goes to the keys.
         statistics: for each name of a result (column, query); a `Count` of all rows has no
-            column, None, and one of a column counts those with a number in it. A third part
-            is a mapping: round_to, a step for its values such as 1 for whole numbers, and a
+            column, None, and one of a column counts those with a number in it. `Quantiles` of the
+            name wage become results wage_0.1, wage_0.5, ..., which share what it gets. A third
+            part is a mapping: round_to, a step for its values such as 1 for whole numbers, and a
             confidence of its own, None for no interval.
         guarantee: of the whole table, with neighbours="add_remove".
         person: whose rows are the unit; None: each row is a unit of its own.

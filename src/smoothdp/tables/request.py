@@ -109,10 +109,12 @@ class TableRequest:
         coverage = table_coverage(confidence)
         named = read_statistics(statistics, by=columns, coverage=coverage)
         with_ends = [one.name for one in named if one.coverage is not None]
-        names = [one.name for one in named]
+        results = [one.name for one in named]
         check_ends(
-            [*([] if coverage is None else [COUNT]), *with_ends], others=[COUNT, *names, *columns]
+            [*([] if coverage is None else [COUNT]), *with_ends],
+            others=[COUNT, *results, *columns],
         )
+        asked = list(dict.fromkeys(one.asked for one in named))
         check_person(person)
         are_private = isinstance(keys, str) and keys == PRIVATE
         public = () if are_private else read_public_keys(keys, columns)
@@ -120,7 +122,7 @@ class TableRequest:
         needs = any(one.needs_size for one in named)
         buys = counts or (needs and guess is None)
         extra = [KEYS] if are_private else [COUNT] if buys else []
-        parts = read_shares(with_n_share(shares, n_share), names=names, extra=extra)
+        parts = read_shares(with_n_share(shares, n_share), names=asked, extra=extra)
         selection, left = None, guarantee
         if are_private:
             whole = check_private(guarantee)
@@ -137,7 +139,7 @@ class TableRequest:
             public,
             selection,
             person,
-            tuple(one.paid(part_of(row, parts[one.name])) for one in named),
+            tuple(one.paid(part_of(row, parts[one.asked] / one.many)) for one in named),
             guarantee,
             part_of(row, parts[COUNT]) if COUNT in parts else None,
             counts,

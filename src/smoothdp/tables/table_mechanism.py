@@ -25,6 +25,7 @@ from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.queries import Count
 from smoothdp.sources import Source
 from smoothdp.tables.asked.column_statistic import COUNT, KEYS, ColumnStatistic
+from smoothdp.tables.asked.several import ascending
 from smoothdp.tables.grouping import Groups, Key
 from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.released_table import Cell, ReleasedTable
@@ -198,7 +199,7 @@ class TableMechanism:
                 column = rows if name is None else table.numbers[name][rows]
                 made_of = made[which].release(column, rng=source)
                 cells[statistic.name] = _cell(made_of, statistic, marks, size)
-            released[key] = cells
+            released[key] = ascending(cells, {s.name: s.asked for s in self.request.statistics})
             if progress is not None:
                 progress(place + 1, len(keys))
         return self._table(released, source.is_private)

@@ -21,7 +21,7 @@ from smoothdp.types import FloatArray
 
 WINDOWED = ("mean", "trimmed-mean", "median", "quantile", "min", "max")
 """What has a plan: statistics with a smooth sensitivity."""
-_RELEASED = tuple(dict.fromkeys((*WINDOWED, *NAMED)))
+_RELEASED = tuple(dict.fromkeys((*WINDOWED, *(name for name in NAMED if name != "quantiles"))))
 _WHICH = click.option("--statistic", type=click.Choice(WINDOWED), help="What to release.")
 _OPTIONS = (
     click.option(
@@ -34,6 +34,7 @@ _OF_A_RELEASE = (
     click.option("--statistic", type=click.Choice(_RELEASED), help="What to release."),
     *_OPTIONS,
     click.option("--grid", help="With sum: values are rounded to its multiples, e.g. 0.01."),
+    click.option("--quantiles", "levels", help="Several at once, e.g. 0.1,0.25,0.5,0.75,0.9."),
 )
 missing_option = click.option(
     "--missing", help='A public constant for missing values, or "public-drop".'
@@ -55,9 +56,27 @@ class ReleaseStatisticOptions(StatisticOptions):
     """A statistic that can be released without a plan."""
 
     grid: str | None
+    levels: str | None
 
-    def by_name(self) -> tuple[str, sd.queries.Query | FixedStatistic]:
-        """Return its name and the statistic of `NAMED`."""
+    def several(self) -> sd.queries.Quantiles | None:
+        """Return several quantiles at once, if they are asked for."""
+        if self.levels is None:
+            return None
+        others = (self.statistic, self.trim, self.quantile, self.grid)
+        if self.bounds is None or any(other is not None for other in others):
+            raise click.UsageError(
+                "Expected --quantiles with --bounds and without --statistic, --trim, --q and "
+                f"--grid; got {'no --bounds' if self.bounds is None else 'one of these'}. Give "
+                "levels and bounds alone."
+            )
+        levels = [level.strip() for level in self.levels.split(",") if level.strip()]
+        return sd.queries.Quantiles(levels, bounds=self.bounds)
+
+    def by_name(self) -> tuple[str, sd.queries.Query | FixedStatistic | sd.queries.Quantiles]:
+        """Return its name and the statistic of `NAMED`; of several quantiles "quantile"."""
+        several = self.several()
+        if several is not None:
+            return "quantile", several
         if self.statistic is None:
             raise click.UsageError("Expected --statistic; got none. Give median, for example.")
         given = {"bounds": self.bounds, "trim": self.trim, "q": self.quantile, "grid": self.grid}
@@ -65,12 +84,17 @@ class ReleaseStatisticOptions(StatisticOptions):
         where = f"--statistic {self.statistic}"
         return self.statistic, named_statistic(self.statistic, options, where=where)
 
-    def query(self, *, is_private_size: bool) -> sd.queries.Query | FixedStatistic:
+    def query(
+        self, *, is_private_size: bool
+    ) -> sd.queries.Query | FixedStatistic | sd.queries.Quantiles:
         """Return the statistic of a whole column.
 
         A mean where the number of records is private is that of clamped values: with noise of a
         fixed scale, as in a table.
         """
+        several = self.several()
+        if several is not None:
+            return several
         if self.statistic in WINDOWED and not (is_private_size and self.statistic == "mean"):
             if self.grid is not None:
                 raise click.UsageError(
@@ -81,7 +105,7 @@ class ReleaseStatisticOptions(StatisticOptions):
 
 
 def release_statistic_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command --statistic, --bounds, --trim, --q and --grid, as ``statistic``."""
+    """Give a command --statistic, --bounds, --trim, --q, --grid, --quantiles, as ``statistic``."""
     command = gathered(ReleaseStatisticOptions, "statistic")(command)
     for option in reversed(_OF_A_RELEASE):
         command = option(command)

@@ -1,1 +1,1 @@
-"""Several quantiles of one column under one guarantee."""
+"""Quantiles of one column, one or several at once."""

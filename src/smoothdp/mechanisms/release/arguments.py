@@ -10,7 +10,7 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.release.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import FixedStatistic, Query
+from smoothdp.queries import FixedStatistic, Quantiles, Query
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.query import check_overrides
 from smoothdp.queries.read_arguments import read_smoothing
@@ -51,7 +51,7 @@ def resolve_smoothing(
 
 def check_kinds(query: object, guarantee: object, noise: object, clamp: object) -> None:
     """Refuse arguments of another kind than `SmoothNoise.calibrate` takes."""
-    if not isinstance(query, Statistic | FixedStatistic):
+    if not isinstance(query, Statistic | FixedStatistic | Quantiles):
         raise InvalidParameter(
             expected="a statistic such as Median((0, 100))",
             got=f"query={query!r}",
@@ -83,6 +83,9 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
             got=f"clamp={clamp!r}",
             remedy="Give clamp=True for a value within the bounds, else clamp=False",
         )
+    if isinstance(query, Quantiles):
+        _check_quantiles(query, guarantee, noise)
+        return
     if isinstance(query, FixedStatistic):
         query.check_neighbours(guarantee.neighbours)
         return
@@ -91,6 +94,28 @@ def check_kinds(query: object, guarantee: object, noise: object, clamp: object) 
         check_overrides(query)
         return
     check_statistic(query, guarantee)
+
+
+def _check_quantiles(query: Quantiles, guarantee: Guarantee, noise: object) -> None:
+    """Refuse a claim about other neighbours, a subclass, and a law: each value has its own."""
+    if type(query) is not Quantiles:
+        raise InvalidParameter(
+            expected="Quantiles as they are",
+            got=f"{type(query).__name__}, which may compute other numbers",
+            remedy="Give sd.queries.Quantiles(levels, bounds=)",
+        )
+    if noise is not None:
+        raise InvalidParameter(
+            expected="no noise= with Quantiles, whose mechanism brings its laws",
+            got=f"noise={noise!r}",
+            remedy="Leave it out, or release the quantiles one by one",
+        )
+    if guarantee.neighbours not in (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE):
+        raise IncompatibleClaims(
+            expected="a guarantee about replacing, or adding or removing, one record",
+            got=f"{guarantee!r}",
+            remedy="Give neighbours='replace_one' or 'add_remove'",
+        )
 
 
 # Of the draws; the last belongs to Python's abstract classes.

@@ -95,10 +95,17 @@ def default_step(
     depends on the query, the noise and n alone.
     """
     least = query.log_least_sensitivity(calibration.smoothing, n_records)
-    if least is None:
-        return step_below(query.bounds, None)
+    return step_for(query.bounds, calibration, least)
+
+
+def step_for(
+    bounds: Bounds, calibration: Calibration[NoiseDistribution], log_least: float | None
+) -> Fraction:
+    """Return the default step for values within bounds, from ln of the least sensitivity."""
+    if log_least is None:
+        return step_below(bounds, None)
     spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
-    return step_below(query.bounds, least + spread)
+    return step_below(bounds, log_least + spread)
 
 
 def step_below(bounds: Bounds, log_noise: float | None) -> Fraction:

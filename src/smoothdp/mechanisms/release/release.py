@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import FixedStatistic
+from smoothdp.queries import FixedStatistic, Quantiles
 from smoothdp.queries.statistic import Statistic
 
 
@@ -29,7 +30,7 @@ from smoothdp.queries.statistic import Statistic
 @np.errstate(all="ignore")
 def release(
     data: object,
-    query: Statistic | FixedStatistic,
+    query: Statistic | FixedStatistic | Quantiles,
     *,
     guarantee: Guarantee,
     noise: NoiseDistribution | type[NoiseDistribution] | None = None,
@@ -38,6 +39,7 @@ def release(
     clamp: bool = False,
     confidence: Parameter | None = None,
     covers: str = "statistic",
+    simultaneous: bool = False,
     sd_bound: Parameter | None = None,
     n_guess: Parameter | None = None,
     n_share: Parameter | None = None,
@@ -48,7 +50,7 @@ def release(
     label: object = None,
     ledger: Budget | None = None,
     rng: Entropy | None = None,
-) -> Release[float | int]:
+) -> Release[Any]:
     """Return a statistic of the data with noise scaled to its smooth sensitivity.
 
     f(x) + (S(x) / s) Z, correctly rounded to a grid that is chosen without the values.
@@ -66,7 +68,9 @@ def release(
             table: a frame, a relation of DuckDB, a mapping from names to columns, or the path of
             a file of CSV or Parquet.
         query: the statistic with its bounds, such as `Median((0, 100))`. A median or quantile
-            without a window gets a short one, which is far more accurate.
+            without a window gets a short one, which is far more accurate; under zCDP and Gaussian
+            DP one that a hidden number of half ranks moves. `Quantiles` are several at once: the
+            value is then a sorted tuple, and the result a `QuantilesRelease`.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record or, with
             neighbours="add_remove", about adding or removing one.
         noise: a law such as `StudentT(3)`, or a family, whose shape is then chosen.
@@ -81,6 +85,8 @@ def release(
             stands: `covers` of the result says which values); for records drawn independently
             "population" (nominal; needs a continuous density at the quantile: ties break it,
             and no check of the private data can tell) or "mean".
+        simultaneous: of `Quantiles` with a confidence: whether it is that of all intervals
+            together, instead of each for itself.
         sd_bound: with covers="mean", a bound on the deviation of a record that is known
             beforehand.
         n_guess: where the guarantee is about adding or removing a record, so that n is private:
@@ -128,6 +134,7 @@ def release(
         coverage=coverage,
         n_guess=n_guess,
         n_share=n_share,
+        simultaneous=simultaneous,
     )
     if column is not None:
         may_drop = guarantee.neighbours is Neighbours.ADD_REMOVE

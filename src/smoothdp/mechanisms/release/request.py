@@ -18,7 +18,7 @@ from smoothdp.mechanisms.release.arguments import check_kinds
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.grid import read_step
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import ClampedMean, FixedStatistic, Mean, Query
+from smoothdp.queries import ClampedMean, FixedStatistic, Mean, Quantiles, Query
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import Statistic
 
@@ -37,9 +37,10 @@ class ReleaseRequest:
         coverage: of the error bars beside the value; None: no bars.
         n_guess: a public guess of n where n is private.
         n_share: of the guarantee, for a count that stands in for n_guess; None: by the rule.
+        simultaneous: whether intervals of several quantiles cover all together.
     """
 
-    query: Statistic | FixedStatistic
+    query: Statistic | FixedStatistic | Quantiles
     guarantee: Guarantee
     noise: NoiseDistribution | type[NoiseDistribution] | None = None
     smoothing: Fraction | None = None
@@ -48,11 +49,12 @@ class ReleaseRequest:
     coverage: Coverage | None = None
     n_guess: Fraction | None = None
     n_share: Fraction | None = None
+    simultaneous: bool = False
 
     @classmethod
     def read(
         cls,
-        query: Statistic | FixedStatistic,
+        query: Statistic | FixedStatistic | Quantiles,
         *,
         guarantee: Guarantee,
         noise: NoiseDistribution | type[NoiseDistribution] | None = None,
@@ -62,6 +64,7 @@ class ReleaseRequest:
         coverage: Coverage | None = None,
         n_guess: Parameter | None = None,
         n_share: Parameter | None = None,
+        simultaneous: bool = False,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
 
@@ -71,6 +74,7 @@ class ReleaseRequest:
         Fraction(1, 2)
         """
         check_kinds(query, guarantee, noise, clamp)
+        _check_several(query, smoothing, coverage, simultaneous)
         step = None if round_to is None else read_step(round_to)
         rate = None if smoothing is None else exact_fraction(smoothing, name="smoothing")
         guess = None if n_guess is None else exact_positive(n_guess, name="n_guess")
@@ -102,7 +106,7 @@ class ReleaseRequest:
         )
         if isinstance(query, Mean) and is_private:
             query = ClampedMean(query.bounds)
-        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share)
+        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share, simultaneous)
 
     @property
     def has_private_size(self) -> bool:
@@ -111,3 +115,27 @@ class ReleaseRequest:
             return False
         chooses = isinstance(self.query, PaddedWindow) and self.smoothing is None
         return chooses or isinstance(self.query, Query)
+
+
+def _check_several(
+    query: object, smoothing: object, coverage: Coverage | None, simultaneous: object
+) -> None:
+    """Refuse smoothing with several quantiles, and `simultaneous` without their intervals."""
+    if not isinstance(simultaneous, bool):
+        raise InvalidParameter(
+            expected="simultaneous as True or False",
+            got=f"simultaneous={simultaneous!r}",
+            remedy="Give simultaneous=True for one statement about all intervals",
+        )
+    if simultaneous and (coverage is None or not isinstance(query, Quantiles)):
+        raise InvalidParameter(
+            expected="simultaneous=True with Quantiles and confidence=",
+            got="neither" if coverage is None else "one statistic",
+            remedy="Leave it out",
+        )
+    if smoothing is not None and isinstance(query, Quantiles):
+        raise InvalidParameter(
+            expected="no smoothing= with Quantiles, each of which has its own",
+            got=f"smoothing={smoothing}",
+            remedy="Leave it out, or release the quantiles one by one",
+        )

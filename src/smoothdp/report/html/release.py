@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from smoothdp.claims import Guarantee, guarantee_from_json
 from smoothdp.claims.label import Label
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.plots import plot_quantiles
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.plan import reach_of
 from smoothdp.report.html.shared_sections import (
@@ -25,6 +28,7 @@ _NEEDED = ("value", "guarantee", "mechanism", "n_records")
 _KNOWN = {
     *(*_NEEDED, "statistic", "claim", "interval", "confidence", "covers", "missing", "version"),
     "label",
+    "levels",
 }
 
 
@@ -50,10 +54,15 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
     """
     fields = _read_fields(text)
     claim = _claim(fields)
-    rows = [("value", _number(fields["value"]))]
+    levels = fields.get("levels")
+    rows = _values(fields) if levels else [("value", _number(fields["value"]))]
     if "statistic" in fields:
         rows.append(("which is, with noise", str(fields["statistic"])))
-    if "interval" in fields:
+    if levels and "interval" in fields:
+        sure = percent_text(float(fields["confidence"]))
+        words = f"contain, with probability at least {sure}, {fields['covers']}"
+        rows.append(("intervals", f"{words}; each is made before the values are sorted"))
+    elif "interval" in fields:
         low, high = (_number(end) for end in fields["interval"])
         sure = percent_text(float(fields["confidence"]))
         sure = f"about {sure}" if "(nominal)" in str(fields["covers"]) else f"at least {sure}"
@@ -70,6 +79,8 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
     if fields.get("missing"):
         rows.append(("missing values", str(fields["missing"])))
     sections = [Section("Inputs").table(rows, caption="What was published, and how.")]
+    if levels:
+        sections.append(_picture(fields))
     if claim is None:
         promise = Section("The guarantee in plain words")
         sections.append(promise.text(str(fields["guarantee"]), kind="promise"))
@@ -95,11 +106,45 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
         "The value itself cannot be reproduced: its noise came from the operating system and was "
         "kept nowhere."
     )
+    values = ", ".join(row[1] for row in rows[: len(levels or [0])])
     return HtmlReport(
         title="What this release tells, and what it does not",
-        lead=f"{rows[0][1]}: {fields.get('statistic', fields['mechanism'])}.",
+        lead=f"{values}: {fields.get('statistic', fields['mechanism'])}.",
         sections=tuple(sections),
         summary={"value": fields["value"], "guarantee": str(fields["guarantee"])},
+    )
+
+
+def _values(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return a row for each of several quantiles: value and interval."""
+    intervals = fields.get("interval") or [None] * len(fields["levels"])
+    rows = []
+    for level, value, interval in zip(fields["levels"], fields["value"], intervals, strict=True):
+        bars = "" if interval is None else f" ({_number(interval[0])} to {_number(interval[1])})"
+        rows.append((f"quantile {level}", _number(value) + bars))
+    return rows
+
+
+def _picture(fields: Mapping[str, Any]) -> Section:
+    """Return the distribution function through several quantiles, with their intervals."""
+    pairs = fields.get("interval")
+    axes = plot_quantiles(
+        [float(Fraction(level)) for level in fields["levels"]],
+        [float(value) for value in fields["value"]],
+        title="What was released of the distribution",
+        x_label="value",
+        intervals=None if pairs is None else [(float(a), float(b)) for a, b in pairs],
+    )
+    values = ", ".join(
+        f"{level}: {_number(value)}"
+        for level, value in zip(fields["levels"], fields["value"], strict=True)
+    )
+    return Section("The quantiles").picture(
+        axes,
+        alt=f"Released quantiles by level, {values}",
+        caption="Levels against released values, with their intervals; below, the quartiles. The "
+        "line between two levels was not released.",
+        name="quantiles",
     )
 
 
@@ -146,6 +191,9 @@ def _read_fields(text: str) -> dict[str, Any]:
         raise _refused("JSON without " + ", ".join(_NEEDED))
     if more := sorted(set(fields) - _KNOWN):
         raise _refused(f"unknown fields {', '.join(more)}")
+    if "levels" in fields:
+        _check_several(fields)
+        return fields
     if isinstance(fields["value"], bool) or not isinstance(fields["value"], int | float):
         raise _refused("a value that is no number")
     if "interval" in fields and (
@@ -155,6 +203,34 @@ def _read_fields(text: str) -> dict[str, Any]:
     ):
         raise _refused("an interval without two ends, confidence and what it covers")
     return fields
+
+
+def _check_several(fields: Mapping[str, Any]) -> None:
+    """Refuse several quantiles whose levels, values and intervals are not as many as each other."""
+    levels, values = fields["levels"], fields["value"]
+    intervals = fields.get("interval")
+    parts = [levels, values, *([] if intervals is None else [intervals])]
+    if not levels or not all(isinstance(p, list) and len(p) == len(levels) for p in parts):
+        raise _refused("levels, values and intervals that are not lists of one length")
+    if not _rise(levels):
+        raise _refused("levels that do not rise between 0 and 1")
+    if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
+        raise _refused("a value that is no number")
+    if intervals is not None and (
+        not all(isinstance(pair, list) and len(pair) == 2 for pair in intervals)
+        or not {"confidence", "covers"} <= set(fields)
+    ):
+        raise _refused("an interval without two ends, confidence and what it covers")
+
+
+def _rise(levels: list[object]) -> bool:
+    """Whether levels are numbers as text, increasing, above 0 and below 1."""
+    try:
+        read = [Fraction(level) for level in levels if isinstance(level, str)]
+    except (ValueError, ZeroDivisionError):
+        return False
+    rising = all(a < b for a, b in pairwise([Fraction(0), *read, Fraction(1)]))
+    return rising and len(read) == len(levels)
 
 
 def _claim(fields: Mapping[str, Any]) -> Guarantee | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
@@ -19,15 +19,18 @@ from smoothdp.queries import (
     Mean,
     Median,
     Quantile,
+    Quantiles,
     Query,
     TrimmedMean,
 )
 from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.statistic import Statistic
+from smoothdp.tables.asked.several import check_names, separated
 
 AnyStatistic: TypeAlias = Statistic | FixedStatistic
+Asked: TypeAlias = AnyStatistic | Quantiles
 StatisticOfColumn: TypeAlias = (
-    tuple[str | None, AnyStatistic] | tuple[str | None, AnyStatistic, Mapping[str, Any]]
+    tuple[str | None, Asked] | tuple[str | None, Asked, Mapping[str, Any]]
 )
 """A column, None for the rows themselves, a statistic, and maybe round_to and confidence."""
 OPTIONS = ("round_to", "confidence")
@@ -47,6 +50,8 @@ class NamedQuery:
         name: of the result. column: of the data; None: the rows themselves, for a count.
         query: what is released of it. step: that values are rounded to; None: a fine one.
         coverage: of its interval; None: it has none. no_bars: why, where one was wanted.
+        asked: the name as it was asked for, which several quantiles of a column share.
+        many: how many of them share its part of the guarantee.
     """
 
     name: str
@@ -55,6 +60,8 @@ class NamedQuery:
     step: Fraction | None = None
     coverage: Coverage | None = None
     no_bars: str = ""
+    asked: str = ""
+    many: int = 1
 
     @property
     def needs_size(self) -> bool:
@@ -89,6 +96,8 @@ class NamedQuery:
             self.step,
             self.coverage,
             self.no_bars,
+            self.asked,
+            self.many,
             guarantee=guarantee,
         )
 
@@ -120,7 +129,9 @@ def read_statistics(
         good = isinstance(parts, tuple | list) and len(parts) in (2, 3)
         column, query, *rest = parts if good else (None, None)
         has_column = isinstance(column, str) or (column is None and isinstance(query, Count))
-        known = isinstance(query, AnyStatistic) and all(isinstance(one, Mapping) for one in rest)
+        known = isinstance(query, Statistic | FixedStatistic | Quantiles) and all(
+            isinstance(one, Mapping) for one in rest
+        )
         if not (isinstance(name, str) and has_column and known):
             raise _no_statistics(f"{name!r}: {parts!r}"[:80])
         if name in (COUNT, KEYS, *by):
@@ -129,7 +140,7 @@ def read_statistics(
                 got=f"{name!r}",
                 remedy="Call it by what it is, such as 'median wage'",
             )
-        if not isinstance(query, Query | FixedStatistic):
+        if not isinstance(query, Query | FixedStatistic | Quantiles):
             raise InvalidParameter(
                 expected=f"a statistic of a column for {name!r}",
                 got=cast("Statistic", query).describe(),
@@ -144,7 +155,11 @@ def read_statistics(
             )
         # Where n is private a mean is two sums, and its words say so.
         released = ClampedMean(query.bounds) if isinstance(query, Mean) else query
-        named.append(_with_options(name, column, released, rest[0] if rest else {}, coverage))
+        results = separated(name, released)
+        for result, single in results:
+            read = _with_options(result, column, single, rest[0] if rest else {}, coverage)
+            named.append(replace(read, asked=name, many=len(results)))
+    check_names([one.name for one in named])
     return named
 
 

@@ -50,6 +50,7 @@ class NamedStatistic:
 NAMED = {
     "median": NamedStatistic("Median", optional=("window",)),
     "quantile": NamedStatistic("Quantile", ("q", "bounds"), ("window",)),
+    "quantiles": NamedStatistic("Quantiles", ("levels", "bounds")),
     "trimmed-mean": NamedStatistic("TrimmedMean", ("trim", "bounds")),
     "count": NamedStatistic("Count", ()),
     "sum": NamedStatistic("Sum", optional=("grid",)),
