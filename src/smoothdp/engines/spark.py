@@ -162,7 +162,7 @@ def run_on(
                 remedy="Check the files of the frame",
             ) from None
         parts: list[Part] = [_opened(row[0]) for row in rows]
-        if not parts:
+        if not parts and job.nothing is None:
             raise InvalidData(
                 expected="a DataFrame with rows",
                 got="one without",
