@@ -50,9 +50,7 @@ class Layout:
         """Return the rows: read one by one, and none is refused."""
         named = dict(zip((*self.by, *self.numbers), columns, strict=True))
         # A column may be both; whole numbers are floats in every part, or in none.
-        return read_table(
-            named, categories=self.by, numbers=self.numbers, kinds=self.kinds
-        )
+        return read_table(named, categories=self.by, numbers=self.numbers, kinds=self.kinds)
 
     def values(self, table: Table, name: str, rows: IntArray) -> tuple[IntArray, WordArray]:
         """Return which of some rows have a value for a window, and the codes of these."""

@@ -33,6 +33,7 @@ def release_table(
     keys: object,
     statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
     guarantee: Guarantee,
+    person: None = None,
     shares: Mapping[str, Parameter] | None = None,
     counts: bool = False,
     confidence: Parameter | None = None,
@@ -57,10 +58,11 @@ def release_table(
         by, keys, statistics, guarantee, shares, counts, confidence, n_guess, label, ledger, rng,
             progress: as there. Statistics are counts, sums, means, variances, medians and
             quantiles.
+        person: None. Bounding persons needs all rows of each in one place.
 
     Raises:
-        InvalidParameter: a statistic that needs all rows in one place, besides what is raised
-            there.
+        InvalidParameter: a person, or a statistic that needs all rows in one place, besides what
+            is raised there.
         InvalidData: a column of a type that holds no such values.
         IncompatibleClaims, BudgetExceeded, LedgerError: as there.
         In all these cases nothing is released.
@@ -81,6 +83,13 @@ def release_table(
     >>> far.columns() == here.columns()
     True
     """
+    if person is not None:
+        raise InvalidParameter(
+            expected="rows as the unit: which rows of a person are kept can be chosen only where "
+            "all of them are in one place",
+            got=f"person={person!r}",
+            remedy="Leave it out if each row is another person, or use smoothdp.release_table",
+        )
     request = TableRequest.read(
         by=by,
         keys=keys,

@@ -15,7 +15,6 @@ import numpy as np
 
 from smoothdp.queries.private_size.cells import CellValues, PaddedCells
 from smoothdp.queries.read_arguments import Bounds
-from smoothdp.queries.windows.sides import Clamp
 from smoothdp.types import FloatArray, IntArray
 
 
