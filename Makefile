@@ -13,7 +13,7 @@ IN_PARTS := -n $(WORKERS) --dist worksteal
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help setup demo test check check-types check-doctests test-slow test-lowest tests-of coverage mutants smoke bench \
+.PHONY: help setup demo test check test-slow test-lowest tests-of coverage mutants smoke bench \
 	bench-keep browser chromium docs references build clean
 .DEFAULT_GOAL := help
 
@@ -100,6 +100,7 @@ check: .venv/stamp-all-demo-peers-dev
 	@$(MAKE) --no-print-directory -j 2 check-types check-doctests
 
 # Types take one core for half a minute, so doctests run beside them.
+.PHONY: check-types check-doctests
 check-types: .venv/stamp-all-demo-peers-dev
 	@echo "==> types"
 	@$(BIN)/mypy

@@ -46,16 +46,13 @@ class Buckets:
     def group(self, place: int) -> Buckets:
         """Return those of one group."""
         start, stop = np.searchsorted(self.places, [place, place + 1])
-        return Buckets(*(column[start:stop] for column in self._columns))
+        cut = slice(int(start), int(stop))
+        return Buckets(self.places[cut], self.low[cut], self.high[cut], self.counts[cut])
 
     @property
     def is_exact(self) -> bool:
         """Whether each bucket is a run of equal values."""
         return bool((self.low == self.high).all())
-
-    @property
-    def _columns(self) -> tuple[IntArray, WordArray, WordArray, IntArray]:
-        return self.places, self.low, self.high, self.counts
 
     def around(self, first: int, last: int) -> tuple[int, int]:
         """Return codes (a, b) between which the ranks from first to last of one group lie.
@@ -78,7 +75,8 @@ class Buckets:
     def _joined(self, most: int) -> Buckets:
         """Return equal runs as one, and where a group has too many buckets, neighbours as one."""
         order = np.lexsort((self.high, self.low, self.places))
-        places, low, high, counts = (column[order] for column in self._columns)
+        places, counts = self.places[order], self.counts[order]
+        low, high = self.low[order], self.high[order]
         same = (low[1:] == low[:-1]) & (high[1:] == high[:-1]) & (low[1:] == high[1:])
         runs = _summed(places, low, high, counts, ~(same & (places[1:] == places[:-1])))
         sizes = np.bincount(runs.places) if len(runs.places) else np.zeros(0, np.int64)
@@ -92,7 +90,7 @@ class Buckets:
         share = np.floor(before * (most / totals)).astype(np.int64)
         share[sizes[runs.places] <= 2 * most] = -1
         new = (share[1:] != share[:-1]) | (runs.places[1:] != runs.places[:-1]) | (share[1:] < 0)
-        return _summed(*runs._columns, new)
+        return _summed(runs.places, runs.low, runs.high, runs.counts, new)
 
 
 def _summed(

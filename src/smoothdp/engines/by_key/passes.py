@@ -57,7 +57,7 @@ class Layout:
         column, bounds = self.windows[name]
         numbers = np.asarray(table.numbers[column][rows], np.float64)
         kept = np.flatnonzero(~np.isnan(numbers))
-        return kept, codes_of(np.asarray(within(read_rows(numbers), bounds), np.float64))
+        return kept, codes_of(within(np.asarray(read_rows(numbers), np.float64), bounds))
 
 
 def within(values: FloatArray, bounds: Bounds) -> FloatArray:
