@@ -8,14 +8,18 @@ from tests.mutants.lists import (
     composition,
     contours,
     flips,
+    keys,
     ledger,
     logarithms,
     noise,
+    private_size,
     probabilities,
     queries,
     release,
     shuffle,
     smoothed,
+    sums,
+    tables,
     walk,
 )
 from tests.mutants.mutant import Mutant
@@ -35,5 +39,9 @@ ALL: tuple[Mutant, ...] = (
     *shuffle.MUTANTS,
     *smoothed.MUTANTS,
     *walk.MUTANTS,
+    *keys.MUTANTS,
+    *sums.MUTANTS,
+    *private_size.MUTANTS,
+    *tables.MUTANTS,
 )
 """Every mutant."""
