@@ -48,6 +48,8 @@ MUTANTS = (
         "noisy > self.reach",
         "a key that nobody has is shown with its noise",
         _KEYS,
+        "A key that nobody has gets at most the largest noise, which is the reach, and is never "
+        "above it. That its size is above 0 is asked all the same, for a law of another shape.",
     ),
     Mutant(
         "keys/truncated_geometric.py",

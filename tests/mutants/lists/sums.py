@@ -122,7 +122,7 @@ MUTANTS = (
         "bool(inside**count >= ball(1 - miss))",
         "bool(inside >= ball(1 - miss))",
         "an interval of two sums for one",
-        _BARS,
+        _LAWS,
     ),
     Mutant(
         "mechanisms/additive/whole_laws.py",
