@@ -50,6 +50,7 @@ def release_table(
     statistics near each window. Where they do not suffice, as with many equal values around a
     window or very large groups, there are further ones. What leaves a partition is bounded for
     each group. With public keys and one seed the result is that of `smoothdp.release_table`.
+    A ledger is charged before anything is drawn; a later pass that fails leaves the charge.
 
     Source: proofs/tables#1; private keys: proofs/private-keys#6.
 
