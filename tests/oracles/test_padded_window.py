@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -250,3 +251,35 @@ def test_cells_of_the_least_floats() -> None:
         beyond = math.log((HIGH - LOW) * max(q, 1 - q) / w) - float(t) * 7
         assert found >= max(logs, default=-math.inf) - 1e-9
         assert found <= max([*logs, beyond]) + 1e-9
+
+
+def test_distances_that_floats_cannot_tell_apart_are_compared_exactly() -> None:
+    """B_0 = 1/2 against e^-t B_1 = e^-t g/2, with g the floats around e^t: rationals decide."""
+    with mpmath.workdps(60):
+        for tenths in range(1, 40):
+            t = Fraction(tenths, 10)
+            growth = mpmath.exp(mpmath.mpf(tenths) / 10)
+            near = float(growth)
+            for g in (near, math.nextafter(near, 0), math.nextafter(near, math.inf)):
+                window = PaddedWindow("1/2", bounds=(0, Fraction(g)), width=1)
+                ((distance, difference),) = window.summary([0, 0, 1, g], smoothing=t).candidates
+                larger = mpmath.mpf(g) > growth
+                assert (distance, difference) == (
+                    (1, Fraction(g) / 2) if larger else (0, Fraction(1, 2))
+                )
+
+
+@pytest.mark.parametrize(("lower", "level", "higher"), [(0, 60, 20), (20, 60, 0), (1, 40, 3)])
+def test_the_first_distance_beyond_a_level_part_is_not_left_out(
+    lower: int, level: int, higher: int
+) -> None:
+    """Equal values around the window, and a rate at which the first distance that gains is best."""
+    values = [3.0] * lower + [5.0] * level + [7.0] * higher
+    window = PaddedWindow("1/2", bounds=(0, 10), width=3)
+    for smoothing in (Fraction(4), Fraction(12)):
+        summary = window.summary(values, smoothing=smoothing)
+        ((distance, difference),) = summary.candidates
+        bounds = [Fraction(window.local_bound(values, distance=k)) for k in range(distance + 3)]
+        first = next(k for k, bound in enumerate(bounds) if bound)
+        assert distance == first > 5
+        assert Fraction(window.local_bound(values, distance=first)) >= difference > 0
