@@ -67,13 +67,6 @@ MUTANTS = (
         _WINDOW,
     ),
     Mutant(
-        "queries/private_size/gains.py",
-        "highest = exponents.max(axis=0)",
-        "highest = np.zeros_like(exponents.max(axis=0))",
-        "gaps below all normal floats lost",
-        _WINDOW,
-    ),
-    Mutant(
         "queries/private_size/cells.py",
         "rests = Fraction(self.clamp.first) - lower, upper - Fraction(self.clamp.last)",
         "rests = Fraction(0), Fraction(0)",
