@@ -14,6 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from smoothdp.queries.private_size.padded_window import PaddedWindow
+from smoothdp.queries.private_size.read_rows import read_rows
+from smoothdp.queries.read_arguments import LARGEST_FLOAT
 
 LOW, HIGH = Fraction(0), Fraction(10)
 LEVELS = [Fraction(1, 2), Fraction(9, 10), Fraction(1, 4), Fraction(1), Fraction(2, 3), Fraction(0)]
@@ -283,3 +285,19 @@ def test_the_first_distance_beyond_a_level_part_is_not_left_out(
         first = next(k for k, bound in enumerate(bounds) if bound)
         assert distance == first > 5
         assert Fraction(window.local_bound(values, distance=first)) >= difference > 0
+
+
+def test_a_pad_next_to_a_float_is_not_that_float() -> None:
+    """The bound 1/10 and the float 0.1 are 5.6e-18 apart: the first gain below the window."""
+    window = PaddedWindow("1/4", bounds=(Fraction(1, 10), 1), width=1)
+    summary = window.summary([0.1] * 40, smoothing=Fraction(60))
+    ((_, difference),) = summary.candidates
+    assert 0 < difference <= Fraction(0.1) - Fraction(1, 10)
+
+
+def test_infinite_values_are_rows_and_missing_ones_are_none() -> None:
+    assert read_rows(np.array([np.inf, -np.inf, np.nan, 1.0])).tolist() == [
+        LARGEST_FLOAT,
+        -LARGEST_FLOAT,
+        1.0,
+    ]

@@ -14,6 +14,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.tables.bound_rows import bound_rows
+from smoothdp.tables.kept_rows import KeptRows
 from smoothdp.testing import frequency_test
 from smoothdp.types import IntArray
 
@@ -232,3 +233,10 @@ def test_keys_and_then_rows_move_by_more() -> None:
     """The counterexample: one key out of two, then at most two rows, no person at any cap c."""
     assert stability((0, 0), 1, (5, 1, 2)) == 3
     assert stability((0, 0, 0), 1, (5, 1, 3)) == 4
+
+
+def test_a_person_counts_once_for_a_key_however_many_rows_are_kept() -> None:
+    persons, places = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 0, 0, 1, 1, 0])
+    rows = np.arange(6)
+    assert KeptRows(rows, places, persons).counts(3).tolist() == [3, 1, 0]
+    assert KeptRows(rows, places, None).counts(3).tolist() == [4, 2, 0]

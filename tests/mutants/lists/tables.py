@@ -79,7 +79,7 @@ MUTANTS = (
         "places = pairs[np.diff(pairs, prepend=-1) > 0] % np.int64(max(1, n_keys))",
         "places = pairs % np.int64(max(1, n_keys))",
         "rows counted for a key instead of persons",
-        _AUDIT,
+        _PERSONS,
     ),
     Mutant(
         "tables/kept_rows.py",
