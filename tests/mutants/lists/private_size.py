@@ -96,13 +96,6 @@ MUTANTS = (
     ),
     Mutant(
         "queries/private_size/known_column.py",
-        "            rank = end + 1 if step > 0 else end - int(self._known.counts[place])\n",
-        "            rank = end + 1 if step > 0 else end - int(self._known.counts[place]) - 1\n",
-        "a level part that begins a rank too early",
-        _FAR,
-    ),
-    Mutant(
-        "queries/private_size/known_column.py",
         "counts = np.minimum(ends, last) - np.maximum(begins, first)",
         "counts = np.minimum(ends, last) - begins",
         "a sum over ranks before its first",
