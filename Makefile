@@ -8,6 +8,8 @@ BIN := .venv/bin
 RUN := $(BIN)/python
 # Two workers suit two cores; the numerical libraries stay on one thread each.
 WORKERS ?= 2
+# Neighbouring tests stay with one worker, which makes their fixtures once.
+IN_PARTS := -n $(WORKERS) --dist worksteal
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
@@ -87,18 +89,25 @@ demo: .venv/stamp-plot-data-demo ## The main jobs on real input
 
 test: check smoke ## All fast tests and checks
 	@echo "==> tests"
-	@$(RUN) -m pytest -n $(WORKERS)
+	@$(RUN) -m pytest $(IN_PARTS)
 
 check: .venv/stamp-all-demo-peers-dev
 	@echo "==> style"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@echo "==> types"
-	@$(BIN)/mypy
 	@echo "==> layers"
 	@$(BIN)/lint-imports --no-cache
+	@$(MAKE) --no-print-directory -j 2 check-types check-doctests
+
+# Types take one core for half a minute, so doctests run beside them.
+.PHONY: check-types check-doctests
+check-types: .venv/stamp-all-demo-peers-dev
+	@echo "==> types"
+	@$(BIN)/mypy
+
+check-doctests: .venv/stamp-all-demo-peers-dev
 	@echo "==> doctests"
-	@$(RUN) -m pytest -q -n $(WORKERS) --doctest-modules src
+	@$(RUN) -m pytest -q $(IN_PARTS) --doctest-modules src
 
 # Tools that only the repository's own files need: any Python will do.
 tests-of: ## Which tests a file has
@@ -107,7 +116,7 @@ tests-of: ## Which tests a file has
 coverage: .venv/stamp-all-demo-peers-dev ## Lines of src that the fast tests run
 	@mkdir -p build
 	@echo "==> tests, line by line (slower than make test)"
-	@$(RUN) -m pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered \
+	@$(RUN) -m pytest $(IN_PARTS) --cov --cov-report=term-missing:skip-covered \
 		--cov-report=html:build/coverage
 	@echo "build/coverage/index.html"
 
@@ -127,7 +136,7 @@ build/lowest/stamp: pyproject.toml tests/lowest.py
 
 test-lowest: build/lowest/stamp ## The fast tests where each dependency is the lowest allowed
 	@echo "==> tests, lowest dependencies"
-	@build/lowest/venv/bin/python -m pytest -n $(WORKERS)
+	@build/lowest/venv/bin/python -m pytest $(IN_PARTS)
 
 # The smoke subset runs once where only the required dependencies are installed.
 build/smoke/stamp: pyproject.toml .venv/pyvenv.cfg
@@ -160,7 +169,7 @@ browser: browser/node_modules ## Writes src/smoothdp/services/shuffler/poll_page
 
 test-slow: .venv/stamp-all-spark-demo-peers-dev browser/node_modules
 	@echo "==> slow tests"
-	@$(RUN) -m pytest -n $(WORKERS) -m slow
+	@$(RUN) -m pytest $(IN_PARTS) -m slow
 
 # In copies of the sources, one for each worker: the checkout is not touched.
 mutants: .venv/stamp-all-demo-peers-dev ## Tests of the tests: at least 95% of the mutants die

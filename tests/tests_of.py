@@ -47,8 +47,12 @@ class Module:
         self.exports: dict[str, str] = {}
         self.stars: list[str] = []
         self.whole: list[str] = []
+        # One walk for imports and names: the trees are large.
+        self._names: list[ast.Name | ast.Attribute] = []
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
+            if isinstance(node, ast.Name | ast.Attribute):
+                self._names.append(node)
+            elif isinstance(node, ast.ImportFrom):
                 above = name.split(".")[: None if package else -1]
                 above = above[: len(above) + 1 - node.level] if node.level else []
                 origin = ".".join([*above, *([node.module] if node.module else [])])
@@ -69,8 +73,8 @@ class Module:
         """The dotted names that stand here, by how often, an import being one use."""
         found = Counter({*self.exports.values(), *self.stars, *self.whole})
         inner: set[int] = set()
-        for node in ast.walk(self._tree):
-            if id(node) in inner or not isinstance(node, ast.Name | ast.Attribute):
+        for node in self._names:
+            if id(node) in inner:
                 continue
             chain: list[str] = []
             part: ast.expr = node

@@ -99,7 +99,9 @@ def test_masses_below_floats_are_kept_in_the_logarithm() -> None:
     assert truth - 1e-9 <= bounds.upper <= truth + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 8))]
+)
 def test_nothing_lies_below_a_part(seed: int) -> None:
     rng = random.Random(100 + seed)
     relation = rng.choice(["replace_one", "add_remove"])

@@ -15,7 +15,7 @@ import smoothdp as sd
 from smoothdp.claims.label import Label
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, SmoothdpError
 from smoothdp.exact.random.entropy import Entropy, SeededRandom
-from smoothdp.mechanisms.additive.whole_laws import WholeLaw
+from smoothdp.mechanisms.additive.whole_laws import DiscreteGaussianLaw, WholeLaw
 from smoothdp.mechanisms.fixed import sum_noise
 from smoothdp.queries import ClampedMean, Count, FixedStatistic, Mean, SkewedMean, Sum, Variance
 from smoothdp.tables import release_table
@@ -116,6 +116,22 @@ def test_where_one_is_added_or_removed() -> None:
     assert "scale 50" in words["Sum"]
     assert "scale 1 on each" in words["ClampedMean"]
     assert "scale 1 on each" in words["Variance"]
+
+
+def test_the_variance_of_gaussian_noise_is_that_of_the_squared_distance() -> None:
+    """sigma^2 = D^2 / (2 rho), D the Euclidean distance of neighbours in the sums."""
+    promise = sd.ZCDP("1/8", neighbours="add_remove")
+    for query, distance in (
+        (Sum((0, 10), grid=1), 10),
+        (Sum((10, 50), grid=1), 50),
+        (ClampedMean((0, 50)), ClampedMean.parts),
+        (Variance((0, 50)), Variance.parts**2),
+    ):
+        law = sum_noise.SumNoise(query, promise).law
+        assert law == DiscreteGaussianLaw(Fraction(4 * distance**2))
+    replaced = sum_noise.SumNoise(ClampedMean((0, 50)), sd.ZCDP("1/8")).law
+    # One row goes and another comes: (m - m', m' - m), of square 2 G^2 at most.
+    assert replaced == DiscreteGaussianLaw(Fraction(8 * ClampedMean.parts**2))
 
 
 def test_a_mean_is_two_sums_where_n_is_private() -> None:

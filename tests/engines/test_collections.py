@@ -12,6 +12,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -89,32 +90,37 @@ def spread(one: Callable[[int], int], two: Callable[[int], int], truth: int) -> 
 LEAST, MOST = 0.51, 1.49
 
 
+@cache
+def first_ones(number: int) -> int:
+    """Return a total of the collection with which all others are compared."""
+    return FIRST.ones(number)
+
+
 @pytest.mark.parametrize("what", OTHERS)
 def test_the_noise_of_two_collections_does_not_cancel(what: str) -> None:
     """False alarms: below 10^-8 for each; noise is a function of fixed keys."""
     other = OTHERS[what]
     truth = int((np.asarray(FIRST.data).sum()) - np.asarray(other.data).sum())
     mean = truth * float(1 - 2 * PROTOCOL.flip_probability)
-    assert LEAST < spread(FIRST.ones, other.ones, round(mean)) < MOST
+    assert LEAST < spread(first_ones, other.ones, round(mean)) < MOST
+
+
+@cache
+def shared_ones(collection: Collection, number: int) -> int:
+    """Return a total whose noise is derived from the user and the window alone."""
+    total, name = 0, b"window %d" % number
+    for user, bit in zip(collection.users, collection.data, strict=True):
+        rng = KeyedRandom(KEY, collection=name, user=int(user))
+        total += collection.protocol.randomize(int(bit), rng=rng)[0]
+    return total
 
 
 @pytest.mark.parametrize("what", ["column", "one datum", "two data exchanged", "one user absent"])
 def test_noise_derived_from_the_user_alone_is_found(what: str) -> None:
     """The check has teeth: it rejects what the derivation once was."""
-
-    def shared(collection: Collection) -> Callable[[int], int]:
-        def ones(number: int) -> int:
-            total, name = 0, b"window %d" % number
-            for user, bit in zip(collection.users, collection.data, strict=True):
-                rng = KeyedRandom(KEY, collection=name, user=int(user))
-                total += collection.protocol.randomize(int(bit), rng=rng)[0]
-            return total
-
-        return ones
-
     other = OTHERS[what]
     truth = int(np.asarray(FIRST.data).sum() - np.asarray(other.data).sum())
-    assert spread(shared(FIRST), shared(other), truth) < LEAST
+    assert spread(partial(shared_ones, FIRST), partial(shared_ones, other), truth) < LEAST
 
 
 def test_two_columns_of_a_histogram() -> None:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smoothdp import PureDP, SeededRandom
+from smoothdp import ApproxDP, PureDP, SeededRandom, release_table
 from smoothdp.engines import category_counts, randomized_counts, run_here
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.mechanisms import SmoothNoise
-from smoothdp.queries import Mean, Median, Quantile
+from smoothdp.queries import ClampedMean, Count, Mean, Median, Quantile, Sum
 from smoothdp.shuffle import BooleanSum, RealSum
 
 pyspark = pytest.importorskip("pyspark")
@@ -390,3 +390,57 @@ def test_no_java_and_old_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(spark.SparkUnavailable, match=r"3\.3\.0"):
         spark.frame_of(Old())
+
+
+TABLE: dict[str, Any] = {
+    "by": ["state", "party"],
+    "keys": {"state": list(range(51)), "party": [0, 1, 2, 9]},
+    "counts": True,
+    "statistics": {
+        "median": ("delay", Median((-10, 300))),
+        "late": ("delay", Quantile("0.9", bounds=(-10, 300))),
+        "mean": ("delay", ClampedMean((-10, 300))),
+        "smokers": ("smokes", Sum((0, 1), grid=1)),
+    },
+    "guarantee": PureDP(2, neighbours="add_remove"),
+}
+
+
+def test_a_table_by_key(session: Any, folder: Path, columns: dict[str, Any]) -> None:
+    here = release_table(columns, **TABLE, rng=SeededRandom(4))
+    before = tries_so_far(session)
+    far = spark.release_table(failing(session, folder), **TABLE, rng=SeededRandom(4))
+    assert tries_so_far(session) > before
+    assert far.columns() == here.columns()
+    assert far.sentence() == here.sentence()
+
+
+def test_a_table_with_missing_values_labels_and_private_keys(session: Any) -> None:
+    rows = [("N", 1, 2.5), ("S", None, 1.0), (None, 3, None), ("N", 4, float("nan"))] * 300
+    frame = session.createDataFrame(rows, "region string, amount bigint, wage double")
+    asked: dict[str, Any] = {
+        "by": "region",
+        "statistics": {
+            "amounts": ("amount", Sum((0, 10), grid=1)),
+            "with wage": ("wage", Count()),
+            "wage": ("wage", Median((0, 10))),
+        },
+        "guarantee": ApproxDP(2, delta="1e-9", neighbours="add_remove"),
+        "counts": True,
+    }
+    names = ("region", "amount", "wage")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    for keys in (["N", "S", "W"], "private"):
+        far = spark.release_table(frame, keys=keys, **asked, rng=SeededRandom(6))
+        here = release_table(columns, keys=keys, **asked, rng=SeededRandom(6))
+        assert far.columns() == here.columns()
+    empty = spark.release_table(frame.filter("amount > 99"), keys=["N"], **asked)
+    assert list(empty.groups) == [("N",)]
+    with pytest.raises(InvalidData, match="'salary'"):
+        spark.release_table(
+            frame,
+            by="region",
+            keys=["N"],
+            statistics={"salary": ("salary", Count())},
+            guarantee=PureDP(1, neighbours="add_remove"),
+        )

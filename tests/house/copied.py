@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 def copy_of_the_library(folder: Path) -> Path:
     """Return the source folder of a copy in a folder."""
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    # With bytecode: times are kept, so that only the files that a test changes are compiled.
+    shutil.copytree(ROOT / "src", folder / "src")
     return folder / "src"
 
 

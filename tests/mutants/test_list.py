@@ -19,7 +19,16 @@ ROOMS = (
     "ledger",
     "mechanisms/release",
     "shuffle",
+    "keys",
+    "queries/fixed",
+    "queries/private_size",
+    "tables",
 )
+WHOLE_LAWS = (
+    *("keys", "tables", "engines", "queries/fixed", "queries/private_size"),
+    *("mechanisms/additive", "mechanisms/fixed", "mechanisms/private_size"),
+)
+"""Rooms of whole numbers and rationals: what a mutant breaks there is no slack of a float."""
 
 
 def test_nothing_is_out_of_date() -> None:
@@ -42,7 +51,7 @@ def test_no_mutant_is_there_twice() -> None:
 
 def test_every_room_runs_tests_that_need_the_slack() -> None:
     """The quickest first: all but a few mutants begin with the folder that is made for them."""
-    first = [mutant.tests[0] for mutant in ALL]
+    first = [mutant.tests[0] for mutant in ALL if not mutant.room.startswith(WHOLE_LAWS)]
     assert sum("rounding" in test for test in first) >= 0.8 * len(first)
     assert all(mutant.tests for mutant in ALL)
 

@@ -13,7 +13,9 @@ from smoothdp import SamplingHistogram
 from tests.references.make import delta_x
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize(
+    "seed", [*range(10), *(pytest.param(s, marks=pytest.mark.slow) for s in range(10, 30))]
+)
 def test_bounds_contain_the_truth(seed: int) -> None:
     """n from 1,600 to 3e8, any rate, epsilon from 1e-4 to 6, with and without replacement."""
     rng = random.Random(seed)

@@ -149,7 +149,9 @@ def brackets(seed: int) -> tuple[int, int, int, int]:
     return made, missed, wide, loose
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize(
+    "block", [*range(4), *(pytest.param(b, marks=pytest.mark.slow) for b in range(4, 10))]
+)
 def test_nine_hundred_brackets(block: int) -> None:
     found = np.array([brackets(seed) for seed in range(30 * block, 30 * block + 30)])
     assert found.sum(axis=0).tolist() == [90, 0, 0, 0]

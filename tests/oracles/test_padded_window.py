@@ -8,11 +8,14 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from smoothdp.queries.private_size.padded_window import PaddedWindow
+from smoothdp.queries.private_size.read_rows import read_rows
+from smoothdp.queries.read_arguments import LARGEST_FLOAT
 
 LOW, HIGH = Fraction(0), Fraction(10)
 LEVELS = [Fraction(1, 2), Fraction(9, 10), Fraction(1, 4), Fraction(1), Fraction(2, 3), Fraction(0)]
@@ -250,3 +253,51 @@ def test_cells_of_the_least_floats() -> None:
         beyond = math.log((HIGH - LOW) * max(q, 1 - q) / w) - float(t) * 7
         assert found >= max(logs, default=-math.inf) - 1e-9
         assert found <= max([*logs, beyond]) + 1e-9
+
+
+def test_distances_that_floats_cannot_tell_apart_are_compared_exactly() -> None:
+    """B_0 = 1/2 against e^-t B_1 = e^-t g/2, with g the floats around e^t: rationals decide."""
+    with mpmath.workdps(60):
+        for tenths in range(1, 40):
+            t = Fraction(tenths, 10)
+            growth = mpmath.exp(mpmath.mpf(tenths) / 10)
+            near = float(growth)
+            for g in (near, math.nextafter(near, 0), math.nextafter(near, math.inf)):
+                window = PaddedWindow("1/2", bounds=(0, Fraction(g)), width=1)
+                ((distance, difference),) = window.summary([0, 0, 1, g], smoothing=t).candidates
+                larger = mpmath.mpf(g) > growth
+                assert (distance, difference) == (
+                    (1, Fraction(g) / 2) if larger else (0, Fraction(1, 2))
+                )
+
+
+@pytest.mark.parametrize(("lower", "level", "higher"), [(0, 60, 20), (20, 60, 0), (1, 40, 3)])
+def test_the_first_distance_beyond_a_level_part_is_not_left_out(
+    lower: int, level: int, higher: int
+) -> None:
+    """Equal values around the window, and a rate at which the first distance that gains is best."""
+    values = [3.0] * lower + [5.0] * level + [7.0] * higher
+    window = PaddedWindow("1/2", bounds=(0, 10), width=3)
+    for smoothing in (Fraction(4), Fraction(12)):
+        summary = window.summary(values, smoothing=smoothing)
+        ((distance, difference),) = summary.candidates
+        bounds = [Fraction(window.local_bound(values, distance=k)) for k in range(distance + 3)]
+        first = next(k for k, bound in enumerate(bounds) if bound)
+        assert distance == first > 5
+        assert Fraction(window.local_bound(values, distance=first)) >= difference > 0
+
+
+def test_a_pad_next_to_a_float_is_not_that_float() -> None:
+    """The bound 1/10 and the float 0.1 are 5.6e-18 apart: the first gain below the window."""
+    window = PaddedWindow("1/4", bounds=(Fraction(1, 10), 1), width=1)
+    summary = window.summary([0.1] * 40, smoothing=Fraction(60))
+    ((_, difference),) = summary.candidates
+    assert 0 < difference <= Fraction(0.1) - Fraction(1, 10)
+
+
+def test_infinite_values_are_rows_and_missing_ones_are_none() -> None:
+    assert read_rows(np.array([np.inf, -np.inf, np.nan, 1.0])).tolist() == [
+        LARGEST_FLOAT,
+        -LARGEST_FLOAT,
+        1.0,
+    ]

@@ -14,6 +14,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.tables.bound_rows import bound_rows
+from smoothdp.tables.kept_rows import KeptRows
 from smoothdp.testing import frequency_test
 from smoothdp.types import IntArray
 
@@ -118,6 +119,19 @@ def test_replacing_a_row() -> None:
             bad.as_replace_one()
 
 
+def test_a_row_before_the_bounding_pays_for_two_kept_ones() -> None:
+    """It may push another one out: group privacy for two, of a uniform subset alone."""
+    person = sd.Person("id", rows=5)
+    assert person.row_cost(sd.PureDP("0.3", neighbours=AR)) == sd.PureDP("0.6", neighbours=AR)
+    assert person.row_cost(sd.ZCDP("0.3", neighbours=AR)) == sd.ZCDP("1.2", neighbours=AR)
+    assert person.row_cost(sd.GaussianDP("0.3", neighbours=AR)) == sd.GaussianDP(
+        "0.6", neighbours=AR
+    )
+    for caps in ({"groups": 2}, {"rows_per_group": 1}, {"groups": 1, "rows_per_group": 2}):
+        with pytest.raises(IncompatibleClaims, match="about one row"):
+            sd.Person("id", rows=5, **caps).row_cost(sd.PureDP("0.3", neighbours=AR))
+
+
 def subsets(items: list[int], most: int) -> Law:
     """Return the uniform law of subsets of min(most, all) items."""
     every = [frozenset(s) for s in itertools.combinations(items, min(most, len(items)))]
@@ -219,3 +233,10 @@ def test_keys_and_then_rows_move_by_more() -> None:
     """The counterexample: one key out of two, then at most two rows, no person at any cap c."""
     assert stability((0, 0), 1, (5, 1, 2)) == 3
     assert stability((0, 0, 0), 1, (5, 1, 3)) == 4
+
+
+def test_a_person_counts_once_for_a_key_however_many_rows_are_kept() -> None:
+    persons, places = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 0, 0, 1, 1, 0])
+    rows = np.arange(6)
+    assert KeptRows(rows, places, persons).counts(3).tolist() == [3, 1, 0]
+    assert KeptRows(rows, places, None).counts(3).tolist() == [4, 2, 0]

@@ -103,6 +103,16 @@ def test_a_delta_that_a_reach_meets_exactly() -> None:
             assert sd.keys.laplace_threshold(log(growth), delta=tail) == reach + 1
 
 
+def test_a_delta_that_no_precision_tells_from_one_that_is_met() -> None:
+    """Below it by 1 in 10^2600: rationals decide where balls do not, and the reach rises."""
+    end = geometric_law(Fraction(2, 3), 4)[4]
+    less = end * (1 - Fraction(1, 10**2600))
+    assert TruncatedGeometric(log(Fraction(3, 2)), delta=less).reach == 5
+    tail = end_of_threshold(Fraction(3, 2), 4)
+    less = tail * (1 - Fraction(1, 10**2600))
+    assert sd.keys.laplace_threshold(log(Fraction(3, 2)), delta=less) == 5
+
+
 def stick(
     first: dict[tuple[object, ...], Fraction],
     second: dict[tuple[object, ...], Fraction],
@@ -212,6 +222,27 @@ def test_draws_of_the_truncated_geometric_law() -> None:
     assert frequency_test(observed, weights / weights.sum()) > ALARM
     wrong = np.array([(p * 1.2) ** abs(z) for z in range(-law.reach, law.reach + 1)])
     assert frequency_test(observed, wrong / wrong.sum()) < ALARM
+
+
+def test_keys_are_released_as_often_as_the_law_says() -> None:
+    """Each count: absent, or n + Z above the reach; a threshold one lower is found."""
+    law = TruncatedGeometric(1, delta="1e-2")
+    draws, p = 4000, Fraction(math.exp(-1))
+    counts = np.repeat(np.arange(2 * law.reach + 2), draws)
+    places, noisy = law.released(counts, rng=sd.SeededRandom(5))
+    assert (counts[places] > 0).all()
+    assert noisy.min() > law.reach
+    for n in range(1, 2 * law.reach + 2):
+        mine = noisy[counts[places] == n]
+        truth = shown_law(n, p, law.reach)
+        cells = sorted(key for key in truth if key is not None)
+        observed = [draws - len(mine), *(int((mine == value).sum()) for value in cells)]
+        expected = [float(truth[None]), *(float(truth[value]) for value in cells)]
+        assert frequency_test(observed, expected) > ALARM
+        if n == 1:
+            (low,) = [geometric_law(p, law.reach)[law.reach - 1]]
+            lower = [1 - float(low + truth[cells[0]]), float(low + truth[cells[0]])]
+            assert frequency_test([draws - len(mine), len(mine)], lower) < ALARM
 
 
 def test_a_wide_law_is_drawn_without_a_table() -> None:

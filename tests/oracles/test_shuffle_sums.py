@@ -144,7 +144,7 @@ def test_worst_case_and_violation(n: int, share: str) -> None:
         epsilon = LogRatio(growth) if growth != 1 else Fraction(0)
 
         def value(zeros: int, ones: int, epsilon: object = epsilon) -> LogBounds:
-            return log_flip_delta(zeros, ones, q, 1, epsilon)  # type: ignore[arg-type]
+            return log_flip_delta(zeros, ones, q, 1, epsilon)
 
         truths = [hockey_stick(*one_user(n - 1 - k, k, q, 1), growth) for k in range(n)]
         contains(worst_case(value, n - 1, tolerance=0), max(truths))

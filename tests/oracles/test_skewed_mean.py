@@ -129,3 +129,14 @@ def test_refusals() -> None:
         SkewedMean((0, "1e-260"))
     with pytest.raises(InvalidParameter, match="no n_guess for"):
         sd.release([1.0], SkewedMean((0, 1)), guarantee=PROMISES[0], n_guess=10)
+
+
+def test_a_height_lies_within_the_scale_whatever_exponentials_round_to() -> None:
+    beyond = 0
+    for width in range(1, 200):
+        query = SkewedMean((0, width))
+        least, most = query.log_bounds
+        heights = [query.height(end) for end in (least - 1, least, most, most + 1)]
+        assert all(Fraction(width, 10**8) <= height <= width for height in heights)
+        beyond += math.exp(float(most)) > width
+    assert beyond > 20

@@ -13,6 +13,7 @@ import pytest
 
 from smoothdp.claims import ZCDP, PureDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.sealed import Sealed
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms import (
     DiscreteGaussianMechanism,
@@ -21,6 +22,8 @@ from smoothdp.mechanisms import (
     LaplaceMechanism,
     SumNoise,
 )
+from smoothdp.mechanisms.additive.whole_laws import DiscreteLaplaceLaw
+from smoothdp.mechanisms.fixed.draws import noisy_sums
 from smoothdp.queries import Count, Sum
 from smoothdp.testing import frequency_test
 
@@ -116,3 +119,17 @@ def test_real_mechanisms(kind: str) -> None:
     assert p_value(cells, law(1.2)) < LEVEL
     step = 2.0**-29
     assert all((v / step).is_integer() for v in values)
+
+
+def test_several_sums_have_draws_of_their_own() -> None:
+    """The difference of two noises has the law of a difference; one draw for both is found."""
+    law, rng = DiscreteLaplaceLaw(Fraction(1)), SeededRandom(7)
+    gaps = []
+    for _ in range(2000):
+        first, second, third = noisy_sums(Sealed((10, 20, 40)), law, rng)
+        gaps.append(second - first - 10)
+        assert isinstance(third, int)
+    cells = range(-40, 41)
+    apart = {gap: sum(laplace(z, 1) * laplace(z + gap, 1) for z in cells) for gap in range(-12, 13)}
+    assert p_value(gaps, apart) > LEVEL
+    assert p_value([0] * len(gaps), apart) < LEVEL

@@ -34,6 +34,7 @@ from smoothdp.papers.smoothed_dp.figure_2 import EPSILONS, SmoothedRow
 from smoothdp.papers.smoothed_dp.gradients import GradientRow, databases, gradient_rows
 from smoothdp.plots.canvas import PINK
 from smoothdp.plots.panels import Look, Panel, plot_panels
+from tests.theorems.computed_figures import smoothed_election_figure
 
 LN10 = math.log(10)
 
@@ -80,7 +81,7 @@ def test_an_exponential_is_straight_where_figure_2_left_is_drawn() -> None:
 
 
 def test_figure_2_left_as_the_paper_draws_it() -> None:
-    figure = SmoothedElectionFigure.compute()
+    figure = smoothed_election_figure()
     panel, fits = figure.panel(), figure.fits()
     assert max(panel.xs) == 10**6
     fit_labels = [f"fit exp({fits[epsilon].slope:.3g} n)" for epsilon in EPSILONS]
@@ -110,7 +111,7 @@ def test_figure_2_left_as_the_paper_draws_it() -> None:
 
 
 def test_the_fits_of_figure_2_left_are_least_squares_and_printed() -> None:
-    figure = SmoothedElectionFigure.compute()
+    figure = smoothed_election_figure()
     rows = [row for row in figure.sizes if 10**5 <= row.n_records <= 10**6]
     assert len(rows) == 10
     text = figure.text()

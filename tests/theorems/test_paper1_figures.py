@@ -11,7 +11,7 @@ from scipy import stats
 from smoothdp.claims import DataModel
 from smoothdp.mechanisms import SamplingAverage, SamplingHistogram
 from smoothdp.paper_bounds import liu_all_epsilon_smoothed_upper, liu_kl_smoothed_upper
-from smoothdp.papers import ElectionFigure, GradientFigure, SmoothedElectionFigure
+from smoothdp.papers import GradientFigure
 from smoothdp.papers.smoothed_dp.decay import (
     exponential_fit,
     exponentials_through,
@@ -19,6 +19,7 @@ from smoothdp.papers.smoothed_dp.decay import (
 )
 from smoothdp.papers.smoothed_dp.elections import units_2020
 from smoothdp.smoothed import smoothed_delta
+from tests.theorems.computed_figures import election_figure, smoothed_election_figure
 
 # ln of smoothed delta for epsilon = .5, 1, 2, 7 (found by other code; the share
 # there is .9446, here that of the votes, .944670: a factor (.944670 / .9446)^lost apart).
@@ -31,7 +32,7 @@ EXPECTED = {
 
 
 def test_figure_2_left() -> None:
-    figure = SmoothedElectionFigure.compute()
+    figure = smoothed_election_figure()
     assert figure.n_units == 56
     rows = {row.n_records: row for row in figure.sizes}
     for n, logs in EXPECTED.items():
@@ -128,7 +129,7 @@ def test_figure_2_right_both_shapes_exactly() -> None:
 def test_figure_2_left_is_a_straight_line() -> None:
     """At epsilon = 7 ln delta is L ln .94467 with L = .2% of n lost, to 1 in 100 over six orders
     of magnitude; the dotted fit of the paper is one line."""
-    rows = SmoothedElectionFigure.compute().sizes
+    rows = smoothed_election_figure().sizes
     slopes = [row.log_deltas[3] / row.n_lost for row in rows]
     assert len(slopes) >= 10
     assert rows[-1].n_records > 10**5 * rows[0].n_records
@@ -138,7 +139,7 @@ def test_figure_2_left_is_a_straight_line() -> None:
 
 def test_introduction_orders_of_magnitude_and_trend_of_figure_1() -> None:
     """Utility from 1e-32 to 1e-8, and an election has on the whole less than those before it."""
-    rows = ElectionFigure.compute().elections
+    rows = election_figure().elections
     logs = [row.log_utility / math.log(10) for row in rows if row.year <= 2020]
     assert -32.5 < min(logs) < -31.5
     assert -8.5 < max(logs) < -7.5

@@ -334,9 +334,9 @@ def test_two_smallest_counts() -> None:
 
 def test_figure_1_as_confirmed() -> None:
     """log10 of utility and delta at t = .51, 0.2% lost; votes of 2020 and 1920 are exact."""
-    from smoothdp.papers import ElectionFigure
+    from tests.theorems.computed_figures import election_figure
 
-    rows = {row.year: row for row in ElectionFigure.compute().elections}
+    rows = {row.year: row for row in election_figure().elections}
     for year, log_u, log_delta in [
         (2020, -31.953, -31.922),
         (1920, -7.818, -7.786),
@@ -350,11 +350,11 @@ def test_figure_1_as_confirmed() -> None:
 
 def test_figure_1_utility_is_below_one_over_n() -> None:
     """In every election since 1920; nearest in 1924, by a factor of 1.39."""
-    from smoothdp.papers import ElectionFigure
+    from tests.theorems.computed_figures import election_figure
 
     room = {
         row.year: -(row.log_utility + math.log(row.n_votes)) / math.log(10)
-        for row in ElectionFigure.compute().elections
+        for row in election_figure().elections
     }
     assert len(room) == 27
     assert min(room, key=room.__getitem__) == 1924

@@ -12,7 +12,6 @@ import pytest
 
 from smoothdp.papers import (
     DeviationFigure,
-    ElectionFigure,
     GradientSettingsFigure,
     ModelsFigure,
     SettingsFigure,
@@ -22,6 +21,7 @@ from smoothdp.papers.panel_figure import PanelFigure
 from smoothdp.papers.smoothed_dp.decay import exponentials_through, powers_through
 from smoothdp.papers.smoothed_dp.elections import elections, units_2020
 from smoothdp.plots.panels import Panel
+from tests.theorems.computed_figures import election_figure
 
 LN10 = math.log(10)
 
@@ -48,7 +48,7 @@ def test_paper_1_figure_3() -> None:
         slack = 0.55 * 10.0**-digits
         assert at(panel, "delta(x), exact", year) == pytest.approx(log10, abs=slack)
     # Panel (b) is Figure 1.
-    rows = ElectionFigure.compute().elections
+    rows = election_figure().elections
     assert shallow.curves["delta(x), exact"] == [row.log_delta / LN10 for row in rows]
     assert few_half.xs == tuple(election.year for election in elections())
 

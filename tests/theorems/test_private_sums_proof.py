@@ -91,6 +91,18 @@ def test_rows_are_rounded_exactly_wherever_they_stand() -> None:
         )
 
 
+def test_floats_that_land_on_the_wrong_side_of_a_half_step_are_not_believed() -> None:
+    """An origin that is a float and a step that is none: quotients are off by a unit or two."""
+    low, step, most = Fraction(-5), Fraction(20, 143), 128
+    ties = [float(low + (k + Fraction(1, 2)) * step) for k in range(most)]
+    rows = np.array([math.nextafter(x, way) for x in ties for way in (-math.inf, x, math.inf)])
+    exact = [math.floor((Fraction(x) - low) / step + Fraction(1, 2)) for x in rows.tolist()]
+    found = nearest_steps(rows, origin=low, step=step, least=0, most=most).tolist()
+    assert found == exact
+    plain = np.floor((rows - float(low)) / float(step) + 0.5)
+    assert (plain != exact).sum() > 10
+
+
 def law(z: int) -> Fraction:
     """The discrete Laplace law with p = 1/2."""
     return (1 - P) / (1 + P) * P ** abs(z)

@@ -6,6 +6,7 @@ randomness anew: what is random comes from a key, a collection and a user (`keye
 `run_here` runs a job on one machine; `smoothdp.engines.spark` runs it on Spark.
 """
 
+from smoothdp.engines.by_key.release_table import release_table
 from smoothdp.engines.category_counts import category_counts
 from smoothdp.engines.job import Job, Partition, Run, run_here
 from smoothdp.engines.keyed_random import KeyedRandom, keyed_words
@@ -20,6 +21,7 @@ __all__ = [
     "category_counts",
     "keyed_words",
     "randomized_counts",
+    "release_table",
     "run_here",
     "summarize_column",
 ]

@@ -21,11 +21,13 @@ Partition: TypeAlias = Sequence[NDArray[Any]]
 class Job(Generic[Part]):
     """``of`` must be deterministic: an engine may run it again. ``merge`` is associative.
 
-    Both must be picklable, and a merge must not change its arguments.
+    Both must be picklable, and a merge must not change its arguments. ``nothing`` is the part of
+    no rows: a job without one is refused where there are no partitions.
     """
 
     of: Callable[[Partition], Part]
     merge: Callable[[Part, Part], Part]
+    nothing: Part | None = None
 
 
 class Run(Protocol):
@@ -54,9 +56,11 @@ def merged(parts: Iterable[Part], job: Job[Part]) -> Part:
     """Return the parts put together.
 
     Raises:
-        InvalidData: there is none.
+        InvalidData: there is none, and the job has no part of no rows.
     """
     results = list(parts)
+    if not results and job.nothing is not None:
+        return job.nothing
     if not results:
         raise InvalidData(
             expected="at least one partition", got="none", remedy="Check that the data have rows"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from smoothdp.engines.by_key.release_table import release_table as _release_table
 from smoothdp.engines.category_counts import category_counts as _category_counts
 from smoothdp.engines.job import Job, Run, merged
 from smoothdp.engines.randomized_counts import (
@@ -34,8 +35,12 @@ from smoothdp.engines.spark_failures import check_master, failure, is_damaged, j
 from smoothdp.engines.summarize_column import summarize_column as _summarize_column
 from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.exact.parameters.numbers import Parameter
-from smoothdp.queries import ColumnSummary, Query
+from smoothdp.queries import ColumnSummary, FixedStatistic, Query
+from smoothdp.queries.statistic import Statistic
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.tables.asked.arguments import read_by
+from smoothdp.tables.asked.column_statistic import read_statistics
+from smoothdp.tables.released_table import ReleasedTable
 
 try:
     import pyarrow
@@ -162,7 +167,7 @@ def run_on(
                 remedy="Check the files of the frame",
             ) from None
         parts: list[Part] = [_opened(row[0]) for row in rows]
-        if not parts:
+        if not parts and job.nothing is None:
             raise InvalidData(
                 expected="a DataFrame with rows",
                 got="one without",
@@ -263,6 +268,35 @@ def summarize_column(
     """Return what a release needs of a column of a DataFrame or Parquet."""
     run = run_on(source, [column], kinds=[NUMBERS], session=session)
     return _summarize_column(run, query, smoothing=smoothing)
+
+
+def release_table(
+    source: Any,
+    *,
+    by: str | Sequence[str],
+    statistics: Mapping[str, tuple[str | None, Statistic | FixedStatistic]],
+    session: Any = None,
+    **others: Any,
+) -> ReleasedTable:
+    """Return statistics of every group of a DataFrame or Parquet, with noise.
+
+    The table of `smoothdp.release_table`; see `smoothdp.engines.release_table` for how. Rows do
+    not visit the driver. Whole numbers with missing ones among them count as floats. Each pass
+    reads the frame again, so it must have the same rows every time.
+
+    Args:
+        by, statistics: as there.
+        others: the other arguments of `smoothdp.engines.release_table`, by name.
+
+    Raises:
+        InvalidData: a column that is absent, or of another type, besides what is raised there.
+    """
+    keys = list(read_by(by))
+    asked = read_statistics(statistics, by=keys, coverage=None)
+    numbers = list(dict.fromkeys(one.column for one in asked if one.column is not None))
+    kinds = [SINGLE] * len(keys) + [NUMBERS] * len(numbers)
+    run = run_on(source, [*keys, *numbers], kinds=kinds, session=session)
+    return _release_table(run, by=by, statistics=statistics, **others)
 
 
 def opened_counts(

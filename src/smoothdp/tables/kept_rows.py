@@ -100,6 +100,12 @@ def shown_groups(
     )
 
 
+def present_keys(columns: Sequence[Categories]) -> tuple[tuple[Key, ...], IntArray]:
+    """Return the keys that rows have, and for each row the place of its key or MISSING."""
+    places, codes = _present(columns)
+    return tuple(_key(columns, one) for one in codes), places
+
+
 def _present(columns: Sequence[Categories]) -> tuple[IntArray, IntArray]:
     """Return for each row the place of its key or MISSING, and the codes of each key."""
     places = columns[0].codes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
@@ -31,6 +31,33 @@ from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.released_table import Cell, ReleasedTable
 from smoothdp.tables.request import TableRequest
 from smoothdp.tables.usefulness import GUESS, LOW_COUNT, Judge, Marks
+
+
+class GroupedData(Protocol):
+    """Rows by group: as private as the data."""
+
+    def size(self, place: int) -> int:
+        """Return how many rows a group has."""
+
+    def data(self, place: int, statistic: ColumnStatistic) -> object:
+        """Return what the mechanism of a statistic takes of a group."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _RowsHere:
+    """Rows of a table in memory."""
+
+    table: Table
+    groups: Groups
+
+    def size(self, place: int) -> int:
+        """Return how many rows a group has."""
+        return len(self.groups.rows(place))
+
+    def data(self, place: int, statistic: ColumnStatistic) -> object:
+        """Return the column of a statistic, or the rows themselves."""
+        rows, name = self.groups.rows(place), statistic.column
+        return rows if name is None else self.table.numbers[name][rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +202,34 @@ class TableMechanism:
         """
         source = read_rng(rng)
         keys, groups, counts = self._groups(table, source)
+        return self.release_groups(
+            keys, _RowsHere(table, groups), counts, rng=source, progress=progress
+        )
+
+    def release_groups(
+        self,
+        keys: Sequence[Key],
+        groups: GroupedData,
+        counts: Sequence[int] | None,
+        *,
+        rng: Entropy,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ReleasedTable:
+        """Return the table of some groups, wherever their rows are.
+
+        Args:
+            keys: of the groups. groups: their rows, in this order.
+            counts: with noise, that came with private keys; None: no such.
+            rng: the source of bits. progress: as for `release`.
+        """
+        source = rng
         released: dict[Key, dict[str, Cell]] = {}
         made: dict[tuple[str, Fraction | None], Releasable] = {}
         marks = self.marks()
         for place, key in enumerate(keys):
-            rows = groups.rows(place)
             count = None if counts is None else counts[place]
             if self.count_noise is not None:
-                count = self.count_noise.release(len(rows), rng=source).value
+                count = self.count_noise.release(groups.size(place), rng=source).value
             size = self._size(key)
             if size is None and count is not None:
                 size = self._low_end(count)
@@ -195,9 +242,7 @@ class TableMechanism:
                 which = statistic.name, size if statistic.needs_size else None
                 if which not in made:
                     made[which] = self._mechanism(statistic, which[1])
-                name = statistic.column
-                column = rows if name is None else table.numbers[name][rows]
-                made_of = made[which].release(column, rng=source)
+                made_of = made[which].release(groups.data(place, statistic), rng=source)
                 cells[statistic.name] = _cell(made_of, statistic, marks, size)
             released[key] = ascending(cells, {s.name: s.asked for s in self.request.statistics})
             if progress is not None:

@@ -8,15 +8,19 @@ from tests.mutants.lists import (
     composition,
     contours,
     flips,
+    keys,
     ledger,
     logarithms,
     noise,
+    private_size,
     probabilities,
     quantiles,
     queries,
     release,
     shuffle,
     smoothed,
+    sums,
+    tables,
     walk,
 )
 from tests.mutants.mutant import Mutant
@@ -37,5 +41,9 @@ ALL: tuple[Mutant, ...] = (
     *shuffle.MUTANTS,
     *smoothed.MUTANTS,
     *walk.MUTANTS,
+    *keys.MUTANTS,
+    *sums.MUTANTS,
+    *private_size.MUTANTS,
+    *tables.MUTANTS,
 )
 """Every mutant."""

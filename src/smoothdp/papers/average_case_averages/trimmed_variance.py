@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.types import FloatArray
@@ -46,9 +46,16 @@ class SymmetricLaw:
         return np.where(below <= above, tail, -tail)
 
 
+def _special() -> Any:
+    """Return scipy.special, loaded by the first who needs it."""
+    from scipy import special
+
+    return special
+
+
 def normal() -> SymmetricLaw:
     """Return N(0, 1)."""
-    return SymmetricLaw("Gaussian", 1.0, ndtri, _normal_first, _normal_second)
+    return SymmetricLaw("Gaussian", 1.0, _special().ndtri, _normal_first, _normal_second)
 
 
 def laplace() -> SymmetricLaw:
@@ -70,11 +77,11 @@ def normal_mixture(share: float, scale: float) -> SymmetricLaw:
     weights = ((1 - share, 1.0), (share, scale))
 
     def cdf(x: FloatArray) -> FloatArray:
-        total: FloatArray = sum((w * ndtr(x / s) for w, s in weights), np.zeros_like(x))
+        total: FloatArray = sum((w * _special().ndtr(x / s) for w, s in weights), np.zeros_like(x))
         return total
 
     def tail_quantile(p: FloatArray) -> FloatArray:
-        low, high = scale * ndtri(p), np.zeros_like(p)
+        low, high = scale * _special().ndtri(p), np.zeros_like(p)
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             is_low = cdf(middle) < p
@@ -121,6 +128,7 @@ def trimmed_variance(law: SymmetricLaw, n_records: int, trim: int) -> float:
     # P(X <= u) = p and P(u < X <= v | X > u) = q, independent; (u, v) the values trimmed at.
     p, p_weights = _log_odds_grid(m, n - m + 1)
     q, q_weights = _log_odds_grid(inside + 1, m)
+    expit = _special().expit
     below, beyond = expit(p)[:, None], expit(-p)[:, None]
     mass, above = beyond * expit(q), beyond * expit(-q)
     u, v = law.quantile(below, beyond), law.quantile(1 - above, above)
@@ -163,5 +171,5 @@ def _normal_first(x: FloatArray) -> FloatArray:
 
 
 def _normal_second(x: FloatArray) -> FloatArray:
-    integral: FloatArray = ndtr(x) + x * _normal_first(x)
+    integral: FloatArray = _special().ndtr(x) + x * _normal_first(x)
     return integral

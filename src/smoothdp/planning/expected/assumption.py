@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.queries.read_arguments import Bounds, read_values
@@ -79,7 +78,7 @@ def read_assumption(assuming: object, bounds: Bounds) -> Assumption:
     is_default = assuming is None
     if assuming is None:
         middle, scale = (lower + upper) / 2, (upper - lower) / _SPREADS
-        law: Any = stats.t(_DEGREES, loc=middle, scale=scale)
+        law: Any = _StandIn(middle, scale)
         text = NOTHING
     elif hasattr(assuming, "ppf"):
         law, text = assuming, _law_words(assuming)
@@ -91,7 +90,7 @@ def read_assumption(assuming: object, bounds: Bounds) -> Assumption:
         table = np.clip(np.where(odds < 0, below, above).astype(np.float64), lower, upper)
     except (TypeError, ValueError, AttributeError) as error:
         raise _refused(f"{text} ({error})") from None
-    is_step = isinstance(getattr(law, "dist", None), stats.rv_discrete)
+    is_step = _is_discrete(law)
     if is_step and table.shape == odds.shape:
         # Discrete laws of scipy end in nan far out; ppf and isf may round differently at atoms.
         inside = ~np.isnan(table) | (np.abs(odds) < _CERTAIN)
@@ -107,6 +106,36 @@ def read_assumption(assuming: object, bounds: Bounds) -> Assumption:
         return np.asarray(np.interp(y, odds, table))
 
     return Assumption(text, at_log_odds, is_default)
+
+
+@dataclass(frozen=True, slots=True)
+class _StandIn:
+    """Student's T by the two functions that are asked for: scipy.stats takes a second to load."""
+
+    middle: float
+    scale: float
+
+    def ppf(self, p: FloatArray) -> FloatArray:
+        """Return the quantiles."""
+        from scipy.special import stdtrit
+
+        return np.asarray(stdtrit(_DEGREES, p) * self.scale + self.middle)
+
+    def isf(self, p: FloatArray) -> FloatArray:
+        """Return the quantiles of 1 - p."""
+        from scipy.special import stdtrit
+
+        return np.asarray(-stdtrit(_DEGREES, p) * self.scale + self.middle)
+
+
+def _is_discrete(law: object) -> bool:
+    """Return whether it is a frozen discrete law of scipy, which then is loaded already."""
+    family = getattr(law, "dist", None)
+    if family is None:
+        return False
+    from scipy import stats
+
+    return isinstance(family, stats.rv_discrete)
 
 
 def _of_sample(sample: object, lower: float, upper: float) -> Assumption:

@@ -33,6 +33,13 @@ class Reach:
     square: int
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class AddedSums:
+    """Sums that were added up where the rows are: as private as these."""
+
+    sums: tuple[int, ...]
+
+
 class FixedStatistic(ABC):
     """A statistic that is released by noise of a fixed scale: no window, no smoothing.
 
@@ -64,6 +71,8 @@ class FixedStatistic(ABC):
 
         Where the number of records is public, a missing value is refused, as by `Query`.
         """
+        if isinstance(data, AddedSums):
+            return data
         return read_rows(data) if neighbours is Neighbours.ADD_REMOVE else read_values(data)
 
 
@@ -106,7 +115,7 @@ class Sums(FixedStatistic):
 
     def private_sums(self, values: object) -> Sealed[tuple[int, ...]]:
         """Return the sums of private data: sealed, for a sampler."""
-        return Sealed(self.sums(values))
+        return Sealed(values.sums if isinstance(values, AddedSums) else self.sums(values))
 
     def value(self, data: object) -> float:
         """Return the statistic of public data, on its grid, correctly rounded."""

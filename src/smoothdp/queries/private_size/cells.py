@@ -79,13 +79,17 @@ class PaddedCells:
 
     def values(self, cells: IntArray) -> CellValues:
         """Return the values of many cells, in an array of any shape."""
-        clamp, n = self.clamp, self.n_records
-        stored = self._ordered.values
+        stored, n = self._ordered.values, self.n_records
         # Without rows every cell is a pad.
         if n:
             raw = stored[np.minimum(np.maximum(cells, 1), n) - 1]
         else:
             raw = np.zeros(cells.shape, stored.dtype)
+        return self.from_raw(cells, raw)
+
+    def from_raw(self, cells: IntArray, raw: Values) -> CellValues:
+        """Return the values of cells from what the column holds there; at a pad, anything."""
+        clamp, n, dtype = self.clamp, self.n_records, raw.dtype
         at_lower = (cells <= 0) | ((cells <= n) & (raw < clamp.first))
         at_upper = (cells > n) | ((cells > 0) & (raw > clamp.last))
         lower, upper = clamp.bounds
@@ -94,7 +98,7 @@ class PaddedCells:
         raw = np.where(at_lower, clamp.first, np.where(at_upper, clamp.last, raw))
         below, above = self._rests
         return CellValues(
-            raw.astype(stored.dtype, copy=False),
+            raw.astype(dtype, copy=False),
             np.where(at_lower, -below, np.where(at_upper, above, 0.0)),
         )
 

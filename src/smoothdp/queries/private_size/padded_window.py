@@ -19,12 +19,14 @@ from smoothdp.exact.parameters.numbers import (
     float_bounds,
 )
 from smoothdp.queries.private_size.cells import PaddedCells
+from smoothdp.queries.private_size.known_column import KnownCells, KnownColumn
 from smoothdp.queries.private_size.positions import Positions
 from smoothdp.queries.private_size.read_rows import read_rows
 from smoothdp.queries.private_size.search import Search
 from smoothdp.queries.read_arguments import Values, bounds_text, read_bounds, read_smoothing
 from smoothdp.queries.sensitivity.curve import SensitivitySummary
 from smoothdp.queries.statistic import PrivateSummary, Statistic
+from smoothdp.queries.windows.selected import first_reach
 from smoothdp.sources import Source
 
 _HALF = Fraction(1, 2)
@@ -144,11 +146,11 @@ class PaddedWindow(Statistic):
     def summary(self, data: object, *, smoothing: Parameter) -> SensitivitySummary:
         """Return the exact value and the exact smooth sensitivity for one smoothing t > 0."""
         rate = read_smoothing(smoothing)
-        values = read_rows(data)
-        search = self._search(values)
+        search = self._search(self.read(data))
         distance, gain = search.largest(rate)
         value = self._value(search.cells, search.positions)
-        return SensitivitySummary(len(values), value, rate, ((distance, gain / self.width),))
+        n_records = search.positions.n_records
+        return SensitivitySummary(n_records, value, rate, ((distance, gain / self.width),))
 
     # ---- what a release asks for -------------------------------------------------------------
 
@@ -170,9 +172,9 @@ class PaddedWindow(Statistic):
         """Return "one record"."""
         return "one record"
 
-    def read(self, data: object) -> Values:
+    def read(self, data: object) -> Values | KnownColumn:
         """Return the numbers of the column; no row is refused."""
-        return read_rows(data)
+        return data if isinstance(data, KnownColumn) else read_rows(data)
 
     def size(self, data: object) -> int | None:
         """Return None: n is private."""
@@ -203,22 +205,37 @@ class PaddedWindow(Statistic):
 
     # ---- at one database -----------------------------------------------------------------------
 
-    def _placed(self, values: Values) -> tuple[PaddedCells, Positions]:
+    def _placed(self, values: Values | KnownColumn) -> tuple[PaddedCells, Positions]:
         """Return cells and window for a level of 1/2 at least: below it, of the mirror image."""
-        if self.level >= _HALF:
-            cells = PaddedCells(values, self.bounds)
-            level, offset = self.level, self.offset
+        mirror = self.level < _HALF
+        level, offset, bounds = self.level, self.offset, self.bounds
+        if mirror:
+            level, offset, bounds = 1 - level, -offset, (-bounds[1], -bounds[0])
+        if isinstance(values, KnownColumn):
+            cells: PaddedCells = KnownCells(values, bounds, mirror=mirror)
         else:
-            cells = PaddedCells(-values, (-self.bounds[1], -self.bounds[0]))
-            level, offset = 1 - self.level, -self.offset
-        return cells, Positions.of(len(values), level, width=self.width, offset=offset)
+            cells = PaddedCells(-values if mirror else values, bounds)
+        return cells, Positions.of(cells.n_records, level, width=self.width, offset=offset)
+
+    def first_ranks(self, n_records: int, *, smoothing: Fraction) -> tuple[int, int]:
+        """Return the first and the last of the ranks that a search reads at first, from 1.
+
+        Of a column of n records; ranks below 1 or above n are pads.
+        """
+        mirror = self.level < _HALF
+        level, offset = (1 - self.level, -self.offset) if mirror else (self.level, self.offset)
+        places = Positions.of(n_records, level, width=self.width, offset=offset)
+        reach = min(first_reach(max(2, n_records), smoothing), places.furthest)
+        ranges = places.reached(reach)
+        first, last = min(start for start, _ in ranges) + 1, max(stop for _, stop in ranges) + 1
+        return (n_records + 1 - last, n_records + 1 - first) if mirror else (first, last)
 
     def _value(self, cells: PaddedCells, positions: Positions) -> Fraction:
         cells.arrange(*positions.reached(0))
         mean = cells.integral(positions.start, positions.stop) / self.width
         return mean if self.level >= _HALF else -mean
 
-    def _search(self, values: Values) -> Search:
+    def _search(self, values: Values | KnownColumn) -> Search:
         cells, positions = self._placed(values)
         log_range = log_bounds(self.bounds[1] - self.bounds[0]).upper
         return Search(cells, positions, log_range)

@@ -55,7 +55,7 @@ def tilted_deviation(
     # matters only for theta that are far too small.
     units = 16 * 2.0**-52 * n_users * n_bits
 
-    def reach(theta: float) -> float:
+    def reach(theta: float, *, largest_alone: bool = False) -> float:
         growth = math.expm1(theta)
         fixed = max(_psi(q, theta, growth), _psi(1.0 - q, theta, growth))
         # p (1 - p) of a tilted report is least where p is q or 1 - q.
@@ -63,7 +63,11 @@ def tilted_deviation(
         largest_psi, classes = n_bits * fixed, [(n_bits * fixed, n_bits * least)]
         if rounds:
             other_psi, other_variance = (n_bits - 1) * fixed, (n_bits - 1) * least
-            report_classes = _classes(q, theta, growth, least)
+            report_classes = (
+                [(_largest_psi(q, theta, growth), _MOST_VARIANCE)]
+                if largest_alone
+                else _classes(q, theta, growth, least)
+            )
             classes = [
                 (other_psi + psi, other_variance + variance) for psi, variance in report_classes
             ]
@@ -73,7 +77,15 @@ def tilted_deviation(
         return (min(n_users * largest_psi, tail) + goal + units * math.exp(theta)) / theta
 
     thetas = np.exp(np.linspace(-25.0, 3.0, 800)).tolist()
-    return min(reach(theta) for theta in thetas) * (1 + 1e-12)
+    # The last class is in every maximum, so that it alone gives a bound from below: what lies
+    # above the least found so far is not looked at.
+    bounds = [(reach(theta, largest_alone=True), theta) for theta in thetas]
+    found = math.inf
+    for bound, theta in sorted(bounds):
+        if bound >= found:
+            break
+        found = min(found, reach(theta))
+    return found * (1 + 1e-12)
 
 
 def _classes(q: float, theta: float, growth: float, least: float) -> list[tuple[float, float]]:
@@ -84,7 +96,7 @@ def _classes(q: float, theta: float, growth: float, least: float) -> list[tuple[
     falls, so that it is at most v where p is at most p_- or at least p_+. The last psi is the
     largest.
     """
-    best = min(1.0 - q, max(q, 1.0 / theta - 1.0 / growth))
+    best = _best(q, theta, growth)
     largest = _psi(best, theta, growth)
     # Widened by more than roundings: a class may hold more than it need.
     steps = [least * (_MOST_VARIANCE / least) ** (k / _CLASSES) for k in range(_CLASSES)]
@@ -100,6 +112,15 @@ def _classes(q: float, theta: float, growth: float, least: float) -> list[tuple[
         else:
             classes.append((largest, variance * (1 - 1e-9)))
     return [*classes, (largest, _MOST_VARIANCE)]
+
+
+def _best(q: float, theta: float, growth: float) -> float:
+    """Return the p in [q, 1 - q] with the largest psi."""
+    return min(1.0 - q, max(q, 1.0 / theta - 1.0 / growth))
+
+
+def _largest_psi(q: float, theta: float, growth: float) -> float:
+    return _psi(_best(q, theta, growth), theta, growth)
 
 
 def _psi(p: float, theta: float, growth: float) -> float:

@@ -31,6 +31,7 @@ from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
 _BITS = 192
 
 
+@lru_cache(maxsize=1 << 14)
 def log_flip_delta(
     n_zeros: int, n_ones: int, flip: Fraction, n_bits: int, epsilon: Real, *, copies: int = 1
 ) -> LogBounds:

@@ -1,0 +1,1 @@
+"""Tables by key from data that are in many places."""
