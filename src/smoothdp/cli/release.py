@@ -36,10 +36,9 @@ from smoothdp.queries import FixedStatistic
 )
 @click.option(
     "--covers",
-    type=click.Choice(("statistic", "population", "mean")),
-    default="statistic",
-    show_default=True,
-    help="What error bars cover: what is released, of these records, or of their population.",
+    metavar="[quantile|population|window|mean]",
+    help="What error bars contain: the quantile of these records (of medians and quantiles unless "
+    "said), that of their population, the mean of the window that is released, or of all records.",
 )
 @click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
 @click.option("--round-to", help="Round the output to a multiple, e.g. 1 for whole numbers.")
@@ -55,7 +54,7 @@ def release(
     guarantee: GuaranteeOptions,
     plan: Path | None,
     confidence: str | None,
-    covers: str,
+    covers: str | None,
     sd_bound: str | None,
     round_to: str | None,
     ledger: Path | None,
@@ -81,7 +80,7 @@ def release(
         --bounds 0 1e5 --epsilon 1 --counts
     """
     if groups.by is not None:
-        _refuse_beside_groups(plan, missing, round_to, covers, sd_bound)
+        _refuse_beside_groups(plan, missing, round_to, sd_bound)
         release_by_groups(
             file,
             column,
@@ -90,6 +89,7 @@ def release(
             guarantee=read_guarantee(guarantee),
             csv=csv,
             confidence=confidence,
+            covers=covers,
             ledger=ledger,
             as_json=as_json,
         )
@@ -162,16 +162,14 @@ def _refuse_beside_groups(
     plan: Path | None,
     missing: str | None,
     round_to: str | None,
-    covers: str,
     sd_bound: str | None,
 ) -> None:
     """Refuse options that a release of groups has no use for."""
     _refuse_missing(missing)
     others = (("--plan", plan), ("--round-to", round_to), ("--sd-bound", sd_bound))
     strays = [option for option, value in others if value is not None]
-    if strays or covers != "statistic":
+    if strays:
         raise click.UsageError(
-            "Expected --by with statistic, guarantee, --confidence and --ledger; got "
-            f"{', '.join([*strays, *(['--covers'] if covers != 'statistic' else [])])} too. Leave "
-            "out what does not apply."
+            "Expected --by with statistic, guarantee, --confidence, --covers and --ledger; got "
+            f"{', '.join(strays)} too. Leave out what does not apply."
         )

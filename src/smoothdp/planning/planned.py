@@ -11,8 +11,11 @@ from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.release.bars.bare_bars import BareBars
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.mechanisms.release.smooth_mechanism import smooth_mechanism
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.planning.figures import PlanFigures
@@ -78,9 +81,9 @@ class Plan(PlanFigures):
         round_to: Parameter | None = None,
         clamp: bool = False,
         confidence: Parameter | None = None,
-        covers: str = "statistic",
+        covers: str | None = None,
         sd_bound: Parameter | None = None,
-    ) -> SmoothNoise:
+    ) -> SmoothNoise | PairNoise | BareBars:
         """Return the mechanism of the plan; its noise is calibrated anew.
 
         With a confidence, a share of the guarantee goes to error bars, and the noise is of the
@@ -96,7 +99,7 @@ class Plan(PlanFigures):
                 bars that are refused.
         """
         wanted = self.confidence if confidence is None else confidence
-        coverage = read_coverage(wanted, covers=covers, sd_bound=sd_bound)
+        coverage = read_coverage(self.query, wanted, covers=covers, sd_bound=sd_bound)
         request = ReleaseRequest.read(
             self.query,
             guarantee=self.guarantee,
@@ -106,7 +109,7 @@ class Plan(PlanFigures):
             clamp=clamp,
             coverage=coverage,
         )
-        return SmoothNoise.of_request(request, n_records=self.n_records)
+        return smooth_mechanism(request, n_records=self.n_records)
 
     def release(
         self,
@@ -115,7 +118,7 @@ class Plan(PlanFigures):
         round_to: Parameter | None = None,
         clamp: bool = False,
         confidence: Parameter | None = None,
-        covers: str = "statistic",
+        covers: str | None = None,
         sd_bound: Parameter | None = None,
         ledger: Budget | None = None,
         rng: Entropy | None = None,

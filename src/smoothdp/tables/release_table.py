@@ -35,6 +35,7 @@ def release_table(
     shares: Mapping[str, Parameter] | None = None,
     counts: bool = False,
     confidence: Parameter | None = None,
+    covers: str | None = None,
     n_guess: Parameter | Mapping[object, Parameter] | None = None,
     where: object = None,
     derive: object = None,
@@ -75,7 +76,11 @@ def release_table(
             said.
         counts: whether the number of rows of each group is a column of the result. Private keys
             bring it with them: of persons, if there is a person.
-        confidence: for an interval beside each value, paid for by its share.
+        confidence: for an interval beside each value, paid for by its share. Where a group is so
+            small that an interval would cost more than it gives, it is that of the bounds.
+        covers: what the intervals of medians and quantiles contain: "quantile" (unless said), the
+            plain quantile of the group's rows, or "window", the mean of the window that is
+            released. Those of other statistics contain what is released.
         n_guess: about how many rows a group has, from what is public: a number, or one for each
             public key. None: a count is bought, or comes with the key, and its low end is taken.
         where: which rows the table is about, by what is public of each: a mapping from a column
@@ -121,6 +126,7 @@ def release_table(
         shares=shares,
         counts=counts,
         confidence=confidence,
+        covers=covers,
         n_guess=n_guess,
         label=label,
         where=where,

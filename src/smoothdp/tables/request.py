@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
 
@@ -16,6 +16,8 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive, exact_text
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
+from smoothdp.mechanisms.release.bars.coverage_words import quantile_name
+from smoothdp.mechanisms.release.bars.targets import default_target
 from smoothdp.mechanisms.release.request import MOST_RECORDS
 from smoothdp.queries import (
     ClampedMean,
@@ -88,7 +90,7 @@ class TableRequest:
         count: what a row pays for a count of each group's rows; None: no count, or with the keys.
         shows_count: whether the count is a column of the table.
         n_guess: a public guess of a group's size, for all or by key; None: by the count.
-        coverage: of error bars; None: no bars.
+        coverage: of error bars of medians and quantiles; None: no bars.
         label: for the ledger.
         kept: which rows the table is about. derived: columns that functions of a row make.
     """
@@ -124,6 +126,7 @@ class TableRequest:
         shares: Mapping[str, Parameter] | None = None,
         counts: bool = False,
         confidence: Parameter | None = None,
+        covers: str | None = None,
         n_guess: Parameter | Mapping[object, Parameter] | None = None,
         label: object = None,
         where: object = None,
@@ -171,7 +174,7 @@ class TableRequest:
             part_of(row, parts[COUNT]) if COUNT in parts else None,
             counts,
             guess,
-            read_coverage(confidence, covers="statistic", sd_bound=None),
+            _read_coverage(confidence, covers),
             Label.read(label),
             RowFilter.read(where),
             read_rules(derive),
@@ -208,8 +211,15 @@ class TableRequest:
             said = f"mean of {ranks} {around}{fewer}, in place of the {said}"
         return f"{said}; beyond the data the bounds; values clamped to {bounds_text(query.bounds)}"
 
+    def coverage_of(self, statistic: ColumnStatistic) -> Coverage | None:
+        """Return what the interval of a statistic covers: of a quantile what is asked for."""
+        if self.coverage is None:
+            return None
+        target = default_target(statistic.query)
+        return self.coverage if target == "quantile" else replace(self.coverage, target=target)
+
     def covers(self) -> dict[str, str]:
-        """Return what the interval of each result covers, in words; empty without intervals."""
+        """Return what the interval of each result contains, in words; empty without intervals."""
         if self.coverage is None:
             return {}
         return {
@@ -235,8 +245,9 @@ class TableRequest:
         if isinstance(query, TrimmedMean):
             return f"the mean of that window of the {rows}, not sampling error"
         wide = self._windows(statistic)[1]
-        if _is_plain(query, wide):
-            return f"the median of the {rows}, not sampling error"
+        coverage = self.coverage_of(statistic)
+        if _is_plain(query, wide) or (coverage is not None and coverage.target == "quantile"):
+            return f"{quantile_name(wide)} of the {rows}, whatever the rows are, not sampling error"
         return (
             f"the mean of that window of the {rows}, not the plain {wide.name}, nor sampling error"
         )
@@ -245,10 +256,11 @@ class TableRequest:
         """Return the narrowest and the widest window that a group can get."""
         guess = self.n_guess
         sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or _SIZES
-        query, has_bars = statistic.query, self.coverage is not None
+        query, coverage = statistic.query, self.coverage_of(statistic)
+        covers = None if coverage is None else coverage.target
         assert isinstance(query, Query)
         narrow, wide = (
-            resolve_private_size(query, statistic.guarantee, size, error_bars=has_bars)
+            resolve_private_size(query, statistic.guarantee, size, covers=covers)
             for size in (min(sizes), max(sizes))
         )
         return narrow, wide
@@ -266,6 +278,18 @@ class TableRequest:
         """The columns whose labels are read: keys, and persons."""
         person = () if self.person is None else (self.person.column,)
         return tuple(dict.fromkeys([*self.by, *person]))
+
+
+def _read_coverage(confidence: Parameter | None, covers: str | None) -> Coverage | None:
+    """Return the coverage of medians and quantiles."""
+    if covers in ("population", "mean"):
+        raise InvalidParameter(
+            expected='covers "quantile" or "window" in a table, where numbers of rows are private',
+            got=f"covers={covers!r}",
+            remedy="Leave covers out for the plain quantile",
+        )
+    coverage = read_coverage(None, confidence, covers=covers, sd_bound=None)
+    return replace(coverage, target="quantile") if coverage and covers is None else coverage
 
 
 def _is_plain(query: Statistic, wide: PaddedWindow) -> bool:

@@ -105,8 +105,9 @@ class TableMechanism:
                 statistic.query,
                 guarantee=statistic.guarantee,
                 clamp=True,
-                coverage=request.coverage,
+                coverage=request.coverage_of(statistic),
                 n_guess=n_guess if statistic.needs_size else None,
+                is_guess_released=True,
             )
         )
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.noise.calibration import Calibration
+from smoothdp.noise.joint.max_law import MaxLawCalibration
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries.read_arguments import Bounds
 from smoothdp.queries.statistic import Statistic
@@ -94,13 +95,26 @@ def default_step(
     The step is coarser where the grid within the bounds would not consist of floats. The step
     depends on the query, the noise and n alone.
     """
+    spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
+    return _step(query, calibration.smoothing, n_records, spread)
+
+
+def pair_step(query: Statistic, calibration: MaxLawCalibration, n_records: int | None) -> Fraction:
+    """Return the step for the max law, whose noise is in units of the sensitivity."""
+    return _step(
+        query, calibration.smoothing, n_records, math.log(calibration.moment("square")) / 2
+    )
+
+
+def _step(
+    query: Statistic, smoothing: Fraction, n_records: int | None, log_spread: float
+) -> Fraction:
     lower, upper = query.bounds
     finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
-    least = query.log_least_sensitivity(calibration.smoothing, n_records)
+    least = query.log_least_sensitivity(smoothing, n_records)
     if least is None:
         return Fraction(2) ** finest
-    spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
-    exponent = math.floor((least + spread) / math.log(2)) - _FINER
+    exponent = math.floor((least + log_spread) / math.log(2)) - _FINER
     return Fraction(2) ** max(exponent, finest)
 
 

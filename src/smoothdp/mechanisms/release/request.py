@@ -37,6 +37,7 @@ class ReleaseRequest:
         coverage: of the error bars beside the value; None: no bars.
         n_guess: a public guess of n where n is private.
         n_share: of the guarantee, for a count that stands in for n_guess; None: by the rule.
+        is_guess_released: whether n_guess is a released count: then nothing is refused by it.
     """
 
     query: Statistic | FixedStatistic
@@ -48,6 +49,7 @@ class ReleaseRequest:
     coverage: Coverage | None = None
     n_guess: Fraction | None = None
     n_share: Fraction | None = None
+    is_guess_released: bool = False
 
     @classmethod
     def read(
@@ -62,6 +64,7 @@ class ReleaseRequest:
         coverage: Coverage | None = None,
         n_guess: Parameter | None = None,
         n_share: Parameter | None = None,
+        is_guess_released: bool = False,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
 
@@ -102,7 +105,18 @@ class ReleaseRequest:
         )
         if isinstance(query, Mean) and is_private:
             query = ClampedMean(query.bounds)
-        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share)
+        return cls(
+            query,
+            guarantee,
+            noise,
+            rate,
+            step,
+            clamp,
+            coverage,
+            guess,
+            share,
+            is_guess_released,
+        )
 
     @property
     def has_private_size(self) -> bool:

@@ -55,10 +55,7 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
         rows.append(("which is, with noise", str(fields["statistic"])))
     if "interval" in fields:
         low, high = (_number(end) for end in fields["interval"])
-        sure = percent_text(float(fields["confidence"]))
-        sure = f"about {sure}" if "(nominal)" in str(fields["covers"]) else f"at least {sure}"
-        words = f"covers, with probability {sure}, {fields['covers']}"
-        rows.append(("error bars", f"{low} to {high}: {words}"))
+        rows.append(("error bars", f"{low} to {high}: {_covers(fields)}"))
     rows += [
         ("records", "private" if fields["n_records"] is None else f"{fields['n_records']}, public"),
         ("mechanism", str(fields["mechanism"])),
@@ -101,6 +98,16 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
         sections=tuple(sections),
         summary={"value": fields["value"], "guarantee": str(fields["guarantee"])},
     )
+
+
+def _covers(fields: Mapping[str, Any]) -> str:
+    """Return what the interval contains, and how surely; older files have it in two parts."""
+    words = str(fields["covers"])
+    if words.startswith("contains"):
+        return words
+    sure = percent_text(float(fields["confidence"]))
+    sure = f"about {sure}" if "(nominal)" in words else f"at least {sure}"
+    return f"contains, with probability {sure}, {words}"
 
 
 def _curves(claim: Guarantee) -> Section:

@@ -1,0 +1,1 @@
+"""Laws of several numbers that are drawn together."""
