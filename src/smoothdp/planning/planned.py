@@ -11,11 +11,8 @@ from smoothdp.claims.release import Release
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
-from smoothdp.mechanisms.release.bars.bare_bars import BareBars
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
-from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.request import ReleaseRequest
-from smoothdp.mechanisms.release.smooth_mechanism import smooth_mechanism
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.planning.figures import PlanFigures
@@ -53,6 +50,7 @@ class Plan(PlanFigures):
         assumption: what was assumed, in words.
         runners_up: the best of the other choices, best first.
         confidence: of the error bars that the choice was made for; None: for the value alone.
+        covers: what these bars cover: "quantile", "population", "window" or "mean"; else None.
         half_width: the mean half-width of those bars to expect, at most half of the bounds; None
             without them, or without an assumption.
         replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
@@ -83,7 +81,7 @@ class Plan(PlanFigures):
         confidence: Parameter | None = None,
         covers: str | None = None,
         sd_bound: Parameter | None = None,
-    ) -> SmoothNoise | PairNoise | BareBars:
+    ) -> SmoothNoise:
         """Return the mechanism of the plan; its noise is calibrated anew.
 
         With a confidence, a share of the guarantee goes to error bars, and the noise is of the
@@ -99,6 +97,7 @@ class Plan(PlanFigures):
                 bars that are refused.
         """
         wanted = self.confidence if confidence is None else confidence
+        covers = self.covers if covers is None else covers
         coverage = read_coverage(self.query, wanted, covers=covers, sd_bound=sd_bound)
         request = ReleaseRequest.read(
             self.query,
@@ -109,7 +108,7 @@ class Plan(PlanFigures):
             clamp=clamp,
             coverage=coverage,
         )
-        return smooth_mechanism(request, n_records=self.n_records)
+        return SmoothNoise.of_request(request, n_records=self.n_records)
 
     def release(
         self,

@@ -28,10 +28,8 @@ def check_arguments(request: ReleaseRequest, statistic: FixedStatistic) -> None:
                 remedy=f"Leave {name} out",
             )
     coverage = request.coverage
-    is_mean = (
-        coverage is not None and coverage.target == "mean" and isinstance(statistic, ClampedMean)
-    )
-    if coverage is not None and coverage.target != "window" and not is_mean:
+    known = ("window", "mean") if isinstance(statistic, ClampedMean) else ("window",)
+    if coverage is not None and coverage.target not in known:
         raise InvalidParameter(
             expected=f"an interval for these records, for the {statistic.describe()}",
             got=f"covers={coverage.target!r}",

@@ -30,12 +30,13 @@ def smooth_mechanism(
     'PairNoise'
     """
     resolved = resolve_request(request, n_records=n_records)
-    coverage = resolved.request.coverage
-    if coverage is not None and resolved.request.is_guess_released:
-        if not is_worth(resolved.request.guarantee, resolved.smoothing):
-            # A released count led here: nothing is refused any more, and [a, b] costs nothing.
-            bare = replace(request, coverage=None)
-            return BareBars(SmoothNoise.of_request(bare, n_records=n_records), coverage)
+    asked = resolved.request
+    is_refused = asked.coverage is not None and not is_worth(asked.guarantee, resolved.smoothing)
+    if is_refused and asked.is_guess_released:
+        # A released count led here: nothing is refused any more, and [a, b] costs nothing.
+        assert asked.coverage is not None
+        bare = SmoothNoise.of_request(replace(request, coverage=None), n_records=n_records)
+        return BareBars(bare, asked.coverage)
     return (
         PairNoise.of_resolved(resolved)
         if takes_pair(resolved)

@@ -1,11 +1,10 @@
 """Factors with which an interval covers a point beside the statistic, certified.
 
-c(k; F) = P(|Z + k| <= F e^B) is how often y +- F e^W covers a point k S from f. Cells
-z_j <= |Z| <= z_(j+1) have known masses, and in a cell |Z + k| is at most the larger of its two ends:
-so the sum over cells of mass times P(B >= ln(end / F)) is at most c(k; F), and what lies beyond the
-last cell counts as missed. Of the least F for which that sum reaches the confidence nothing is
-lost but length: the true F is shorter by no more than the cells are wide, .2% for one k, 2% for a
-mixture.
+c(k; F) = P(|Z + k| <= F e^B) is how often y +- F e^W covers a point k S from f. Cells of |Z| have
+known masses, and in a cell |Z + k| is at most the larger of its two ends: so the sum over cells of
+mass times P(B >= ln(end / F)) is at most c(k; F), and what lies beyond the last cell counts as
+missed. F is the least for which that sum reaches the confidence; the slack is one of length, .1%
+for one k and 2% for a mixture, and the coverage exceeds the promise by about .0001 and .002.
 
 Source: proofs/quantile-bars#2, #7.
 """
@@ -52,7 +51,7 @@ class Cells:
         low, high, k = self.ends[:-1], self.ends[1:], excess[:, None]
         other = np.maximum(np.abs(k - low), np.abs(high - k))
         with np.errstate(divide="ignore"):
-            return np.log(np.stack([high + k, other]))
+            return np.asarray(np.log(np.stack([high + k, other])))
 
 
 def certified_factor(cells: Cells, mixture: Mixture, miss: float, *, close: float) -> float:
@@ -73,9 +72,8 @@ def certified_factor(cells: Cells, mixture: Mixture, miss: float, *, close: floa
 
     if rest * (1 + _FLOATS) >= miss:
         return math.inf
-    high = math.log(
-        float(mixture.excess @ mixture.weight) + float(cells.ends[len(cells.ends) // 2])
-    )
+    typical = float(cells.ends[len(cells.ends) // 2])
+    high = math.log(float(mixture.excess @ mixture.weight) + typical)
     step, low = 0.5, high
     above = below = missed(high)
     while above > miss:
@@ -133,9 +131,8 @@ def split_factor(
     width = _WIDTH if mixture.is_single else _MIXED_WIDTH
     scale = law.quantile(0.75)
     furthest = law.tail_quantile(math.log(1e-4 * miss / 2))
-    ends = scale * np.sinh(
-        np.linspace(0, math.asinh(furthest / scale), _count(furthest / scale, width))
-    )
+    reach = math.asinh(furthest / scale)
+    ends = scale * np.sinh(np.linspace(0, reach, 2 + math.ceil(reach / width)))
     tail = 2 * np.asarray(law.survival(ends))
     cdf = global_law_of(scale_noise is ScaleNoise.LAPLACE).cdf
 
@@ -169,7 +166,3 @@ def max_law_factor(law: MaxLawCalibration, mixture: Mixture, *, miss: float) -> 
     cells = Cells(ends, tail[:-1] - tail[1:], float(tail[-1]), below)
     close = _CLOSE if mixture.is_single else _MIXED_CLOSE
     return certified_factor(cells, mixture, miss, close=close)
-
-
-def _count(furthest: float, width: float) -> int:
-    return 2 + math.ceil(math.asinh(furthest) / width)

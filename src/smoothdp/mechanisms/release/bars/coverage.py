@@ -1,4 +1,4 @@
-"""What an error bar covers: a quantile or mean of the data, the window, or a figure of the population.
+"""What an error bar covers: a quantile or a mean of the data, the window, or of the population.
 
 * quantile: of the records, the plain one, whatever they are. The released value is the mean of a
   window, which may be far from the quantile in units of the data, but not in units of the smooth
