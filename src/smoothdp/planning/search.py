@@ -136,12 +136,8 @@ def best_plan(request: PlanRequest) -> Plan:
         # The length of these bars goes by window and smoothing together: by the rule of `release`.
         queries = [_ruled(request)]
         price = Price(request.guarantee, n_records, request.coverage, queries[0])
-        t = default_smoothing(
-            queries[0],
-            request.guarantee,
-            n_records,
-            covers=price.coverage and price.coverage.target,
-        )
+        covers = None if request.coverage is None else request.coverage.target
+        t = default_smoothing(queries[0], request.guarantee, n_records, covers=covers)
         rates = [float(t)]
     else:
         queries = candidate_queries(request.query, n_records, keep_trim=request.keep_trim)

@@ -9,8 +9,8 @@ concentrated claims):
 
 Shorter windows than where one record is replaced: at the median one that comes or goes moves
 the window half as far. For truncated CDP, and with error bars that cover the window, the constants
-are those of `Rule`; bars that cover the quantile have w = max(2 M, M min(6 / e, ...)), half of
-`Rule` at the median, and t by the same formula without an upper limit.
+are those of `Rule`; bars that cover the quantile have w = max(2 M, min(7 M / e, .3 m n0)),
+zCDP 4 M / e, and t from .09 e or .18 e.
 
 Any w and t > 0 that are public keep the guarantee: a bad guess costs accuracy, never privacy.
 A guess that is 1.5 times too low costs a factor 1 to 1.65 of the error, one too high up to 22:
@@ -130,6 +130,9 @@ def private_size_smoothing(
 def _rule(guarantee: Guarantee, *, covers: Target | None) -> Rule:
     """Return the constants for a private n."""
     rule, terms = Rule.of(guarantee, covers=covers), guarantee.terms()
+    if covers == "quantile":
+        # In units of M / e, where one record moves the window by M ranks.
+        return replace(rule, window=7.0 if isinstance(terms, EpsilonTerms) else 4.0)
     if covers is not None:
         return rule
     if isinstance(terms, EpsilonTerms):

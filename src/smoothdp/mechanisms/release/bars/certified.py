@@ -120,13 +120,15 @@ def split_factor(
         scale_noise: the law of B. spread: its scale, the deviation if normal; 0 for B = 0.
 
     >>> from smoothdp.noise import PolyPlace
-    >>> from smoothdp.mechanisms.release.bars.mixture import Mixture
-    >>> law, laplace = PolyPlace(10), ScaleNoise.LAPLACE
-    >>> for k in (0, 0.5):
+    >>> laplace = ScaleNoise.LAPLACE
+    >>> for k in (0.1, 0.5):
     ...     single = Mixture.single(k)
-    ...     print(round(split_factor(law, single, miss=0.05, scale_noise=laplace, spread=0.2), 2))
-    0.5
-    0.97
+    ...     factor = split_factor(
+    ...         PolyPlace(10), single, miss=0.05, scale_noise=laplace, spread=0.2
+    ...     )
+    ...     print(round(factor, 2))
+    0.42
+    0.93
     """
     width = _WIDTH if mixture.is_single else _MIXED_WIDTH
     scale = law.quantile(0.75)

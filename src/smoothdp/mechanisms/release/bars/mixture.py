@@ -72,7 +72,7 @@ def population_mixture(
 
     >>> from fractions import Fraction
     >>> mixture = population_mixture(1001, Fraction(1, 2), (496, 496), Fraction(1, 20), 0.05)
-    >>> len(mixture.excess) < 200, 1 < mixture.weight.sum() < 1 + 1e-6
+    >>> len(mixture.excess) < 200, bool(1 < mixture.weight.sum() < 1 + 1e-6)
     (True, True)
     """
     ranks, weights, left_out = _binomial(
