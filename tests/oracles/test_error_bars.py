@@ -18,13 +18,14 @@ from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.release.bars.budget import bars_budget
 from smoothdp.mechanisms.release.bars.coverage import Coverage
-from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP, rest_of
+from smoothdp.mechanisms.release.bars.ends import LOG_STEP
+from smoothdp.mechanisms.release.bars.error_bars import rest_of
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
-from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Maximum, Mean, Median, Query, TrimmedMean, WindowMean
 from tests.oracles.literal_noise import DIGITS, Recorded, exact, literal_draw
 
 BOUNDS = (0, 100)
@@ -320,9 +321,12 @@ def test_trimming_moves_a_mean_no_further_than_the_widening() -> None:
 
 def test_sampling_error_in_units_of_s() -> None:
     covers = Coverage.read("0.95", covers="population")
-    assert covers.sampling(Median(BOUNDS, window=5), 1001) == pytest.approx(math.sqrt(1001) / 2)
-    high = covers.sampling(Quantile("0.9", bounds=BOUNDS, window=5), 1001)
+    middle = WindowMean(498, drop_high=498, bounds=BOUNDS)
+    assert covers.sampling(middle, 1001) == pytest.approx(math.sqrt(1001) / 2)
+    high = covers.sampling(WindowMean(898, drop_high=98, bounds=BOUNDS), 1001)
     assert high == pytest.approx(math.sqrt(0.89711 * 0.10289 * 1001), rel=1e-3)
+    # A quantile has a mixture over ranks instead.
+    assert covers.sampling(Median(BOUNDS, window=5), 1001) == 0
     assert Coverage.read("0.95").sampling(Median(BOUNDS), 1001) == 0
 
 
@@ -341,8 +345,19 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"confidence": 0.95, "sd_bound": 3}, "sd_bound only"),
     ({"confidence": 0.95, "covers": "mean"}, "median"),
     ({"confidence": 0.95, "covers": "mean", "sd_bound": -1}, "sd_bound"),
-    ({"confidence": 0.95, "covers": "population", "round_to": 1}, "round_to"),
+    ({"confidence": 0.95, "covers": "statistic"}, 'Use covers="window", which is its new name'),
     ({"confidence": 0.95, "covers": "population", "query": Maximum(BOUNDS)}, "both sides"),
+    ({"confidence": 0.95, "covers": "quantile", "query": Maximum(BOUNDS)}, "0 < q < 1"),
+    ({"confidence": 0.95, "covers": "quantile", "query": Mean(BOUNDS)}, "a median"),
+    (
+        {
+            "confidence": 0.95,
+            "covers": "population",
+            "round_to": 1,
+            "query": TrimmedMean("0.1", bounds=BOUNDS),
+        },
+        "round_to",
+    ),
 ]
 
 

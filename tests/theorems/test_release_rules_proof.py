@@ -86,8 +86,8 @@ def test_mechanisms_are_made_without_data(coverage: str | None) -> None:
 
 
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
-@pytest.mark.parametrize("error_bars", [False, True])
-def test_windows_trims_and_shares_are_valid(guarantee: Guarantee, error_bars: bool) -> None:
+@pytest.mark.parametrize("covers", [None, "quantile", "population", "window"])
+def test_windows_trims_and_shares_are_valid(guarantee: Guarantee, covers: Any) -> None:
     shares = 0
     for n in (1, 2, 3, 10, 101, 1000, 10**5):
         trim = default_trim(guarantee, n)
@@ -95,7 +95,7 @@ def test_windows_trims_and_shares_are_valid(guarantee: Guarantee, error_bars: bo
         asked: list[Query] = [Median((0, 1)), TrimmedMean("0.1", bounds=(0, 1))]
         asked += [Quantile(q, bounds=(0, 1)) for q in ("0", "0.01", "0.5", "0.9", "1")]
         for query in asked:
-            resolved = resolve_window(query, guarantee, n, error_bars=error_bars)
+            resolved = resolve_window(query, guarantee, n, covers=covers)
             assert isinstance(resolved, Query)
             low, high = resolved.drops(n)
             assert min(low, high) >= 0
@@ -105,10 +105,10 @@ def test_windows_trims_and_shares_are_valid(guarantee: Guarantee, error_bars: bo
                 assert resolved.window % 2 == 1
             if low == high == 0:
                 continue
-            t = default_smoothing(resolved, guarantee, n, error_bars=error_bars)
+            t = default_smoothing(resolved, guarantee, n, covers=covers)
             assert t > 0
             try:
-                cost, spread = bars_budget(guarantee, t, n)
+                cost, spread = bars_budget(guarantee, t, n, covers=covers or "window")
             except InvalidParameter:
                 assert isinstance(guarantee, sd.PureDP | sd.ApproxDP)
                 continue

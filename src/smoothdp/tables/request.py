@@ -17,7 +17,7 @@ from smoothdp.exact.parameters.numbers import Parameter, exact_positive, exact_t
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
 from smoothdp.mechanisms.release.bars.coverage_words import quantile_name
-from smoothdp.mechanisms.release.bars.targets import default_target
+from smoothdp.mechanisms.release.bars.targets import default_target, is_narrow
 from smoothdp.mechanisms.release.request import MOST_RECORDS
 from smoothdp.queries import (
     ClampedMean,
@@ -140,6 +140,8 @@ class TableRequest:
             )
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
+        if covers == "quantile":
+            _check_windows(named)
         if confidence is not None:
             _check_ends([COUNT, *(name for name, _, _ in named)], taken=columns)
         check_person(person)
@@ -215,7 +217,7 @@ class TableRequest:
         """Return what the interval of a statistic covers: of a quantile what is asked for."""
         if self.coverage is None:
             return None
-        target = default_target(statistic.query)
+        target = default_target(statistic.query, Neighbours.ADD_REMOVE)
         return self.coverage if target == "quantile" else replace(self.coverage, target=target)
 
     def covers(self) -> dict[str, str]:
@@ -290,6 +292,17 @@ def _read_coverage(confidence: Parameter | None, covers: str | None) -> Coverage
         )
     coverage = read_coverage(None, confidence, covers=covers, sd_bound=None)
     return replace(coverage, target="quantile") if coverage and covers is None else coverage
+
+
+def _check_windows(named: list[tuple[str, str | None, Statistic | FixedStatistic]]) -> None:
+    """Refuse, where it is asked for, an interval for a quantile from too narrow a window."""
+    for name, _, query in named:
+        if is_narrow(query):
+            raise InvalidParameter(
+                expected="a window of at least 2 max(q, 1 - q) ranks for covers='quantile'",
+                got=f"{name!r}: {query.describe()}",
+                remedy="Widen the window, leave it out, or leave covers out",
+            )
 
 
 def _is_plain(query: Statistic, wide: PaddedWindow) -> bool:

@@ -119,7 +119,10 @@ def release(
     ... ).value
     45
     """
-    coverage = read_coverage(query, confidence, covers=covers, sd_bound=sd_bound)
+    neighbours = getattr(guarantee, "neighbours", Neighbours.REPLACE_ONE)
+    coverage = read_coverage(
+        query, confidence, covers=covers, sd_bound=sd_bound, neighbours=neighbours
+    )
     named = Label.read(label)
     check_budget(ledger, guarantee)
     request = ReleaseRequest.read(

@@ -24,6 +24,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import (
     Parameter,
@@ -228,14 +229,16 @@ def read_coverage(
     *,
     covers: str | None,
     sd_bound: Parameter | None,
+    neighbours: Neighbours = Neighbours.REPLACE_ONE,
 ) -> Coverage | None:
     """Return `Coverage.read`, None without a confidence; raises InvalidParameter.
 
     Args:
         query: the statistic, which says what is covered where ``covers`` is None.
+        neighbours: of the guarantee.
     """
     if confidence is not None:
-        target = default_target(query) if covers is None else covers
+        target = default_target(query, neighbours) if covers is None else covers
         return Coverage.read(confidence, covers=target, sd_bound=sd_bound)
     if covers is not None:
         read_target(covers)

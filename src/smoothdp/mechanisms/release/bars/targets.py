@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal, cast, get_args
 
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
 from smoothdp.queries import ClampedMean, Mean, Median, Quantile, TrimmedMean
 
@@ -36,15 +38,26 @@ def is_quantile(query: object) -> bool:
     return isinstance(query, Median) or (isinstance(query, Quantile) and 0 < query.q < 1)
 
 
-def default_target(query: object) -> Target:
+def is_narrow(query: object) -> bool:
+    """Whether a given window is below 2 M ranks, M = max(q, 1 - q): for a private n."""
+    if not isinstance(query, Median | Quantile) or query.window is None:
+        return False
+    q = query.q if isinstance(query, Quantile) else Fraction(1, 2)
+    return query.window < 2 * max(q, 1 - q)
+
+
+def default_target(query: object, neighbours: Neighbours = Neighbours.REPLACE_ONE) -> Target:
     """Return what an interval covers unless said: the quantile, the mean of all, else the window.
+
+    Where n is private a window that was given may be too narrow for the quantile.
 
     >>> from smoothdp.queries import Maximum
     >>> [default_target(kind((0, 9))) for kind in (Median, Mean, Maximum)]
     ['quantile', 'mean', 'window']
     """
     if is_quantile(query):
-        return "quantile"
+        is_private = neighbours is Neighbours.ADD_REMOVE
+        return "window" if is_private and is_narrow(query) else "quantile"
     leaves_out_none = isinstance(query, TrimmedMean) and (query.trim, query.truncate) == (
         0,
         "inputs",
