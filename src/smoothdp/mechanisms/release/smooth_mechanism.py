@@ -35,8 +35,8 @@ def smooth_mechanism(
     if is_refused and asked.is_guess_released:
         # A released count led here: nothing is refused any more, and [a, b] costs nothing.
         assert asked.coverage is not None
-        bare = SmoothNoise.of_request(replace(request, coverage=None), n_records=n_records)
-        return BareBars(bare, asked.coverage)
+        bare = replace(resolved, request=replace(asked, coverage=None))
+        return BareBars(SmoothNoise.of_resolved(bare), asked.coverage)
     return (
         PairNoise.of_resolved(resolved)
         if takes_pair(resolved)

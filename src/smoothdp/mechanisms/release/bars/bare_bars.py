@@ -28,19 +28,11 @@ class BareBars:
 
     Attributes:
         inner: the release of the value. coverage: of the interval.
-
-    Raises:
-        InvalidParameter: a coverage that the statistic does not have.
     """
 
     source: ClassVar[Source] = Source("own", "proofs/quantile-bars#2")
     inner: SmoothNoise
     coverage: Coverage
-
-    def __post_init__(self) -> None:
-        query, n_records = self.inner.query, self.inner.n_records
-        if self.inner.bars is None:
-            self.coverage.check(query, n_records, is_rounded=False)
 
     @property
     def guarantee(self) -> Guarantee:
