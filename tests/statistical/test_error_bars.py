@@ -223,7 +223,7 @@ def test_the_mean_is_covered_with_a_bound_on_the_deviation() -> None:
 
 def test_atoms_break_nominal_coverage() -> None:
     """The counterexample that the proofs name: a fair coin's median, by a window's deviation."""
-    window = WindowMean(496, drop_high=496, bounds=(0, 1))
+    window = WindowMean(481, drop_high=481, bounds=(0, 1))
     found, other = (
         population_coverage("bernoulli", 1001, window, PureDP(1), value, 250, covers="population")
         for value in (0.0, 1.0)

@@ -24,7 +24,7 @@ def ends_around(
         value: y on its grid, not clamped. log_half: ln of the half-width by the rounded L.
         bounds: (a, b). step: that of the grid of y.
 
-    Source: proofs/error-bars#3.
+    Source: proofs/error-bars#3, proofs/quantile-bars#2.
 
     >>> ends_around(Fraction(5), -9e9, bounds=(Fraction(0), Fraction(9)), step=Fraction(2))
     (Fraction(...), Fraction(...))
