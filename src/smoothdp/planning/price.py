@@ -73,9 +73,8 @@ class Price:
         """
         if self.coverage is None or rate == 0:
             return self.guarantee, Fraction(0)
-        cost, spread = bars_budget(
-            self.guarantee, rate, self.n_records, covers=self.coverage.target
-        )
+        covers = "window" if self.query is None else self.coverage.target
+        cost, spread = bars_budget(self.guarantee, rate, self.n_records, covers=covers)
         return rest_of(self.guarantee, cost), spread
 
     def quotes(self, rate: Fraction) -> list[Quote]:

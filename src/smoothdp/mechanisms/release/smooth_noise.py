@@ -27,7 +27,8 @@ from smoothdp.mechanisms.release.resolved import Resolved, resolve_request
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import Query
+from smoothdp.queries import Median, Quantile, Query
+from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
@@ -161,7 +162,9 @@ class SmoothNoise:
         cost, spread = Fraction(0), Fraction(0)
         if coverage is not None and query.fixed_sensitivity(n_records) is None:
             size = request.n_guess if n_records is None else n_records
-            cost, spread = bars_budget(guarantee, rate, size, covers=coverage.target)
+            of_quantile = isinstance(query, Median | Quantile | PaddedWindow)
+            covers = coverage.target if of_quantile else "window"
+            cost, spread = bars_budget(guarantee, rate, size, covers=covers)
         value_guarantee = rest_of(guarantee, cost)
         family = default_family(value_guarantee, rate) if request.noise is None else request.noise
         # One limit of work for shape and scale together.
