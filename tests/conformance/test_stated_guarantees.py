@@ -262,6 +262,7 @@ NO_CLAIM = {
         "what follows from a claim, itself a claim",
     ),
     "SmoothNoise.calibrate": _CALIBRATED,
+    "MaxLaw.calibrate": _CALIBRATED,
     "Conformance": "what a check of a law found, in words",
     "Entry": "a row of a ledger, whose hash chain is verified when it is read",
     "Filter": "a budget is a limit",

@@ -18,6 +18,9 @@ def released_words(
         query: as it was given to the release. guarantee: of the release. n_records: n, public.
         covers: what its interval covers, which decides the default window; None: no interval.
 
+    Raises:
+        InvalidParameter: a ``covers`` that is none.
+
     >>> from smoothdp.claims import PureDP
     >>> from smoothdp.queries import Median
     >>> released_words(Median((0, 9)), guarantee=PureDP(1), n_records=1001)

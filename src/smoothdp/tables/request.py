@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
@@ -15,9 +15,14 @@ from smoothdp.data.row_rules import RowFilter, Rule, read_rules
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive, exact_text
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
-from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
-from smoothdp.mechanisms.release.bars.coverage_words import quantile_name
-from smoothdp.mechanisms.release.bars.targets import default_target, is_narrow
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.group_coverage import (
+    check_group_windows,
+    fixed_group_words,
+    group_coverage,
+    target_of_group,
+    window_group_words,
+)
 from smoothdp.mechanisms.release.request import MOST_RECORDS
 from smoothdp.queries import (
     ClampedMean,
@@ -29,7 +34,6 @@ from smoothdp.queries import (
     Query,
     TrimmedMean,
 )
-from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import bounds_text
 from smoothdp.queries.statistic import Statistic
@@ -141,7 +145,7 @@ class TableRequest:
         check_guarantee(guarantee)
         named = read_statistics(statistics, by=columns)
         if covers == "quantile":
-            _check_windows(named)
+            check_group_windows({name: query for name, _, query in named})
         if confidence is not None:
             _check_ends([COUNT, *(name for name, _, _ in named)], taken=columns)
         check_person(person)
@@ -176,7 +180,7 @@ class TableRequest:
             part_of(row, parts[COUNT]) if COUNT in parts else None,
             counts,
             guess,
-            _read_coverage(confidence, covers),
+            group_coverage(confidence, covers),
             Label.read(label),
             RowFilter.read(where),
             read_rules(derive),
@@ -213,13 +217,6 @@ class TableRequest:
             said = f"mean of {ranks} {around}{fewer}, in place of the {said}"
         return f"{said}; beyond the data the bounds; values clamped to {bounds_text(query.bounds)}"
 
-    def coverage_of(self, statistic: ColumnStatistic) -> Coverage | None:
-        """Return what the interval of a statistic covers: of a quantile what is asked for."""
-        if self.coverage is None:
-            return None
-        target = default_target(statistic.query, Neighbours.ADD_REMOVE)
-        return self.coverage if target == "quantile" else replace(self.coverage, target=target)
-
     def covers(self) -> dict[str, str]:
         """Return what the interval of each result contains, in words; empty without intervals."""
         if self.coverage is None:
@@ -236,30 +233,18 @@ class TableRequest:
 
     def _covers(self, statistic: ColumnStatistic) -> str:
         query, rows = statistic.query, "rows" if self.person is None else "kept rows"
-        if isinstance(query, Sums):
-            return f"of the {rows} {query.covers()}, not sampling error"
-        if isinstance(query, FixedStatistic):
-            # A `SkewedMean`: its height is drawn for each group.
-            return (
-                f"of the {rows} the mean of values clipped at the height that was released first, "
-                "not the plain mean, nor sampling error"
-            )
-        if isinstance(query, TrimmedMean):
-            return f"the mean of that window of the {rows}, not sampling error"
-        wide = self._windows(statistic)[1]
-        coverage = self.coverage_of(statistic)
-        if _is_plain(query, wide) or (coverage is not None and coverage.target == "quantile"):
-            return f"{quantile_name(wide)} of the {rows}, whatever the rows are, not sampling error"
-        return (
-            f"the mean of that window of the {rows}, not the plain {wide.name}, nor sampling error"
-        )
+        if isinstance(query, FixedStatistic | TrimmedMean):
+            return fixed_group_words(query, rows)
+        wide, target = self._windows(statistic)[1], target_of_group(self.coverage, query)
+        is_quantile = target == "quantile" or _is_plain(query, wide)
+        return window_group_words(wide, rows, is_quantile=is_quantile)
 
     def _windows(self, statistic: ColumnStatistic) -> tuple[PaddedWindow, PaddedWindow]:
         """Return the narrowest and the widest window that a group can get."""
         guess = self.n_guess
         sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or _SIZES
-        query, coverage = statistic.query, self.coverage_of(statistic)
-        covers = None if coverage is None else coverage.target
+        query = statistic.query
+        covers = target_of_group(self.coverage, query)
         assert isinstance(query, Query)
         narrow, wide = (
             resolve_private_size(query, statistic.guarantee, size, covers=covers)
@@ -280,29 +265,6 @@ class TableRequest:
         """The columns whose labels are read: keys, and persons."""
         person = () if self.person is None else (self.person.column,)
         return tuple(dict.fromkeys([*self.by, *person]))
-
-
-def _read_coverage(confidence: Parameter | None, covers: str | None) -> Coverage | None:
-    """Return the coverage of medians and quantiles."""
-    if covers in ("population", "mean"):
-        raise InvalidParameter(
-            expected='covers "quantile" or "window" in a table, where numbers of rows are private',
-            got=f"covers={covers!r}",
-            remedy="Leave covers out for the plain quantile",
-        )
-    coverage = read_coverage(None, confidence, covers=covers, sd_bound=None)
-    return replace(coverage, target="quantile") if coverage and covers is None else coverage
-
-
-def _check_windows(named: list[tuple[str, str | None, Statistic | FixedStatistic]]) -> None:
-    """Refuse, where it is asked for, an interval for a quantile from too narrow a window."""
-    for name, _, query in named:
-        if is_narrow(query):
-            raise InvalidParameter(
-                expected="a window of at least 2 max(q, 1 - q) ranks for covers='quantile'",
-                got=f"{name!r}: {query.describe()}",
-                remedy="Widen the window, leave it out, or leave covers out",
-            )
 
 
 def _is_plain(query: Statistic, wide: PaddedWindow) -> bool:

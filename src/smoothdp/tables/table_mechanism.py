@@ -17,6 +17,7 @@ from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.integer_noise import IntegerNoise, integer_noise
 from smoothdp.mechanisms.private_size.bought_size import low_end
 from smoothdp.mechanisms.private_size.tried import check_some_size, mechanism_near
+from smoothdp.mechanisms.release.bars.group_coverage import coverage_of_group
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.chosen import Releasable, mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
@@ -105,7 +106,7 @@ class TableMechanism:
                 statistic.query,
                 guarantee=statistic.guarantee,
                 clamp=True,
-                coverage=request.coverage_of(statistic),
+                coverage=coverage_of_group(request.coverage, statistic.query),
                 n_guess=n_guess if statistic.needs_size else None,
                 is_guess_released=True,
             )

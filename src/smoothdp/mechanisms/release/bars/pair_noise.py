@@ -187,7 +187,8 @@ class PairNoise:
 def takes_pair(resolved: Resolved) -> bool:
     """Whether a release is made by the max law: pure or approximate DP, t > .03 epsilon.
 
-    A law that the caller gives is kept, and so are trimmed means and what others proved.
+    For the quantile of a population it is shorter at every t. A law that the caller gives is
+    kept, and so are trimmed means and what others proved.
     """
     request, query = resolved.request, resolved.query
     terms = request.guarantee.terms()
@@ -199,7 +200,8 @@ def takes_pair(resolved: Resolved) -> bool:
     ours = ours or (isinstance(query, PaddedWindow) and query.stands_for_quantile)
     fixed = query.fixed_sensitivity(resolved.n_records) is not None
     epsilon = float_of(terms.epsilon)
-    return ours and not fixed and LEAST_RATIO * epsilon < float_of(resolved.smoothing)
+    least = 0.0 if request.coverage.target == "population" else LEAST_RATIO
+    return ours and not fixed and least * epsilon < float_of(resolved.smoothing)
 
 
 def _factor(
