@@ -76,10 +76,10 @@ def show_quantile_bars(full: bool, targets: Targets) -> None:
             f"{kind} coin", Ratio(found, found, found + 3 * error)
         )
     print("  the max law's length over the least of two laws, k = 2, ten shares of epsilon")
-    for t in ("0.075", "0.09", "0.12", "0.2"):
+    for t in ("0.07", "0.09", "0.12", "0.2"):
         ratio = _against_split(t)
         print(f"  t = {t} epsilon: {ratio:.3g}", flush=True)
-        targets.row("max law / two laws, length, t >= .075 epsilon", 0.82, at_most=True).add(
+        targets.row("max law / two laws, length, t >= .07 epsilon", 0.82, at_most=True).add(
             f"t={t}", ratio
         )
     seconds = _seconds()
