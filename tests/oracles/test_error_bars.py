@@ -376,3 +376,35 @@ def test_too_few_records_for_pure_bars() -> None:
         release(DATA[:101], Median(BOUNDS), guarantee=PureDP(1), confidence=0.95)
     found = release(DATA[:101], Median(BOUNDS), guarantee=ZCDP("1/2"), confidence=0.95)
     assert isinstance(found, IntervalRelease)
+
+
+# ---- a released count that leaves no room --------------------------------------------------------
+
+
+def test_a_released_count_refuses_nothing() -> None:
+    """Few rows: with a guess bars are refused in words, after a count they are the bounds."""
+    promise = PureDP(1, neighbours="add_remove")
+    asked: dict[str, Any] = {"guarantee": promise, "confidence": "0.9", "rng": SeededRandom(2)}
+    found = release(DATA[:30], Median(BOUNDS), **asked)
+    assert isinstance(found, IntervalRelease)
+    assert found.interval == (0.0, 100.0)
+    assert found.guarantee == promise
+    assert "the interval is that of the bounds" in found.mechanism
+    with pytest.raises(InvalidParameter, match="n times epsilon of 30 "):
+        release(DATA[:30], Median(BOUNDS), n_guess=30, **asked)
+    many = release(DATA, Median(BOUNDS), **asked)
+    assert isinstance(many, IntervalRelease)
+    assert many.interval[1] - many.interval[0] < 20
+
+
+def test_too_narrow_a_window_has_an_interval_for_itself() -> None:
+    """Where n is private; asked for by name, the quantile is refused."""
+    query = Quantile("0.9", bounds=BOUNDS, window=1)
+    promise = PureDP(1, neighbours="add_remove")
+    asked: dict[str, Any] = {"guarantee": promise, "confidence": "0.9", "n_guess": 4000}
+    found = release(DATA, query, **asked)
+    assert isinstance(found, IntervalRelease)
+    assert found.target == "window"
+    assert "not the quantile" in found.covers
+    with pytest.raises(InvalidParameter, match="at least 9/5 ranks"):
+        release(DATA, query, covers="quantile", **asked)
