@@ -25,7 +25,7 @@ from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
-from smoothdp.queries import Maximum, Mean, Median, Query, TrimmedMean, WindowMean
+from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean, WindowMean
 from tests.oracles.literal_noise import DIGITS, Recorded, exact, literal_draw
 
 BOUNDS = (0, 100)
@@ -390,7 +390,7 @@ def test_a_released_count_refuses_nothing() -> None:
     assert found.interval == (0.0, 100.0)
     assert found.guarantee == promise
     assert "the interval is that of the bounds" in found.mechanism
-    with pytest.raises(InvalidParameter, match="n times epsilon of 30 "):
+    with pytest.raises(InvalidParameter, match="n times epsilon of 30"):
         release(DATA[:30], Median(BOUNDS), n_guess=30, **asked)
     many = release(DATA, Median(BOUNDS), **asked)
     assert isinstance(many, IntervalRelease)
