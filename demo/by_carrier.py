@@ -56,7 +56,7 @@ def main(folder: str) -> None:
     half, most = statistics.median(errors), max(errors)
     print(f"\nIn the {len(errors)} groups of {LARGE} flights or more half of the medians err by")
     print(f"{half:.2g} minutes or less, and none by more than {most:.2g}.")
-    print("An interval covers what is released, the mean of some values around the median; delays")
+    print("An interval contains the median of its group, whatever the rows are; delays")
     print("are whole minutes, and so are their medians. Where too few flew the interval says so.")
     print(f"\n{released.sentence()}")
     print(f"A flight is in one group, so all {len(released.groups)} cost what one costs.")

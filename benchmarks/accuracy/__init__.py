@@ -14,6 +14,7 @@ def main(*, full: bool = False) -> None:
     from benchmarks.accuracy.error_bars import show_error_bars
     from benchmarks.accuracy.means import show_means
     from benchmarks.accuracy.paper_setting import show_paper_setting
+    from benchmarks.accuracy.quantile_bars import show_quantile_bars
     from benchmarks.accuracy.quantiles import show_quantiles
     from benchmarks.accuracy.ratios import Targets
     from benchmarks.accuracy.real_columns import show_real_columns
@@ -26,6 +27,7 @@ def main(*, full: bool = False) -> None:
         show_means,
         show_paper_setting,
         show_error_bars,
+        show_quantile_bars,
     ):
         show(full, targets)
     show_speed(targets)

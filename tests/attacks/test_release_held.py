@@ -132,7 +132,7 @@ def test_words_are_the_same_at_all_data(query: Any, guarantee: Any, tmp_path: Pa
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("covers", ["statistic", "population", "mean"])
+@pytest.mark.parametrize("covers", ["window", "population", "mean"])
 def test_bars_of_untrimmed_means_are_public(covers: str) -> None:
     """Where S is the same at all data, so is the length of the interval."""
     lengths = set()

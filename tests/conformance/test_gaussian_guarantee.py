@@ -51,7 +51,7 @@ def test_value_and_bars_together_keep_mu() -> None:
     request = ReleaseRequest.read(
         WINDOWED[0],
         guarantee=promise,
-        coverage=read_coverage("0.95", covers="statistic", sd_bound=None),
+        coverage=read_coverage(WINDOWED[0], "0.95", covers="window", sd_bound=None),
     )
     mechanism, _ = prepared(request, COLUMN)
     value = mechanism.calibration.guarantee.exact_mu  # type: ignore[attr-defined]

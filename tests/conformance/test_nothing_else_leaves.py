@@ -26,6 +26,7 @@ from smoothdp.claims.sealed import Sealed
 from smoothdp.cli.main import main
 from smoothdp.exact.random.lazy import RoundedDraws
 from smoothdp.exact.random.log_rounded import LogRoundedDraws
+from smoothdp.mechanisms.release.bars import pair_noise
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.query import Query
 from smoothdp.queries.statistic import Statistic
@@ -56,7 +57,14 @@ def drawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> li
         lowest, highest = self._limits
         return min(max(arranged.log_sensitivity if is_log else arranged.value, lowest), highest)
 
+    def both(
+        pair: object, first: RoundedDraws, second: RoundedDraws, rng: object
+    ) -> tuple[int, int]:
+        del pair
+        return draw(first, rng), draw(second, rng)
+
     monkeypatch.setattr(RoundedDraws, "draw", draw)
+    monkeypatch.setattr(pair_noise, "draw_pair", both)
     return calls
 
 
@@ -96,6 +104,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"clamp": True, "round_to": 1},
     {"confidence": "0.9"},
     {"confidence": "0.9", "clamp": True},
+    {"confidence": "0.9", "covers": "window"},
     {"confidence": "0.9", "covers": "population"},
     {"confidence": "0.9", "covers": "mean"},
 ]

@@ -311,6 +311,7 @@ NO_CLAIM = {
     "SmoothNoise.calibrate": _CALIBRATED,
     "JointPolyPlace.calibrate": _CALIBRATED,
     "JointExponentialQuantiles": "a target: the density is made of it",
+    "MaxLaw.calibrate": _CALIBRATED,
     "Conformance": "what a check of a law found, in words",
     "Entry": "a row of a ledger, whose hash chain is verified when it is read",
     "Filter": "a budget is a limit",

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
-from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.plots import plot_groups, save
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.tables.request import TableRequest
@@ -218,6 +217,7 @@ def test_private_keys_are_an_output() -> None:
     assert "an output too" not in page
 
 
+PLAIN = "the median of the kept rows, whatever the rows are, not sampling error"
 WINDOW = "not the plain median, nor sampling error"
 STATISTICS: dict[str, Any] = {
     "middle": ("x", sd.queries.Median((0, 60))),
@@ -246,7 +246,7 @@ def test_the_words_of_a_median_name_its_window(guess: Any, confidence: Any) -> N
     words = {one.name: request.words(one) for one in request.statistics}
     for place, name in ((0, "middle"), (2, "tenth")):
         made = [mechanism.statistic(request.statistics[place], Fraction(n)) for n in sizes]
-        windows = [one.query for one in made if isinstance(one, SmoothNoise)]
+        windows = [one.query for one in made if hasattr(one, "query")]
         widths = {query.width for query in windows if isinstance(query, PaddedWindow)}
         is_open = guess is None or len(widths) > 1
         assert f"mean of {float(max(widths)):.4g} rank" in words[name]
@@ -261,12 +261,19 @@ def test_what_intervals_cover_is_said() -> None:
     asked = {"keys": ["shop 0", "shop 1"], "statistics": STATISTICS}
     table, checked = shops(**asked), check(**asked)
     for words in (table.text(), seen(table.to_html()), checked.text()):
-        assert f"the mean of that window of the kept rows, {WINDOW}" in words
+        assert PLAIN in words
+        assert WINDOW not in words
         assert "the number of rows that are kept, not sampling error" in words
     covers = table.to_dict()["covers"]
     assert list(covers) == ["n", *STATISTICS]
     assert covers == checked.to_dict()["covers"] == table.covers
-    assert covers["plain"] == "the median of the kept rows, not sampling error"
+    assert covers["middle"] == covers["plain"] == PLAIN
+    assert covers["tenth"].startswith("the 0.9-quantile of the kept rows, whatever")
+    windows = shops(covers="window", **asked)
+    assert windows.covers["middle"] == f"the mean of that window of the kept rows, {WINDOW}"
+    assert windows.covers["plain"] == PLAIN
+    with pytest.raises(sd.errors.InvalidParameter, match='"quantile" or "window"'):
+        shops(covers="population", **asked)
     assert "clipped at the height that was released first" in covers["skewed"]
     assert "kept" not in shops(person=None, **asked).covers["middle"]
     assert shops(confidence=None, **asked).to_dict()["covers"] == {}

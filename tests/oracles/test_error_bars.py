@@ -18,13 +18,14 @@ from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.exact.random.log_rounded import LogRoundedDraws
 from smoothdp.mechanisms.release.bars.budget import bars_budget
 from smoothdp.mechanisms.release.bars.coverage import Coverage
-from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP, rest_of
+from smoothdp.mechanisms.release.bars.ends import LOG_STEP
+from smoothdp.mechanisms.release.bars.error_bars import rest_of
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Gaussian, Laplace, NoiseDistribution, PolyPlace, StudentT
-from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Maximum, Mean, Median, Quantile, Query, TrimmedMean, WindowMean
 from tests.oracles.literal_noise import DIGITS, Recorded, exact, literal_draw
 
 BOUNDS = (0, 100)
@@ -320,9 +321,12 @@ def test_trimming_moves_a_mean_no_further_than_the_widening() -> None:
 
 def test_sampling_error_in_units_of_s() -> None:
     covers = Coverage.read("0.95", covers="population")
-    assert covers.sampling(Median(BOUNDS, window=5), 1001) == pytest.approx(math.sqrt(1001) / 2)
-    high = covers.sampling(Quantile("0.9", bounds=BOUNDS, window=5), 1001)
+    middle = WindowMean(498, drop_high=498, bounds=BOUNDS)
+    assert covers.sampling(middle, 1001) == pytest.approx(math.sqrt(1001) / 2)
+    high = covers.sampling(WindowMean(898, drop_high=98, bounds=BOUNDS), 1001)
     assert high == pytest.approx(math.sqrt(0.89711 * 0.10289 * 1001), rel=1e-3)
+    # A quantile has a mixture over ranks instead.
+    assert covers.sampling(Median(BOUNDS, window=5), 1001) == 0
     assert Coverage.read("0.95").sampling(Median(BOUNDS), 1001) == 0
 
 
@@ -341,8 +345,19 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"confidence": 0.95, "sd_bound": 3}, "sd_bound only"),
     ({"confidence": 0.95, "covers": "mean"}, "median"),
     ({"confidence": 0.95, "covers": "mean", "sd_bound": -1}, "sd_bound"),
-    ({"confidence": 0.95, "covers": "population", "round_to": 1}, "round_to"),
+    ({"confidence": 0.95, "covers": "statistic"}, 'Use covers="window", which is its new name'),
     ({"confidence": 0.95, "covers": "population", "query": Maximum(BOUNDS)}, "both sides"),
+    ({"confidence": 0.95, "covers": "quantile", "query": Maximum(BOUNDS)}, "0 < q < 1"),
+    ({"confidence": 0.95, "covers": "quantile", "query": Mean(BOUNDS)}, "a median"),
+    (
+        {
+            "confidence": 0.95,
+            "covers": "population",
+            "round_to": 1,
+            "query": TrimmedMean("0.1", bounds=BOUNDS),
+        },
+        "round_to",
+    ),
 ]
 
 
@@ -361,3 +376,35 @@ def test_too_few_records_for_pure_bars() -> None:
         release(DATA[:101], Median(BOUNDS), guarantee=PureDP(1), confidence=0.95)
     found = release(DATA[:101], Median(BOUNDS), guarantee=ZCDP("1/2"), confidence=0.95)
     assert isinstance(found, IntervalRelease)
+
+
+# ---- a released count that leaves no room --------------------------------------------------------
+
+
+def test_a_released_count_refuses_nothing() -> None:
+    """Few rows: with a guess bars are refused in words, after a count they are the bounds."""
+    promise = PureDP(1, neighbours="add_remove")
+    asked: dict[str, Any] = {"guarantee": promise, "confidence": "0.9", "rng": SeededRandom(2)}
+    found = release(DATA[:30], Median(BOUNDS), **asked)
+    assert isinstance(found, IntervalRelease)
+    assert found.interval == (0.0, 100.0)
+    assert found.guarantee == promise
+    assert "the interval is that of the bounds" in found.mechanism
+    with pytest.raises(InvalidParameter, match="n times epsilon of 30"):
+        release(DATA[:30], Median(BOUNDS), n_guess=30, **asked)
+    many = release(DATA, Median(BOUNDS), **asked)
+    assert isinstance(many, IntervalRelease)
+    assert many.interval[1] - many.interval[0] < 20
+
+
+def test_too_narrow_a_window_has_an_interval_for_itself() -> None:
+    """Where n is private; asked for by name, the quantile is refused."""
+    query = Quantile("0.9", bounds=BOUNDS, window=1)
+    promise = PureDP(1, neighbours="add_remove")
+    asked: dict[str, Any] = {"guarantee": promise, "confidence": "0.9", "n_guess": 4000}
+    found = release(DATA, query, **asked)
+    assert isinstance(found, IntervalRelease)
+    assert found.target == "window"
+    assert "not the quantile" in found.covers
+    with pytest.raises(InvalidParameter, match="at least 9/5 ranks"):
+        release(DATA, query, covers="quantile", **asked)

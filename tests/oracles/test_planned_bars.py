@@ -54,7 +54,14 @@ def half_widths(mechanism: SmoothNoise, law: Any, runs: int, seed: int) -> Any:
     ids=label,
 )
 def test_bars_come_out_as_planned(query: Query, guarantee: Guarantee, n: int) -> None:
-    found = plan(query, guarantee=guarantee, n_records=n, assuming=LOGNORMAL, confidence="0.95")
+    found = plan(
+        query,
+        guarantee=guarantee,
+        n_records=n,
+        assuming=LOGNORMAL,
+        confidence="0.95",
+        covers="window",
+    )
     assert found.confidence == Fraction("0.95")
     halves, covered = half_widths(found.mechanism(), LOGNORMAL, 300, 5)
     spread = halves.std() / math.sqrt(len(halves)) / halves.mean()
@@ -69,18 +76,54 @@ def test_planned_bars_are_shorter(guarantee: Guarantee) -> None:
     query = Quantile("0.9", bounds=BOUNDS)
     alone = plan(query, guarantee=guarantee, n_records=1001, assuming=LOGNORMAL)
     planned = plan(
-        query, guarantee=guarantee, n_records=1001, assuming=LOGNORMAL, confidence="0.95"
+        query,
+        guarantee=guarantee,
+        n_records=1001,
+        assuming=LOGNORMAL,
+        confidence="0.95",
+        covers="window",
     )
     rule = SmoothNoise.calibrate(
         query, guarantee=guarantee, n_records=1001, coverage=Coverage.read("0.95")
     )
     ours, theirs, ruled = (
         half_widths(made, LOGNORMAL, 150, 6)[0].mean()
-        for made in (planned.mechanism(), alone.mechanism(confidence="0.95"), rule)
+        for made in (planned.mechanism(), alone.mechanism(confidence="0.95", covers="window"), rule)
     )
     assert ours < 0.95 * theirs
     assert ours < 1.05 * ruled
     assert known(planned.privacy_rmse) > known(alone.privacy_rmse)
+
+
+@pytest.mark.parametrize("covers", [None, "population"])
+@pytest.mark.parametrize("guarantee", [PureDP(1), ZCDP(HALF)], ids=label)
+def test_bars_of_a_quantile_come_out_as_planned(guarantee: Guarantee, covers: str | None) -> None:
+    """Window and smoothing of the rule; the expected length, and what the bars contain."""
+    query = Median(BOUNDS)
+    found = plan(
+        query,
+        guarantee=guarantee,
+        n_records=1001,
+        assuming=LOGNORMAL,
+        confidence="0.95",
+        covers=covers,
+    )
+    assert found.covers == (covers or "quantile")
+    mechanism = found.mechanism()
+    rule = SmoothNoise.calibrate(
+        query,
+        guarantee=guarantee,
+        n_records=1001,
+        coverage=Coverage.read("0.95", covers=covers or "quantile"),
+    )
+    assert mechanism.query == rule.query
+    assert float(mechanism.smoothing) == pytest.approx(float(rule.smoothing), rel=0.02)
+    halves, _ = half_widths(mechanism, LOGNORMAL, 150, 5)
+    spread = halves.std() / math.sqrt(len(halves)) / halves.mean()
+    # The root mean square of S stands for its mean: up to a tenth longer for short windows.
+    assert found.half_width == pytest.approx(halves.mean(), rel=0.1 + 4 * spread)
+    assert plan_from_json(found.to_json()) == found
+    assert "whatever" in found.text()
 
 
 def test_a_plan_for_bars_releases_them() -> None:

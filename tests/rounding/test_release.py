@@ -15,7 +15,8 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import LogRatio
 from smoothdp.mechanisms.release.bars.budget import bars_budget
 from smoothdp.mechanisms.release.bars.coverage import Coverage
-from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP, ErrorBars, rest_of
+from smoothdp.mechanisms.release.bars.ends import LOG_STEP
+from smoothdp.mechanisms.release.bars.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
 from smoothdp.noise import Laplace

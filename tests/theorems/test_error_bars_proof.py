@@ -15,7 +15,7 @@ import pytest
 import smoothdp as sd
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.bars.coverage import Coverage
-from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP
+from smoothdp.mechanisms.release.bars.ends import LOG_STEP
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise

@@ -38,6 +38,11 @@ from smoothdp.report import draw_plan
 @missing_option
 @click.option("--keep-trim", is_flag=True, help="Keep the trimming given.")
 @click.option("--confidence", help="Choose for error bars that cover with this probability.")
+@click.option(
+    "--covers",
+    metavar="[quantile|population|window|mean]",
+    help="What these error bars are to contain, as for smoothdp release.",
+)
 @click.option("--out", type=click.Path(path_type=Path), default="plan.json", show_default=True)
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the error against n.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON on stdout.")
@@ -49,6 +54,7 @@ def plan(
     assumption: AssumptionOptions,
     keep_trim: bool,
     confidence: str | None,
+    covers: str | None,
     out: Path,
     plot: Path | None,
     as_json: bool,
@@ -84,6 +90,7 @@ def plan(
             assuming=assuming,
             keep_trim=keep_trim,
             confidence=confidence,
+            covers=covers,
         )
     if plot is not None:
         draw_plan(planned, plot, assuming=assuming)

@@ -36,10 +36,9 @@ from smoothdp.queries import FixedStatistic
 )
 @click.option(
     "--covers",
-    type=click.Choice(("statistic", "population", "mean")),
-    default="statistic",
-    show_default=True,
-    help="What error bars cover: what is released, of these records, or of their population.",
+    metavar="[quantile|population|window|mean]",
+    help="What error bars contain: the quantile of these records (of medians and quantiles unless "
+    "said), that of their population, the mean of the window that is released, or of all records.",
 )
 @click.option("--simultaneous", is_flag=True, help="With --quantiles: bars that cover together.")
 @click.option("--sd-bound", help="With --covers mean: a public bound on the standard deviation.")
@@ -56,7 +55,7 @@ def release(
     guarantee: GuaranteeOptions,
     plan: Path | None,
     confidence: str | None,
-    covers: str,
+    covers: str | None,
     simultaneous: bool,
     sd_bound: str | None,
     round_to: str | None,
@@ -85,7 +84,7 @@ def release(
         --bounds 0 1e5 --epsilon 1 --counts
     """
     if groups.by is not None:
-        _refuse_beside_groups(plan, missing, covers, sd_bound)
+        _refuse_beside_groups(plan, missing, sd_bound)
         if simultaneous:
             raise click.UsageError(
                 "Expected --simultaneous for one column; got --by. Leave it out."
@@ -98,6 +97,7 @@ def release(
             guarantee=read_guarantee(guarantee),
             csv=csv,
             confidence=confidence,
+            covers=covers,
             round_to=round_to,
             ledger=ledger,
             as_json=as_json,
@@ -178,16 +178,14 @@ def _refuse_missing(missing: str | None) -> None:
 def _refuse_beside_groups(
     plan: Path | None,
     missing: str | None,
-    covers: str,
     sd_bound: str | None,
 ) -> None:
     """Refuse options that a release of groups has no use for."""
     _refuse_missing(missing)
     others = (("--plan", plan), ("--sd-bound", sd_bound))
     strays = [option for option, value in others if value is not None]
-    if strays or covers != "statistic":
+    if strays:
         raise click.UsageError(
-            "Expected --by with statistic, guarantee, --confidence, --round-to and --ledger; got "
-            f"{', '.join([*strays, *(['--covers'] if covers != 'statistic' else [])])} too. Leave "
-            "out what does not apply."
+            "Expected --by with statistic, guarantee, --confidence, --covers, --round-to and "
+            f"--ledger; got {', '.join(strays)} too. Leave out what does not apply."
         )

@@ -32,9 +32,9 @@ def show_release(
     interval = released if isinstance(released, sd.mechanisms.IntervalRelease) else None
     statistic = query.describe()
     if n_records is not None and isinstance(query, sd.queries.Query):
-        bars = interval is not None
+        covers = None if interval is None else interval.target
         statistic = released_words(
-            query, guarantee=released.guarantee, n_records=n_records, error_bars=bars
+            query, guarantee=released.guarantee, n_records=n_records, covers=covers
         )
     if as_json:
         result: dict[str, object] = {"value": released.value, "statistic": statistic}
@@ -79,11 +79,7 @@ def show_release(
             f"{several.covers}; each is made before sorting, and may leave out the value beside it"
         )
     if interval is not None:
-        sure = "nominally" if "(nominal)" in interval.covers else "at least"
-        click.echo(
-            f"interval   {_interval_text(*interval.interval)}: covers, with probability {sure} "
-            f"{float(interval.confidence):.15g}, {interval.covers}"
-        )
+        click.echo(f"interval   {_interval_text(*interval.interval)}: {interval.covers}")
     click.echo(f"mechanism  {released.mechanism}")
     click.echo(f"\n{released.guarantee.sentence(n_records=n_records)}{' ' + note if note else ''}")
 

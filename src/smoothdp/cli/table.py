@@ -102,13 +102,18 @@ def release_by_groups(
     csv: CsvFileOptions,
     confidence: str | None,
     round_to: str | None,
+    covers: str | None,
     ledger: Path | None,
     as_json: bool,
 ) -> None:
     """Release one statistic of every public group, for ``smoothdp release --by``."""
     by, keys = groups.public_keys()
     name, query = statistic.by_name()
-    options: dict[str, Any] = {"confidence": confidence, "n_guess": groups.n_guess}
+    options: dict[str, Any] = {
+        "confidence": confidence,
+        "covers": covers,
+        "n_guess": groups.n_guess,
+    }
     promise = guarantee.changed(neighbours="add_remove")
     if groups.neighbours == "replace-one":
         promise = guarantee

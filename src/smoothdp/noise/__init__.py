@@ -11,6 +11,7 @@ from __future__ import annotations
 from smoothdp.noise.calibration import Calibration
 from smoothdp.noise.calibration.lower_bounds import tail_lower_bound, variance_lower_bound
 from smoothdp.noise.joint.joint_poly_place import JointCalibration, JointPolyPlace
+from smoothdp.noise.joint.max_law import MaxLaw
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.noise.laws.arsinh_normal import ArsinhNormal
 from smoothdp.noise.laws.gaussian import Gaussian
@@ -33,6 +34,7 @@ __all__ = [
     "Laplace",
     "LaplaceLogNormal",
     "Log1pNormal",
+    "MaxLaw",
     "NoiseDistribution",
     "ParameterSpec",
     "PolyPlace",

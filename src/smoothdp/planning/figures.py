@@ -39,6 +39,7 @@ class PlanFigures:
     assumption: str
     runners_up: tuple[Alternative, ...] = ()
     confidence: Fraction | None = None
+    covers: str | None = None
     half_width: float | None = None
     replaced: Replaced | None = None
     noise_deviation: float | None = None
@@ -105,6 +106,7 @@ class PlanFigures:
                 for alternative in self.runners_up
             ],
             "confidence": None if self.confidence is None else exact_text(self.confidence),
+            "covers": self.covers,
             "half_width": self.half_width,
             "replaced": None
             if self.replaced is None

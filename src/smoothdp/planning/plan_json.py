@@ -12,6 +12,7 @@ from smoothdp.claims.guarantees.codec import guarantee_from_json, once
 from smoothdp.errors import InvalidData, SmoothdpError
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_int
 from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.targets import read_target
 from smoothdp.noise import LAWS
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
@@ -24,7 +25,7 @@ from smoothdp.queries import STATISTICS, Median, Quantile, Query, TrimmedMean
 _KNOWN = {
     *("type", "version", "guarantee", "n_records", "statistic", "caution", "query", "noise"),
     *("smoothing", *ERRORS, "assumption", "runners_up", "confidence", "half_width", "replaced"),
-    *("noise_deviation", "rivals"),
+    *("noise_deviation", "rivals", "covers"),
 }
 _QUERIES: dict[str, Callable[..., Query]] = {kind.__name__: kind for kind in STATISTICS}
 _LAWS: dict[str, Callable[..., NoiseDistribution]] = {law.__name__: law for law in LAWS}
@@ -70,6 +71,7 @@ def plan_from_json(text: str) -> Plan:
                 _read_alternative(alternative) for alternative in fields["runners_up"]
             ),
             confidence=_read_confidence(fields.get("confidence")),
+            covers=_read_covers(fields),
             half_width=_read_number(fields.get("half_width")),
             replaced=_read_replaced(fields.get("replaced")),
             noise_deviation=_read_deviation(fields.get("noise_deviation")),
@@ -135,6 +137,13 @@ def _read_deviation(value: Any) -> float | None:
     if deviation is not None and not deviation > 0:
         raise ValueError("noise of deviation 0")
     return deviation
+
+
+def _read_covers(fields: dict[str, Any]) -> str | None:
+    """Return what the bars cover; a plan of an older version chose for those of the window."""
+    if fields.get("confidence") is None:
+        return None
+    return read_target(fields.get("covers", "window"))
 
 
 def _read_confidence(value: Any) -> Fraction | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_int
-from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
 from smoothdp.planning.expected.assumption import Assumption, read_assumption
 from smoothdp.queries import Median, Quantile, Query
 
 _MOST_RECORDS = 10**15
+_OF_QUANTILES = ("quantile", "population")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class PlanRequest:
         query: the statistic as it was asked for. guarantee: what the release is to promise.
         n_records: n. assumption: what is assumed of a record.
         keep_trim: whether the trimming of ``query`` is kept.
-        confidence: of the error bars that the release is to have; None: none.
+        coverage: of the error bars that the release is to have; None: none.
     """
 
     query: Query
@@ -32,7 +32,7 @@ class PlanRequest:
     n_records: int
     assumption: Assumption
     keep_trim: bool = False
-    confidence: Fraction | None = None
+    coverage: Coverage | None = None
 
     @classmethod
     def read(
@@ -44,6 +44,7 @@ class PlanRequest:
         assuming: object = None,
         keep_trim: bool = False,
         confidence: Parameter | None = None,
+        covers: str | None = None,
     ) -> PlanRequest:
         """Return the request, or raise what `smoothdp.plan` raises.
 
@@ -57,9 +58,16 @@ class PlanRequest:
                 expected="n_records <= 10^15", got=f"{n}", remedy="Plan for fewer records"
             )
         _check(query, guarantee)
-        level = None if confidence is None else Coverage.read(confidence).confidence
+        coverage = read_coverage(query, confidence, covers=covers, sd_bound=None)
         assumption = read_assumption(assuming, query.bounds)
-        return cls(query, guarantee, n, assumption, keep_trim, level)
+        return cls(query, guarantee, n, assumption, keep_trim, coverage)
+
+    @property
+    def has_quantile_bars(self) -> bool:
+        """Whether bars are to cover the plain quantile, or the population's."""
+        return (
+            self.is_quantile and self.coverage is not None and self.coverage.target in _OF_QUANTILES
+        )
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.targets import read_target
 from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.candidates import plain
@@ -179,9 +180,9 @@ def plan_text(plan: PlanFigures) -> str:
     if plan.confidence is not None:
         length = "" if plan.half_width is None else f", +- {plan.half_width:.4g} on average"
         lines.append(
-            f"Error bars  {float(plan.confidence):.15g} confidence{length}; they cover at least so "
-            f"often {plan_covers(plan)}; a share of the promise pays for them, and the plan chose "
-            "for them and the error together"
+            f"Error bars  {float(plan.confidence):.15g} confidence{length}: each "
+            f"{plan_covers(plan)}; a share of the promise pays for them, and the plan chose for "
+            "them and the error together"
         )
     if words := rivals_words(plan):
         lines.append(f"Beside      {words}")
@@ -196,4 +197,6 @@ def plan_text(plan: PlanFigures) -> str:
 
 def plan_covers(plan: PlanFigures) -> str:
     """Return what the error bars of a plan cover unless they are asked for something else."""
-    return Coverage(plan.confidence or Fraction(1, 2)).words(plan.query, plan.n_records)
+    target = "window" if plan.covers is None else plan.covers
+    coverage = Coverage(plan.confidence or Fraction(1, 2), read_target(target))
+    return coverage.words(plan.query, plan.n_records)

@@ -51,6 +51,7 @@ class Plan(PlanFigures):
         assumption: what was assumed, in words.
         runners_up: the best of the other choices, best first.
         confidence: of the error bars that the choice was made for; None: for the value alone.
+        covers: what these bars cover: "quantile", "population", "window" or "mean"; else None.
         half_width: the mean half-width of those bars to expect, at most half of the bounds; None
             without them, or without an assumption.
         replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
@@ -79,7 +80,7 @@ class Plan(PlanFigures):
         round_to: Parameter | None = None,
         clamp: bool = False,
         confidence: Parameter | None = None,
-        covers: str = "statistic",
+        covers: str | None = None,
         sd_bound: Parameter | None = None,
     ) -> SmoothNoise:
         """Return the mechanism of the plan; its noise is calibrated anew.
@@ -97,7 +98,8 @@ class Plan(PlanFigures):
                 bars that are refused.
         """
         wanted = self.confidence if confidence is None else confidence
-        coverage = read_coverage(wanted, covers=covers, sd_bound=sd_bound)
+        covers = self.covers if covers is None else covers
+        coverage = read_coverage(self.query, wanted, covers=covers, sd_bound=sd_bound)
         request = ReleaseRequest.read(
             self.query,
             guarantee=self.guarantee,
@@ -116,7 +118,7 @@ class Plan(PlanFigures):
         round_to: Parameter | None = None,
         clamp: bool = False,
         confidence: Parameter | None = None,
-        covers: str = "statistic",
+        covers: str | None = None,
         sd_bound: Parameter | None = None,
         label: object = None,
         ledger: Budget | None = None,

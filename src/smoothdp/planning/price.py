@@ -12,11 +12,15 @@ from typing import NamedTuple
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.mechanisms.release.bars.budget import bars_budget
+from smoothdp.mechanisms.release.bars.certified import split_factor
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.bars.error_bars import rest_of, scale_noise
+from smoothdp.mechanisms.release.bars.excesses import excess_mixture
 from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.defaults import compared_families, default_family
 from smoothdp.noise import NoiseDistribution
 from smoothdp.planning.noise_levels import estimated, log_least_deviation, over_rates
+from smoothdp.queries import Query
 
 
 class Quote(NamedTuple):
@@ -39,18 +43,24 @@ class Quote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a guarantee buys for n records, with error bars of a confidence or without."""
+    """What a guarantee buys for n records, with error bars of a coverage or without.
+
+    Attributes:
+        guarantee, n_records, coverage: of the release; None: without bars.
+        query: the statistic, window and all, where bars cover its quantile; else None.
+    """
 
     guarantee: Guarantee
     n_records: int
-    confidence: Fraction | None = None
+    coverage: Coverage | None = None
+    query: Query | None = None
 
     @property
     def per_deviation(self) -> float | None:
         """The half-width of a normal law of deviation 1 at this confidence; None without bars."""
-        if self.confidence is None:
+        if self.coverage is None:
             return None
-        return NormalDist().inv_cdf((1 + float(self.confidence)) / 2)
+        return NormalDist().inv_cdf((1 + float(self.coverage.confidence)) / 2)
 
     def split(self, rate: Fraction) -> tuple[Guarantee, Fraction]:
         """Return what is left for the value, and the spread of the noise on ln S.
@@ -61,9 +71,10 @@ class Price:
         Raises:
             InvalidParameter: error bars are refused at this smoothing.
         """
-        if self.confidence is None or rate == 0:
+        if self.coverage is None or rate == 0:
             return self.guarantee, Fraction(0)
-        cost, spread = bars_budget(self.guarantee, rate, self.n_records)
+        covers = "window" if self.query is None else self.coverage.target
+        cost, spread = bars_budget(self.guarantee, rate, self.n_records, covers=covers)
         return rest_of(self.guarantee, cost), spread
 
     def quotes(self, rate: Fraction) -> list[Quote]:
@@ -110,16 +121,25 @@ class Price:
         if estimate is None:
             return None
         law, log_deviation = estimate
-        if self.confidence is None:
+        if self.coverage is None:
             return Quote(law, log_deviation, math.nan)
         kind = scale_noise(self.guarantee)
         stretch = _log_mean_stretch(kind, float(spread))
         if math.isinf(stretch):
             return None
-        factor = pivot_quantile(
-            law, miss=float(1 - self.confidence), scale_noise=kind, spread=float(spread)
-        )
         log_shift = math.log(law.variance) / 2 - log_deviation
+        miss = self.coverage.miss
+        if self.query is None:
+            factor = pivot_quantile(law, miss=miss, scale_noise=kind, spread=float(spread))
+        else:
+            excess = excess_mixture(self.coverage, self.query, self.n_records, rate)
+            factor = split_factor(
+                law,
+                excess.times(math.exp(log_shift)),
+                miss=miss,
+                scale_noise=kind,
+                spread=float(spread),
+            )
         return Quote(law, log_deviation, math.log(factor) + stretch - log_shift)
 
 

@@ -9,7 +9,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
-from smoothdp.mechanisms.release.defaults import Rule
+from smoothdp.mechanisms.release.defaults import Rule, default_smoothing, resolve_window
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
 from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.candidates import candidate_queries, plain
@@ -59,6 +59,7 @@ def plan(
     assuming: object = None,
     keep_trim: bool = False,
     confidence: Parameter | None = None,
+    covers: str | None = None,
 ) -> Plan:
     """Return the release of least expected squared error under an assumption about the data.
 
@@ -92,6 +93,8 @@ def plan(
             bounds 1e5 spreads wide: a rule cannot search.
         keep_trim: whether the trimming of ``query`` is kept.
         confidence: that of the error bars which the release is to have; None: none.
+        covers: what they cover, as `release` takes it. For a quantile, of the data or of the
+            population, window and smoothing are those of `release` without a plan.
 
     Warns:
         PrivacyWarning: n min(q, 1 - q) epsilon < 15, as `release` does: the noise may be of the
@@ -119,6 +122,7 @@ def plan(
         assuming=assuming,
         keep_trim=keep_trim,
         confidence=confidence,
+        covers=covers,
     )
     made = best_plan(request)
     warn_if_useless(query, guarantee, made.n_records)
@@ -128,9 +132,17 @@ def plan(
 def best_plan(request: PlanRequest) -> Plan:
     """Return `plan` without a warning: for curves, which go where noise is large."""
     n_records, assumption = request.n_records, request.assumption
-    queries = candidate_queries(request.query, n_records, keep_trim=request.keep_trim)
-    price = Price(request.guarantee, n_records, request.confidence)
-    rates = _rates(request)
+    if request.has_quantile_bars:
+        # The length of these bars goes by window and smoothing together: by the rule of `release`.
+        queries = [_ruled(request)]
+        price = Price(request.guarantee, n_records, request.coverage, queries[0])
+        covers = None if request.coverage is None else request.coverage.target
+        t = default_smoothing(queries[0], request.guarantee, n_records, covers=covers)
+        rates = [float(t)]
+    else:
+        queries = candidate_queries(request.query, n_records, keep_trim=request.keep_trim)
+        price = Price(request.guarantee, n_records, request.coverage)
+        rates = _rates(request)
     costs = price.log_costs(rates)
     reference = plain(request.query)
     drops = {statistic.drops(n_records) for statistic in (*queries, reference)}
@@ -156,7 +168,7 @@ def best_plan(request: PlanRequest) -> Plan:
             if math.isfinite(cost)
         ]
     if not choices:
-        if request.confidence is not None:
+        if request.coverage is not None:
             # At the least smoothing tried: says what is needed.
             price.split(short(rates[0]))
         raise InvalidParameter(
@@ -182,7 +194,7 @@ def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: Sam
     deviation = law.calibrate(value_guarantee, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
     runners = same + [_weighed(choice, price, error)[0] for choice in others[:_RUNNERS_UP]]
-    if request.confidence is None:
+    if request.coverage is None:
         runners.sort(key=lambda a: a.errors.privacy if error.is_quantile else a.errors.release)
     errors = expected_errors(
         error,
@@ -210,7 +222,8 @@ def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: Sam
         rmse_lower_bound=errors.least,
         assumption=assumption.text,
         runners_up=tuple(runner.choice for runner in runners[:_RUNNERS_UP]),
-        confidence=request.confidence,
+        confidence=None if request.coverage is None else request.coverage.confidence,
+        covers=None if request.coverage is None else request.coverage.target,
         half_width=chosen.choice.half_width,
         replaced=replaced,
         noise_deviation=deviation,
@@ -218,6 +231,17 @@ def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: Sam
     if assumption.is_default:
         return made.without_errors()
     return replace(made, rivals=rivals(request, best.query, error))
+
+
+def _ruled(request: PlanRequest) -> Query:
+    """Return the statistic with the window that the rule for its bars chooses."""
+    assert request.coverage is not None
+    covers, n_records = request.coverage.target, request.n_records
+    query = resolve_window(request.query, request.guarantee, n_records, covers=covers)
+    assert isinstance(query, Query)
+    query.check_size(n_records)
+    request.coverage.check(query, n_records, is_rounded=False)
+    return query
 
 
 def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[_Weighed]:
@@ -243,7 +267,7 @@ def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[_Weigh
             error.total(window),
             errors.least,
             # Bars end at the bounds.
-            None if price.confidence is None else min(half, width / 2),
+            None if price.coverage is None else min(half, width / 2),
         )
         cost = quote.log_cost(price.per_deviation) + rank * _TIE
         ranked.append((cost, rank, _Weighed(alternative, errors, least)))
@@ -260,7 +284,7 @@ def _rates(request: PlanRequest) -> list[float]:
     cap = Rule.of(request.guarantee).most
     most = min(most, cap) if is_default else most
     # Error bars pay for t a second time: smaller ones are tried, larger ones are refused anyway.
-    least = _LEAST if request.confidence is None else _LEAST_FOR_BARS
+    least = _LEAST if request.coverage is None else _LEAST_FOR_BARS
     if isinstance(terms, RhoTerms) and terms.omega is not None:
         # Beyond twice the cap of the rule noise costs several times as much, or none serves.
         least, most = min(least, cap / 5), min(most, 2 * cap)

@@ -13,6 +13,7 @@ from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds, float_of
+from smoothdp.queries.excess import Excess, excess_at_rank
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import Bounds, Values, read_bounds, read_smoothing, read_values
 from smoothdp.queries.sensitivity.clamped_inputs import ClampedInputs
@@ -185,6 +186,40 @@ class Query(Statistic):
         )
         return SensitivityCurve(prepared.n_records, prepared.value(), vertices)
 
+    def excess(self, n_records: int, *, rank_below: int, smoothing: Parameter) -> Excess:
+        """Return how far the order statistics about a rank are from the window, in units of S.
+
+        For J = rank_below, x_(J) is at most ``up`` S below the mean of the window and x_(J+1)
+        at most ``down`` S above it, whatever the data are; x_(0) is a, x_(n+1) is b.
+
+        Source: proofs/quantile-bars#1.
+
+        Args:
+            n_records: n. rank_below: J, from 0 to n. smoothing: t > 0, of S.
+
+        Raises:
+            InvalidParameter: J outside 0..n, or a statistic whose output is clamped.
+            InvalidData: fewer records than the window needs.
+
+        >>> from smoothdp.queries import Median
+        >>> Median((0, 1), window=5).excess(1001, rank_below=501, smoothing="0.02")
+        Excess(up=2.0, down=3.0)
+        """
+        n = exact_int(n_records, name="n_records", minimum=1)
+        self.check_size(n)
+        if self.truncate != "inputs":
+            raise InvalidParameter(
+                expected='truncate="inputs" for the distance of order statistics',
+                got=self.describe(),
+                remedy="Clamp the inputs",
+            )
+        rank = exact_int(rank_below, name="rank_below", minimum=0)
+        if rank > n:
+            raise InvalidParameter(
+                expected="a rank from 0 to n", got=f"{rank} of {n}", remedy="Give a rank"
+            )
+        return excess_at_rank(n, self.drops(n), rank, read_smoothing(smoothing))
+
     # ---- what a release asks for ---------------------------------------------------------
 
     def relation(self) -> Neighbours:
@@ -278,6 +313,7 @@ _NOT_USED = (
     "log_smooth_sensitivity",
     "summary",
     "sensitivity_curve",
+    "excess",
 )
 _OURS = (
     *("private_summary", "fixed_sensitivity", "log_least_sensitivity", "_prepared"),

@@ -34,6 +34,7 @@ def release_table(
     shares: Mapping[str, Parameter] | None = None,
     counts: bool = False,
     confidence: Parameter | None = None,
+    covers: str | None = None,
     n_guess: Parameter | Mapping[object, Parameter] | None = None,
     n_share: Parameter | None = None,
     where: object = None,
@@ -79,7 +80,12 @@ def release_table(
         counts: whether the number of rows of each group is a column of the result. Private keys
             bring it with them: of persons, if there is a person.
         confidence: for an interval beside each count and each value that says nothing else, paid
-            for by its share. A variance has none: its column goes without, and `covers` says so.
+            for by its share. A variance has none: its column goes without, and `covers` of the
+            result says so. Where a group is so small that an interval would cost more than it
+            gives, it is that of the bounds.
+        covers: what the intervals of medians and quantiles contain: "quantile" (unless said), the
+            plain quantile of the group's rows, or "window", the mean of the window that is
+            released. Those of other statistics contain what is released.
         n_guess: about how many rows a group has, from what is public: a number, or one for each
             public key. None: a count is bought, or comes with the key, and its low end is taken.
         n_share: what part of the guarantee the counts get: the same as shares={"n": ...}.
@@ -126,6 +132,7 @@ def release_table(
         shares=shares,
         counts=counts,
         confidence=confidence,
+        covers=covers,
         n_guess=n_guess,
         n_share=n_share,
         label=label,

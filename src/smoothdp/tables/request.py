@@ -14,9 +14,14 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_text
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.group_coverage import (
+    check_group_windows,
+    fixed_group_words,
+    group_coverage,
+    window_group_words,
+)
 from smoothdp.mechanisms.release.request import MOST_RECORDS
 from smoothdp.queries import FixedStatistic, Median, Quantile, Query, TrimmedMean
-from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import bounds_text
 from smoothdp.queries.statistic import Statistic
@@ -28,7 +33,6 @@ from smoothdp.tables.asked.column_statistic import (
     StatisticOfColumn,
     check_ends,
     read_statistics,
-    table_coverage,
 )
 from smoothdp.tables.asked.shares import read_shares, with_n_share
 from smoothdp.tables.grouping import Key, read_public_keys
@@ -94,6 +98,7 @@ class TableRequest:
         shares: Mapping[str, Parameter] | None = None,
         counts: bool = False,
         confidence: Parameter | None = None,
+        covers: str | None = None,
         n_guess: Parameter | Mapping[object, Parameter] | None = None,
         n_share: Parameter | None = None,
         label: object = None,
@@ -106,8 +111,10 @@ class TableRequest:
             got = f"{counts!r}"[:40]
             raise InvalidParameter(expected="counts as true or false", got=got, remedy="Give one")
         check_guarantee(guarantee)
-        coverage = table_coverage(confidence)
-        named = read_statistics(statistics, by=columns, coverage=coverage)
+        coverage = group_coverage(confidence, covers)
+        named = read_statistics(statistics, by=columns, coverage=coverage, covers=covers)
+        if covers == "quantile":
+            check_group_windows({one.name: one.query for one in named})
         with_ends = [one.name for one in named if one.coverage is not None]
         results = [one.name for one in named]
         check_ends(
@@ -183,7 +190,7 @@ class TableRequest:
         return f"{said}; beyond the data the bounds; {clamped}"
 
     def covers(self) -> dict[str, str]:
-        """Return what the interval of each result covers, in words; empty without intervals."""
+        """Return what the interval of each result contains, in words; empty without intervals."""
         counted = self.shows_count and self.coverage is not None
         return {
             **({COUNT: self._count_covers()} if counted else {}),
@@ -208,31 +215,22 @@ class TableRequest:
 
     def _covers(self, statistic: ColumnStatistic) -> str:
         query, rows = statistic.query, "rows" if self.person is None else "kept rows"
-        if isinstance(query, Sums):
-            return f"of the {rows} {query.covers()}, not sampling error"
-        if isinstance(query, FixedStatistic):
-            # A `SkewedMean`: its height is drawn for each group.
-            return (
-                f"of the {rows} the mean of values clipped at the height that was released first, "
-                "not the plain mean, nor sampling error"
-            )
-        if isinstance(query, TrimmedMean):
-            return f"the mean of that window of the {rows}, not sampling error"
-        wide = self._windows(statistic)[1]
-        if _is_plain(query, wide):
-            return f"the median of the {rows}, not sampling error"
-        return (
-            f"the mean of that window of the {rows}, not the plain {wide.name}, nor sampling error"
-        )
+        if isinstance(query, FixedStatistic | TrimmedMean):
+            return fixed_group_words(query, rows)
+        wide, coverage = self._windows(statistic)[1], statistic.coverage
+        is_quantile = coverage is not None and coverage.target == "quantile"
+        is_quantile |= _is_plain(query, wide)
+        return window_group_words(wide, rows, is_quantile=is_quantile)
 
     def _windows(self, statistic: ColumnStatistic) -> tuple[PaddedWindow, PaddedWindow]:
         """Return the narrowest and the widest window that a group can get."""
         guess = self.n_guess
         sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or _SIZES
-        query, has_bars = statistic.query, statistic.coverage is not None
+        query = statistic.query
+        covers = None if statistic.coverage is None else statistic.coverage.target
         assert isinstance(query, Query)
         narrow, wide = (
-            resolve_private_size(query, statistic.guarantee, size, error_bars=has_bars)
+            resolve_private_size(query, statistic.guarantee, size, covers=covers)
             for size in (min(sizes), max(sizes))
         )
         return narrow, wide

@@ -162,6 +162,7 @@ class TableMechanism:
                 coverage=statistic.coverage,
                 round_to=statistic.step,
                 n_guess=n_guess if statistic.needs_size else None,
+                is_guess_released=True,
             )
         )
 

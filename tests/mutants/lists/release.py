@@ -86,14 +86,14 @@ MUTANTS = (
         _BARS,
     ),
     Mutant(
-        "mechanisms/release/bars/error_bars.py",
+        "mechanisms/release/bars/ends.py",
         "log_half += float(LOG_STEP) / 2 + _FLOAT_ERROR",
         "log_half += _FLOAT_ERROR",
         "error bars without half a step of ln S",
         _BARS,
     ),
     Mutant(
-        "mechanisms/release/bars/error_bars.py",
+        "mechanisms/release/bars/ends.py",
         "_LEAST_HALF)) + step / 2",
         "_LEAST_HALF))",
         "error bars without half a step of the value",

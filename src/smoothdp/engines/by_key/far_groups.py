@@ -93,9 +93,9 @@ class FarGroups:
             guess = guess[self.keys[place]]
         elif guess is None:
             guess = Fraction(max(1, self.size(place)))
-        has_bars = self.request.coverage is not None
-        window = resolve_private_size(query, statistic.guarantee, guess, error_bars=has_bars)
-        rate = private_size_smoothing(window, statistic.guarantee, guess, error_bars=has_bars)
+        covers = None if statistic.coverage is None else statistic.coverage.target
+        window = resolve_private_size(query, statistic.guarantee, guess, covers=covers)
+        rate = private_size_smoothing(window, statistic.guarantee, guess, covers=covers)
         first, last = window.first_ranks(n_records, smoothing=rate)
         more = (last - first) // 4
         first, last = max(1, first - more), min(n_records, last + more)

@@ -56,7 +56,8 @@ def standard_normal(u: Ball, v: Ball) -> Ball:
 FIRST_BITS = 96
 """Bits of each uniform number at first; each time that they do not suffice they are doubled."""
 
-_GUARD_BITS = 32
+GUARD_BITS = 32
+"""What the working precision has beyond the bits of the uniform numbers."""
 
 
 class _Level(NamedTuple):
@@ -119,7 +120,6 @@ class RoundedDraws:
     def draw(self, rng: Entropy) -> int:
         """Return one draw; a fresh one each time."""
         count = self._law.n_uniforms
-        lowest, highest = self._limits
         while True:
             bits = FIRST_BITS
             drawn = rng.bits(count * bits + 1)
@@ -127,7 +127,7 @@ class RoundedDraws:
             mask = (1 << bits) - 1
             uniforms = [rest >> (bits * index) & mask for index in range(count)]
             while True:
-                with precision(bits + _GUARD_BITS):
+                with precision(bits + GUARD_BITS):
                     level = self._levels.get(bits) or self._prepare(bits)
                     unit = level.unit
                     # [2 u, 2 u + 2] in units of 2^-(bits + 1).
@@ -136,16 +136,28 @@ class RoundedDraws:
                     if z is Undrawn.REJECTED:
                         break
                     if z is not Undrawn.UNDECIDED:
-                        position = level.offset + level.scale * z
-                        if position < self._ends[0]:
-                            return lowest
-                        if position >= self._ends[1]:
-                            return highest
-                        whole = position.floor().unique_fmpz()
+                        whole = self._rounded(level, z)
                         if whole is not None:
-                            return min(max(self._whole + int(whole), lowest), highest)
+                            return whole
                 uniforms = [u << bits | rng.bits(bits) for u in uniforms]
                 bits *= 2
+
+    def rounded(self, bits: int, z: Ball) -> int | None:
+        """Return the draw that a ball around Z leads to; None where it is too wide.
+
+        For a Z that is drawn elsewhere, at the precision of ``bits`` and `GUARD_BITS`.
+        """
+        return self._rounded(self._levels.get(bits) or self._prepare(bits), z)
+
+    def _rounded(self, level: _Level, z: Ball) -> int | None:
+        position = level.offset + level.scale * z
+        lowest, highest = self._limits
+        if position < self._ends[0]:
+            return lowest
+        if position >= self._ends[1]:
+            return highest
+        whole = position.floor().unique_fmpz()
+        return None if whole is None else min(max(self._whole + int(whole), lowest), highest)
 
     def _prepare(self, bits: int) -> _Level:
         """Return the constants of one precision, which is set by the caller."""

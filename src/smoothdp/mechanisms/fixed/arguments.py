@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.queries.fixed.clamped_mean import ClampedMean
 from smoothdp.queries.fixed.fixed_statistic import FixedStatistic
 
 
@@ -27,9 +28,10 @@ def check_arguments(request: ReleaseRequest, statistic: FixedStatistic) -> None:
                 remedy=f"Leave {name} out",
             )
     coverage = request.coverage
-    if coverage is not None and coverage.target != "statistic":
+    known = ("window", "mean") if isinstance(statistic, ClampedMean) else ("window",)
+    if coverage is not None and coverage.target not in known:
         raise InvalidParameter(
             expected=f"an interval for these records, for the {statistic.describe()}",
             got=f"covers={coverage.target!r}",
-            remedy='Use covers="statistic"',
+            remedy="Leave covers out",
         )

@@ -152,7 +152,7 @@ class SkewedNoise:
             )
         if isinstance(released, IntervalRelease):
             covers = f"{released.covers}: the mean of clipped values, not the plain one"
-            released = replace(released, covers=covers)
+            released = replace(released, covers=covers, target="window")
         return replace(
             released,
             guarantee=self.guarantee,

@@ -19,6 +19,7 @@ from smoothdp.mechanisms.fixed.arguments import check_arguments
 from smoothdp.mechanisms.fixed.draws import noisy_sums
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.queries.fixed.clamped_mean import ClampedMean
 from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.sources import Source
 
@@ -129,7 +130,12 @@ class SumNoise:
             -math.inf if low < -_LARGEST else float_bounds(_within_floats(low))[0],
             math.inf if high > _LARGEST else float_bounds(_within_floats(high))[1],
         )
-        return IntervalRelease(value, *common, interval, self.confidence, self.query.covers())
+        words = (
+            f"contains {self.query.covers()}, with probability at least "
+            f"{float(self.confidence):.15g}, whatever the records are"
+        )
+        target = "mean" if isinstance(self.query, ClampedMean) else "window"
+        return IntervalRelease(value, *common, interval, self.confidence, words, target)
 
     @property
     def _is_whole(self) -> bool:

@@ -17,7 +17,10 @@ from smoothdp.mechanisms.additive.integer_noise import whole_law
 from smoothdp.mechanisms.additive.whole_laws import WholeLaw
 from smoothdp.mechanisms.fixed.draws import noisy_sums
 from smoothdp.mechanisms.private_size.tried import check_some_size, mechanism_near
+from smoothdp.mechanisms.release.bars.bare_bars import BareBars
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
+from smoothdp.mechanisms.release.smooth_mechanism import smooth_mechanism
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries.private_size.read_rows import read_rows
 from smoothdp.queries.read_arguments import Values
@@ -82,11 +85,11 @@ class BoughtSize:
         """The noise of the count."""
         return whole_law(part_of(self.guarantee, self.share), total=1, square=1)
 
-    def mechanism(self, n_guess: Fraction) -> SmoothNoise:
+    def mechanism(self, n_guess: Fraction) -> SmoothNoise | PairNoise | BareBars:
         """Return the mechanism of the statistic for a guess of n."""
         rest = part_of(self.guarantee, 1 - self.share)
-        request = replace(self.request, guarantee=rest, n_guess=n_guess)
-        return SmoothNoise.of_request(request, n_records=None)
+        request = replace(self.request, guarantee=rest, n_guess=n_guess, is_guess_released=True)
+        return smooth_mechanism(request, n_records=None)
 
     def profile(self) -> PrivacyProfile:
         """Return the privacy profile of one release: that of the guarantee."""

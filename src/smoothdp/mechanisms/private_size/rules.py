@@ -8,8 +8,9 @@ concentrated claims):
     t: ln(1e5 n0 / w) / s within these limits, s = (m n0 - w / 2) / M; the upper one where s <= 0
 
 Shorter windows than where one record is replaced: at the median one that comes or goes moves
-the window half as far. With error bars, and for truncated CDP, the constants are those of
-`Rule`.
+the window half as far. For truncated CDP, and with error bars that cover the window, the constants
+are those of `Rule`; bars that cover the quantile have w = max(2 M, min(7 M / e, .3 m n0)),
+zCDP 4 M / e, and t from .09 e or .18 e.
 
 Any w and t > 0 that are public keep the guarantee: a bad guess costs accuracy, never privacy.
 A guess that is 1.5 times too low costs a factor 1 to 1.65 of the error, one too high up to 22:
@@ -29,13 +30,11 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import float_of
+from smoothdp.mechanisms.release.bars.targets import Target
 from smoothdp.mechanisms.release.defaults import BOUNDS_IN_SPREADS, LARGEST_SMOOTHING, Rule
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.private_size.padded_window import PaddedWindow
-
-_BARS_MOST = 0.19
-"""Error bars cost more than they give from t = e / 5 on."""
 
 
 def needs_guess(request: ReleaseRequest) -> bool:
@@ -60,23 +59,23 @@ def with_private_size(request: ReleaseRequest) -> ReleaseRequest:
             got="n_guess=None",
             remedy="Give about how many records there are, from what is public; too few is safer",
         )
-    has_bars = request.coverage is not None
+    covers = None if request.coverage is None else request.coverage.target
     if isinstance(window, Query):
         window = (
             window.with_private_size()
             if guess is None
-            else resolve_private_size(window, request.guarantee, guess, error_bars=has_bars)
+            else resolve_private_size(window, request.guarantee, guess, covers=covers)
         )
     assert isinstance(window, PaddedWindow)
     smoothing = request.smoothing
     if smoothing is None:
         assert guess is not None
-        smoothing = private_size_smoothing(window, request.guarantee, guess, error_bars=has_bars)
+        smoothing = private_size_smoothing(window, request.guarantee, guess, covers=covers)
     return replace(request, query=window, smoothing=smoothing)
 
 
 def resolve_private_size(
-    query: Query, guarantee: Guarantee, n_guess: Fraction, *, error_bars: bool = False
+    query: Query, guarantee: Guarantee, n_guess: Fraction, *, covers: Target | None = None
 ) -> PaddedWindow:
     """Return the statistic for a private n, a median or quantile with a window by the rule.
 
@@ -87,17 +86,26 @@ def resolve_private_size(
     """
     if not isinstance(query, Median | Quantile) or query.window is not None:
         return query.with_private_size(n_guess=n_guess)
-    rule = _rule(guarantee, error_bars=error_bars)
+    rule = _rule(guarantee, covers=covers)
     level = query.with_private_size().level
     room = 0.3 * float_of(min(level, 1 - level) * max(Fraction(1), n_guess))
-    width = Fraction(f"{max(1.0, min(rule.window / rule.epsilon, room)):.4g}")
+    wanted, least = rule.window / rule.epsilon, Fraction(1)
+    if covers == "quantile":
+        # The excess is w / 2M, and one record moves the window by M ranks.
+        step = max(level, 1 - level)
+        wanted, least = wanted * float(step), 2 * step
+    width = max(least, Fraction(f"{max(1.0, min(wanted, room)):.4g}"))
     if isinstance(query, Median):
         return Median(query.bounds, window=width).with_private_size()
     return Quantile(level, bounds=query.bounds, window=width).with_private_size()
 
 
 def private_size_smoothing(
-    window: PaddedWindow, guarantee: Guarantee, n_guess: Fraction, *, error_bars: bool = False
+    window: PaddedWindow,
+    guarantee: Guarantee,
+    n_guess: Fraction,
+    *,
+    covers: Target | None = None,
 ) -> Fraction:
     """Return t by the rule, with two digits, so that many groups share one calibration.
 
@@ -107,23 +115,25 @@ def private_size_smoothing(
     >>> private_size_smoothing(window, promise, Fraction(1000))
     Fraction(1, 10)
     """
-    rule = _rule(guarantee, error_bars=error_bars)
+    rule = _rule(guarantee, covers=covers)
     n_records = max(1.0, float_of(n_guess))
     width = float_of(window.width)
     least = float_of(min(window.level, 1 - window.level))
     room = (least * n_records - width / 2) / float_of(window.step)
-    most = min(rule.most, _BARS_MOST) if error_bars else rule.most
-    share = most
+    share = rule.most
     if room > 0:
         jump = math.log(BOUNDS_IN_SPREADS * n_records / width) / room
-        share = min(most, max(rule.least, jump / rule.epsilon))
+        share = min(rule.most, max(rule.least, jump / rule.epsilon))
     return Fraction(f"{min(share * rule.epsilon, LARGEST_SMOOTHING):.2g}")
 
 
-def _rule(guarantee: Guarantee, *, error_bars: bool) -> Rule:
+def _rule(guarantee: Guarantee, *, covers: Target | None) -> Rule:
     """Return the constants for a private n."""
-    rule, terms = Rule.of(guarantee, error_bars=error_bars), guarantee.terms()
-    if error_bars:
+    rule, terms = Rule.of(guarantee, covers=covers), guarantee.terms()
+    if covers == "quantile":
+        # In units of M / e, where one record moves the window by M ranks.
+        return replace(rule, window=4.0 if isinstance(terms, RhoTerms) else 7.0)
+    if covers is not None:
         return rule
     if isinstance(terms, EpsilonTerms | MuTerms):
         return replace(rule, window=10.0, least=0.1)

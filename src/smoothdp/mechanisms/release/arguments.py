@@ -8,6 +8,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
+from smoothdp.mechanisms.release.bars.targets import Target
 from smoothdp.mechanisms.release.defaults import default_smoothing
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import FixedStatistic, Quantiles, Query
@@ -23,7 +24,7 @@ def resolve_smoothing(
     n_records: int | None,
     smoothing: Fraction | None,
     *,
-    error_bars: bool,
+    covers: Target | None,
 ) -> Fraction:
     """Return t: 0 where the sensitivity is the same at all data, else the caller's or a rule's."""
     if query.fixed_sensitivity(n_records) is not None:
@@ -46,7 +47,7 @@ def resolve_smoothing(
             remedy="Give t > 0, fixed without looking at the data; epsilon / 10 is a start",
         )
     assert n_records is not None  # n is public
-    return default_smoothing(query, guarantee, n_records, error_bars=error_bars)
+    return default_smoothing(query, guarantee, n_records, covers=covers)
 
 
 def check_kinds(query: object, guarantee: object, noise: object, clamp: object) -> None:

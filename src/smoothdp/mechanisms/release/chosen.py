@@ -15,7 +15,7 @@ from smoothdp.mechanisms.private_size.rules import needs_guess
 from smoothdp.mechanisms.quantiles.chosen import several, takes_half_shift
 from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.release.request import ReleaseRequest
-from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.smooth_mechanism import smooth_mechanism
 from smoothdp.queries import Quantiles, SkewedMean
 from smoothdp.queries.fixed.fixed_statistic import Sums
 from smoothdp.queries.statistic import Statistic
@@ -54,7 +54,7 @@ def mechanism_of(request: ReleaseRequest, *, n_records: int | None = None) -> Re
         return SkewedNoise.of_request(request)
     if needs_guess(request):
         return BoughtSize(request, request.n_share or DEFAULT_SHARE)
-    return SmoothNoise.of_request(request, n_records=n_records)
+    return smooth_mechanism(request, n_records=n_records)
 
 
 def prepared(request: ReleaseRequest, data: object) -> tuple[Releasable, object]:

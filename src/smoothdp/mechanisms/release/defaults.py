@@ -13,8 +13,10 @@ values on the shorter side of the rank, R the width of the bounds in spreads of 
                   w S falls under 2 w / n spreads, less than the range of the values kept
     trimming      m = max(.05 n, 3.6 ln(R n) / e), zCDP 2.5 ln(R n) / e; at most .45 n
 
-With error bars a small t pays more: w = odd(40 / e) and t from .025 e (zCDP: 20 / e and .05 e;
-14 / e leaves bars 10 to 15% longer at the same error of the value).
+With error bars that cover the mean of the window a small t pays more: w = odd(40 / e) and t from
+.025 e (zCDP: 20 / e and .05 e; 14 / e leaves bars 10 to 15% longer at the same error of the value).
+Bars that cover the quantile pay for the window's width: w = odd(6 / e), t from .09 e (zCDP: 3 / e,
+.18 e), and for the population's w = odd(7 / e) (zCDP: 5 / e), t from .5 / sqrt(n q (1 - q)).
 
 Source: constants chosen by search, measured by `python -m benchmarks.accuracy`
 (proofs/release-rules#2, #6).
@@ -32,6 +34,7 @@ from smoothdp.claims.guarantees.standard import PureDP
 from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_fraction, exact_int, float_of
+from smoothdp.mechanisms.release.bars.targets import Target
 from smoothdp.noise import (
     ArsinhNormal,
     Gaussian,
@@ -65,6 +68,22 @@ TABLE_ORDER = (
     "Gaussian",
 )
 """In which a table lists laws: by the strongest claim they serve. What is not named comes last."""
+_PURE: dict[Target | None, tuple[float, float, float]] = {
+    None: (14.0, 0.08, 0.05),
+    "quantile": (6.0, 0.09, 0.025),
+    "population": (7.0, 0.0, 0.025),
+    "window": (40.0, 0.025, 0.025),
+    "mean": (40.0, 0.025, 0.025),
+}
+_CONCENTRATED: dict[Target | None, tuple[float, float, float]] = {
+    None: (7.0, 0.2, 0.05),
+    "quantile": (3.0, 0.18, 0.05),
+    "population": (5.0, 0.0, 0.05),
+    "window": (20.0, 0.05, 0.05),
+    "mean": (20.0, 0.05, 0.05),
+}
+_GAUSSIAN = {**_PURE, "window": (20.0, 0.05, 0.05), "mean": (20.0, 0.05, 0.05)}
+"""In units of e, by what error bars cover: windows, and the least t of quantiles and of means."""
 _DEAREST = 4 / 3
 """Truncated CDP: the largest factor of the noise that smoothing may cost, as for zCDP at .6 e."""
 
@@ -81,20 +100,19 @@ class Rule:
     most: float
 
     @staticmethod
-    def of(guarantee: Guarantee, *, error_bars: bool = False) -> Rule:
-        """Return the rule for a guarantee, without or with error bars.
+    def of(guarantee: Guarantee, *, covers: Target | None = None) -> Rule:
+        """Return the rule for a guarantee, without error bars or with some that cover a target.
 
         Raises:
             InvalidParameter: a guarantee of another kind, or one that allows no loss at all.
         """
         terms = guarantee.terms()
         if isinstance(terms, EpsilonTerms):
-            constants = (40.0, 0.025, 0.025) if error_bars else (14.0, 0.08, 0.05)
-            rule = Rule(float_of(terms.epsilon), *constants, 3.6, 0.32)
+            rule = Rule(float_of(terms.epsilon), *_PURE[covers], 3.6, 0.32)
         elif isinstance(terms, RhoTerms):
             e = math.sqrt(2 * float_of(terms.rho))
             most = 0.6
-            window, least, trimmed = (20.0, 0.05, 0.05) if error_bars else (7.0, 0.2, 0.05)
+            window, least, trimmed = _CONCENTRATED[covers]
             if terms.omega is not None and e > 0:
                 most = min(most, _dearest(float_of(terms.omega), e) / e)
                 # A small t needs a window of about 1 / t.
@@ -104,8 +122,7 @@ class Rule:
         elif isinstance(terms, MuTerms):
             # The noise is that of the pure claim which implies it; ln S gets normal noise.
             e = float_of(pure_of_mu(terms.mu)) if terms.mu else 0.0
-            constants = (20.0, 0.05, 0.05) if error_bars else (14.0, 0.08, 0.05)
-            rule = Rule(e, *constants, 3.6, 0.32)
+            rule = Rule(e, *_GAUSSIAN[covers], 3.6, 0.32)
         else:
             raise InvalidParameter(
                 expected="PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP",
@@ -136,7 +153,11 @@ def _dearest(omega: float, e: float) -> float:
 
 
 def resolve_window(
-    query: Statistic, guarantee: Guarantee, n_records: int | None, *, error_bars: bool = False
+    query: Statistic,
+    guarantee: Guarantee,
+    n_records: int | None,
+    *,
+    covers: Target | None = None,
 ) -> Statistic:
     """Return a median or quantile without a window with the default one; others as they are.
 
@@ -147,7 +168,7 @@ def resolve_window(
     if not isinstance(query, Median | Quantile) or query.window is not None:
         return query
     assert n_records is not None  # n is public
-    rule = Rule.of(guarantee, error_bars=error_bars)
+    rule = Rule.of(guarantee, covers=covers)
     side = _side(query, n_records)
     window = _odd(min(rule.window / rule.epsilon, 0.3 * side))
     if isinstance(query, Median):
@@ -188,7 +209,7 @@ def default_trim(guarantee: Guarantee, n_records: int, *, least: float = _LEAST_
 
 
 def default_smoothing(
-    query: Query, guarantee: Guarantee, n_records: int, *, error_bars: bool = False
+    query: Query, guarantee: Guarantee, n_records: int, *, covers: Target | None = None
 ) -> Fraction:
     """Return t for a query whose window is resolved and leaves something out, as a short decimal.
 
@@ -196,10 +217,14 @@ def default_smoothing(
     >>> default_smoothing(Median((0, 1), window=13), PureDP(1), 1001)
     Fraction(2, 25)
     """
-    rule = Rule.of(guarantee, error_bars=error_bars)
+    rule = Rule.of(guarantee, covers=covers)
     low, high = query.drops(n_records)
     is_quantile = isinstance(query, Median | Quantile)
     least = rule.least if is_quantile else rule.least_trimmed
+    if isinstance(query, Median | Quantile) and covers == "population":
+        # Half of one over the deviation of the rank that the population's quantile has.
+        q = 0.5 if isinstance(query, Median) else float(query.q)
+        least = 0.5 / math.sqrt(max(n_records * q * (1 - q), 0.25)) / rule.epsilon
     side = min(low, high)
     # In spreads: a gap of a window, or the range of the values that a mean keeps.
     kept_spreads = (n_records - low - high) / n_records * (1 if is_quantile else _RANGE_IN_SPREADS)
@@ -250,7 +275,12 @@ def global_law(guarantee: Guarantee) -> NoiseDistribution:
 
     So is that of ln S. Laplace under pure and approximate DP, else Gaussian.
     """
-    return Laplace() if isinstance(guarantee.terms(), EpsilonTerms) else Gaussian()
+    return global_law_of(isinstance(guarantee.terms(), EpsilonTerms))
+
+
+def global_law_of(is_laplace: bool) -> NoiseDistribution:
+    """Return the one or the other."""
+    return Laplace() if is_laplace else Gaussian()
 
 
 def _side(query: Median | Quantile, n_records: int) -> int:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
 from smoothdp.noise.calibration import Calibration
+from smoothdp.noise.joint.max_law import MaxLawCalibration
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries.read_arguments import Bounds
 from smoothdp.queries.statistic import Statistic
@@ -96,6 +97,13 @@ def default_step(
     """
     least = query.log_least_sensitivity(calibration.smoothing, n_records)
     return step_for(query.bounds, calibration, least)
+
+
+def pair_step(query: Statistic, calibration: MaxLawCalibration, n_records: int | None) -> Fraction:
+    """Return the step for the max law, whose noise is in units of the sensitivity."""
+    least = query.log_least_sensitivity(calibration.smoothing, n_records)
+    spread = math.log(calibration.moment("square")) / 2
+    return step_below(query.bounds, None if least is None else least + spread)
 
 
 def step_for(

@@ -17,10 +17,11 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.chosen import prepared
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
-from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.mechanisms.release.usefulness import warn_if_useless, warn_if_wide
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import FixedStatistic, Quantiles
 from smoothdp.queries.statistic import Statistic
@@ -38,7 +39,7 @@ def release(
     round_to: Parameter | None = None,
     clamp: bool = False,
     confidence: Parameter | None = None,
-    covers: str = "statistic",
+    covers: str | None = None,
     simultaneous: bool = False,
     sd_bound: Parameter | None = None,
     n_guess: Parameter | None = None,
@@ -80,15 +81,17 @@ def release(
         confidence: the probability, such as 0.95, with which an interval is to cover; the result
             is then an `IntervalRelease`. A stated share of the guarantee pays for it, and the
             window is wider.
-        covers: "statistic": of these records the mean of the values in the window, with at least
-            that probability whatever they are (not the plain quantile in whose place it
-            stands: `covers` of the result says which values); for records drawn independently
-            "population" (nominal; needs a continuous density at the quantile: ties break it,
-            and no check of the private data can tell) or "mean".
+        covers: what the interval contains, with at least that probability: "quantile" (of a
+            `Median` or `Quantile` unless said): the plain quantile of these records, whatever
+            they are; "population": that of the population they were drawn from independently,
+            whatever its distribution (n public); "window": the mean of the window that stands in
+            for the quantile, or what else is released, before noise; "mean" (of a mean that
+            leaves nothing out unless said): the mean of these records. For means that leave
+            values out "population" and "mean" are the population's, and nominal.
         simultaneous: of `Quantiles` with a confidence: whether it is that of all intervals
             together, instead of each for itself.
-        sd_bound: with covers="mean", a bound on the deviation of a record that is known
-            beforehand.
+        sd_bound: with covers="mean" of a trimmed mean, a bound on the deviation of a record that
+            is known beforehand.
         n_guess: where the guarantee is about adding or removing a record, so that n is private:
             about how many records there are, from what is public. It chooses window and noise;
             too few is safer than too many. None: a count is bought, and its low end taken.
@@ -101,12 +104,13 @@ def release(
         rng: `SystemRandom()` (default), or `SeededRandom`, whose output is marked not private.
 
     Warns:
-        PrivacyWarning: n min(q, 1 - q) epsilon < 15: the noise may be of the order of the bounds.
+        PrivacyWarning: n min(q, 1 - q) epsilon < 15: the noise may be of the order of the bounds;
+            covers="population" and t > epsilon / 10: a long interval.
 
     Raises:
         InvalidData: no column of finite numbers, or too few for the statistic.
         InvalidParameter: an argument outside its domain, no noise keeps the guarantee, or an
-            interval that is refused: pure DP with too few records, round_to with "population".
+            interval that is refused: pure DP with too few records (t > epsilon / 5).
         IncompatibleClaims: a guarantee about other neighbours than a `Custom` is, or one that
             the budget of the ledger has no cost for.
         BudgetExceeded, LedgerError: the ledger refuses.
@@ -121,7 +125,10 @@ def release(
     ... ).value
     45
     """
-    coverage = read_coverage(confidence, covers=covers, sd_bound=sd_bound)
+    neighbours = getattr(guarantee, "neighbours", Neighbours.REPLACE_ONE)
+    coverage = read_coverage(
+        query, confidence, covers=covers, sd_bound=sd_bound, neighbours=neighbours
+    )
     named = Label.read(label)
     check_budget(ledger, guarantee)
     request = ReleaseRequest.read(
@@ -146,10 +153,11 @@ def release(
             remedy='Give column="wage", for example',
         )
     mechanism, values = prepared(request, data)
-    if isinstance(mechanism, SmoothNoise) and isinstance(query, Statistic):
+    if isinstance(mechanism, SmoothNoise | PairNoise) and isinstance(query, Statistic):
         size = request.n_guess if mechanism.n_records is None else mechanism.n_records
         if size is not None:
             warn_if_useless(query, guarantee, size)
+        warn_if_wide(coverage, guarantee, mechanism.smoothing)
     read_rng(rng)
     if ledger is not None:
         ledger.charge(with_label(mechanism, named))

@@ -38,6 +38,7 @@ class ReleaseRequest:
         n_guess: a public guess of n where n is private.
         n_share: of the guarantee, for a count that stands in for n_guess; None: by the rule.
         simultaneous: whether intervals of several quantiles cover all together.
+        is_guess_released: whether n_guess is a released count: then nothing is refused by it.
     """
 
     query: Statistic | FixedStatistic | Quantiles
@@ -50,6 +51,7 @@ class ReleaseRequest:
     n_guess: Fraction | None = None
     n_share: Fraction | None = None
     simultaneous: bool = False
+    is_guess_released: bool = False
 
     @classmethod
     def read(
@@ -65,6 +67,7 @@ class ReleaseRequest:
         n_guess: Parameter | None = None,
         n_share: Parameter | None = None,
         simultaneous: bool = False,
+        is_guess_released: bool = False,
     ) -> ReleaseRequest:
         """Return the request, its numbers exact, or raise what `SmoothNoise.calibrate` raises.
 
@@ -106,7 +109,19 @@ class ReleaseRequest:
         )
         if isinstance(query, Mean) and is_private:
             query = ClampedMean(query.bounds)
-        return cls(query, guarantee, noise, rate, step, clamp, coverage, guess, share, simultaneous)
+        return cls(
+            query,
+            guarantee,
+            noise,
+            rate,
+            step,
+            clamp,
+            coverage,
+            guess,
+            share,
+            simultaneous,
+            is_guess_released,
+        )
 
     @property
     def has_private_size(self) -> bool:

@@ -14,24 +14,21 @@ from smoothdp.exact.balls.work import limited
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, exact_text
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.lazy import RoundedDraws
-from smoothdp.mechanisms.private_size.rules import with_private_size
-from smoothdp.mechanisms.release.arguments import (
-    check_sampler,
-    check_statistic,
-    resolve_smoothing,
-)
+from smoothdp.mechanisms.release.arguments import check_sampler, check_statistic
 from smoothdp.mechanisms.release.bars.budget import bars_budget
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.bars.error_bars import ErrorBars, rest_of
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
-from smoothdp.mechanisms.release.defaults import default_family, resolve_window
+from smoothdp.mechanisms.release.defaults import default_family
 from smoothdp.mechanisms.release.draws import value_draws
 from smoothdp.mechanisms.release.grid import OutputGrid, default_step
 from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.mechanisms.release.resolved import Resolved, resolve_request
 from smoothdp.noise.calibration import Calibration, best_shape
 from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.queries import Query
+from smoothdp.queries import Median, Quantile, Query
+from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
@@ -153,31 +150,21 @@ class SmoothNoise:
     @classmethod
     def of_request(cls, request: ReleaseRequest, *, n_records: int | None) -> SmoothNoise:
         """Return the mechanism that a request asks for; raises as `calibrate`."""
-        if request.has_private_size:
-            if n_records is not None:
-                raise InvalidParameter(
-                    expected="no n_records under a guarantee about adding or removing a record, "
-                    "which keeps it private",
-                    got=f"n_records={n_records}",
-                    remedy="Leave it out and give n_guess, or replace a record instead",
-                )
-            request = with_private_size(request)
-        query, guarantee, coverage = request.query, request.guarantee, request.coverage
-        assert isinstance(query, Statistic)
-        step = request.step
-        if n_records is not None or isinstance(query, Query):
-            n_records = exact_int(n_records, name="n_records", minimum=1)
-        has_bars = coverage is not None
-        query = resolve_window(query, guarantee, n_records, error_bars=has_bars)
-        query.check_size(n_records)
-        rate = resolve_smoothing(
-            query, guarantee, n_records, request.smoothing, error_bars=has_bars
-        )
+        resolved = resolve_request(request, n_records=n_records)
+        return cls.of_resolved(resolved)
+
+    @classmethod
+    def of_resolved(cls, resolved: Resolved) -> SmoothNoise:
+        """Return the mechanism for a statistic and a smoothing that are chosen."""
+        request, query = resolved.request, resolved.query
+        guarantee, coverage, step = request.guarantee, request.coverage, request.step
+        n_records, rate = resolved.n_records, resolved.smoothing
         cost, spread = Fraction(0), Fraction(0)
-        if coverage is not None:
-            coverage.check(query, n_records, is_rounded=step is not None)
-            if query.fixed_sensitivity(n_records) is None:
-                cost, spread = bars_budget(guarantee, rate, n_records)
+        if coverage is not None and query.fixed_sensitivity(n_records) is None:
+            size = request.n_guess if n_records is None else n_records
+            of_quantile = isinstance(query, Median | Quantile | PaddedWindow)
+            covers = coverage.target if of_quantile else "window"
+            cost, spread = bars_budget(guarantee, rate, size, covers=covers)
         value_guarantee = rest_of(guarantee, cost)
         family = default_family(value_guarantee, rate) if request.noise is None else request.noise
         # One limit of work for shape and scale together.
@@ -285,6 +272,7 @@ class SmoothNoise:
             interval,
             coverage.confidence,
             coverage.words(self.query, self.n_records),
+            coverage.target,
         )
 
     def check_size(self, n_records: int | None) -> None:

@@ -7,12 +7,15 @@ import warnings
 from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import Explanation, PrivacyWarning
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.queries import Maximum, Median, Minimum, Quantile
 from smoothdp.queries.statistic import Statistic
 
 _USEFUL = 15
+_WIDE = 0.1
 
 
 def useless_words(query: Statistic, guarantee: Guarantee, n_records: int | Fraction | None) -> str:
@@ -68,6 +71,21 @@ def useful_size(query: Statistic, guarantee: Guarantee) -> float:
     share = float(min(q, 1 - q)) if q is not None else 0.5
     strength = share * Rule.of(guarantee).epsilon
     return _USEFUL / strength if strength > 0 else math.inf
+
+
+def warn_if_wide(coverage: Coverage | None, guarantee: Guarantee, smoothing: Fraction) -> None:
+    """Warn where an interval for the population's quantile gets several times too long."""
+    if coverage is None or coverage.target != "population":
+        return
+    ratio = float(smoothing) / Rule.of(guarantee).epsilon
+    if isinstance(guarantee.terms(), EpsilonTerms) and ratio > _WIDE:
+        explanation = Explanation(
+            "smoothing of at most epsilon / 10 for an interval that is not far longer than one "
+            "without privacy",
+            f"smoothing of {ratio:.2g} epsilon, which the number of records and epsilon lead to",
+            "Expect a long interval, or take more records or a larger epsilon",
+        )
+        warnings.warn(str(explanation), PrivacyWarning, stacklevel=3)
 
 
 def warn_if_useless(

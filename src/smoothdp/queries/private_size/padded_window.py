@@ -121,6 +121,12 @@ class PaddedWindow(Statistic):
         """M = max(q, 1 - q): how far one record moves an end of the window, at most."""
         return max(self.level, 1 - self.level)
 
+    @property
+    def stands_for_quantile(self) -> bool:
+        """Whether it is the window of a median or of another quantile, by its name."""
+        named = self.name in ("median", f"quantile {exact_text(self.level)}")
+        return named and self.offset == 0
+
     # ---- for public data ---------------------------------------------------------------------
 
     def value(self, data: object) -> float:

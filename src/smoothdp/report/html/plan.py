@@ -125,7 +125,7 @@ def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
     )
     return [
         ("error bars", f"{percent_text(plan.confidence)} confidence, {_half_width(plan)}"),
-        ("they cover, at least so often", plan_covers(plan)),
+        ("each", plan_covers(plan)),
         ("the bars take of the guarantee", cost),
     ]
 

@@ -64,10 +64,7 @@ def report_release(text: str, *, command: str = "smoothdp report") -> HtmlReport
         rows.append(("intervals", f"{words}; each is made before the values are sorted"))
     elif "interval" in fields:
         low, high = (_number(end) for end in fields["interval"])
-        sure = percent_text(float(fields["confidence"]))
-        sure = f"about {sure}" if "(nominal)" in str(fields["covers"]) else f"at least {sure}"
-        words = f"covers, with probability {sure}, {fields['covers']}"
-        rows.append(("error bars", f"{low} to {high}: {words}"))
+        rows.append(("error bars", f"{low} to {high}: {_covers(fields)}"))
     rows += [
         ("records", "private" if fields["n_records"] is None else f"{fields['n_records']}, public"),
         ("mechanism", str(fields["mechanism"])),
@@ -146,6 +143,16 @@ def _picture(fields: Mapping[str, Any]) -> Section:
         "line between two levels was not released.",
         name="quantiles",
     )
+
+
+def _covers(fields: Mapping[str, Any]) -> str:
+    """Return what the interval contains, and how surely; older files have it in two parts."""
+    words = str(fields["covers"])
+    if words.startswith("contains"):
+        return words
+    sure = percent_text(float(fields["confidence"]))
+    sure = f"about {sure}" if "(nominal)" in words else f"at least {sure}"
+    return f"contains, with probability {sure}, {words}"
 
 
 def _curves(claim: Guarantee) -> Section:

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, cast
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
-from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.group_coverage import coverage_of_group, group_coverage
 from smoothdp.mechanisms.release.grid import read_step
 from smoothdp.queries import (
     ClampedMean,
@@ -114,13 +115,18 @@ class ColumnStatistic(NamedQuery):
 
 
 def read_statistics(
-    statistics: object, *, by: Sequence[str], coverage: Coverage | None
+    statistics: object,
+    *,
+    by: Sequence[str],
+    coverage: Coverage | None,
+    covers: str | None = None,
 ) -> list[NamedQuery]:
     """Return each statistic of a table; raises InvalidParameter for another shape.
 
     Args:
         statistics: a mapping from names to (column, query) or (column, query, options).
         by: columns of the groups. coverage: of the intervals of all that say nothing else.
+        covers: what intervals of quantiles cover; None: the plain quantile.
     """
     if not isinstance(statistics, Mapping):
         raise _no_statistics(f"statistics={statistics!r}"[:80])
@@ -157,7 +163,8 @@ def read_statistics(
         released = ClampedMean(query.bounds) if isinstance(query, Mean) else query
         results = separated(name, released)
         for result, single in results:
-            read = _with_options(result, column, single, rest[0] if rest else {}, coverage)
+            options = rest[0] if rest else {}
+            read = _with_options(result, column, single, options, coverage, covers)
             named.append(replace(read, asked=name, many=len(results)))
     check_names([one.name for one in named])
     return named
@@ -169,6 +176,7 @@ def _with_options(
     query: AnyStatistic,
     options: Mapping[str, Any],
     coverage: Coverage | None,
+    covers: str | None,
 ) -> NamedQuery:
     for option in options:
         if option not in OPTIONS:
@@ -180,7 +188,7 @@ def _with_options(
     try:
         step = None if options.get("round_to") is None else read_step(options["round_to"])
         asked = options.get("confidence", False)
-        own = None if asked is None or asked is False else read_coverage(asked, **_OF_ROWS)
+        own = None if asked is None or asked is False else group_coverage(asked, covers)
         if own is not None and isinstance(query, Sums):
             # Raises where no interval is known: it was asked for by name.
             query.covers()
@@ -188,16 +196,9 @@ def _with_options(
         raise error.about(repr(name)) from None
     if "confidence" not in options:
         words = _why_no_bars(query) if coverage is not None else ""
-        return NamedQuery(name, column, query, step, None if words else coverage, words)
-    return NamedQuery(name, column, query, step, own)
-
-
-_OF_ROWS: dict[str, Any] = {"covers": "statistic", "sd_bound": None}
-
-
-def table_coverage(confidence: Any) -> Coverage | None:
-    """Return the coverage of the intervals of a table, None without confidence."""
-    return read_coverage(confidence, **_OF_ROWS)
+        shared = None if words else coverage_of_group(coverage, query)
+        return NamedQuery(name, column, query, step, shared, words)
+    return NamedQuery(name, column, query, step, coverage_of_group(own, query))
 
 
 def _why_no_bars(query: AnyStatistic) -> str:

@@ -19,7 +19,7 @@ from smoothdp.exact.parameters.numbers import exact_text, float_bounds
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.mechanisms.quantiles.half_shift.coverage import Target, factor
 from smoothdp.mechanisms.release.bars.coverage import Coverage
-from smoothdp.mechanisms.release.bars.error_bars import LOG_STEP
+from smoothdp.mechanisms.release.bars.ends import LOG_STEP
 from smoothdp.mechanisms.release.defaults import SAMPLING_ERROR
 from smoothdp.mechanisms.release.draws import log_sensitivity_draws
 from smoothdp.noise.calibration import Calibration
@@ -33,7 +33,6 @@ from smoothdp.queries.statistic import PrivateSummary
 _FLOAT_ERROR = 1e-11
 _LEAST_HALF = 1e-300
 _FAR = 1 << 80
-_MEANT = {"statistic": "quantile", "quantile": "quantile", "population": "population"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class ShiftBars:
         Raises:
             InvalidParameter: a target that a half-shift release has no interval for.
         """
-        if coverage.target not in _MEANT:
+        if coverage.target not in ("quantile", "population"):
             raise InvalidParameter(
                 expected='covers="quantile" or "population" for a half-shift release, whose '
                 "window is moved by a number that is not published",

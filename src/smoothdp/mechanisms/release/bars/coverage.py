@@ -1,22 +1,21 @@
-"""What an error bar covers: the statistic of the data, or a figure of the population.
+"""What an error bar covers: a quantile or a mean of the data, the window, or of the population.
 
-The statistic: the very one that is released, at every database, with at least the probability
-asked for. Where a window stands in for a median or quantile the statistic is the mean of the
-window, and not the plain quantile, which that mean may miss by any part of the bounds: of 15,001
-zeros and 14,999 hundreds the median is 0, and the mean of a window of 40 near 50. `words` says so.
+* quantile: of the records, the plain one, whatever they are. The released value is the mean of a
+  window, which may be far from the quantile in units of the data, but not in units of the smooth
+  sensitivity: so a longer interval covers it (proofs/quantile-bars#1, #3, #8).
+* population, of a median or quantile: of any law that records are drawn from independently, ties
+  and gaps included, by a mixture over the ranks (proofs/quantile-bars#4).
+* window: what is released before noise, such as the mean of the window (proofs/error-bars#2).
+* mean: of all records, where none is left out (proofs/error-bars#5).
 
-Beyond it the records must be a sample of independent draws, and the coverage is nominal, not
-conservative (for quantiles checked, not proved: proofs/error-bars#8):
+For means that leave values out, as they were before (proofs/error-bars#6, #7, #9), and nominal:
 
 * population: S is at least the winsorised range over w, so that the deviation of the statistic
   over samples is about c sqrt(n) S at most, c^2 = max p (1 - p) over p in [lo / n, 1 - hi / n].
-  It needs a continuous density at the quantile: ties and gaps there break it (measured: .54 to
-  .88 for a nominal .95). A trimmed mean is taken for the mean between the trimming quantiles.
+  A trimmed mean is taken for the mean between the trimming quantiles.
 * mean: that interval, widened by what trimming d = (lo + hi) / n of the probability can move a
   mean: sigma sqrt(d / (1 - d)) for a stated bound sigma of the deviation, else
-  d max(b - lower, upper - a). The target is the mean of the values clamped to the bounds.
-
-Source: proofs/error-bars#6, #7, #9.
+  d max(b - lower, upper - a). The target is the population's mean of values clamped to the bounds.
 """
 
 from __future__ import annotations
@@ -24,19 +23,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, cast, get_args
 
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_positive
-from smoothdp.mechanisms.release.statistic_words import (
-    clamped_words,
-    stands_for,
-    statistic_words,
+from smoothdp.exact.parameters.numbers import (
+    Parameter,
+    exact_fraction,
+    exact_positive,
+    exact_text,
+)
+from smoothdp.mechanisms.release.bars.coverage_words import coverage_words
+from smoothdp.mechanisms.release.bars.targets import (
+    Target,
+    default_target,
+    is_quantile,
+    read_target,
 )
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean, WindowMean
+from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.statistic import Statistic
-
-Target = Literal["statistic", "population", "mean"]
 
 _LEAST_MISS = Fraction(1, 10**9)
 
@@ -47,22 +52,22 @@ class Coverage:
 
     Attributes:
         confidence: from 1e-9 to 1 - 1e-9.
-        target: "statistic", "population" or "mean".
-        sd_bound: a stated bound on the deviation of a record, for "mean".
+        target: "quantile", "population", "window" or "mean".
+        sd_bound: a stated bound on the deviation of a record, for the mean of a population.
     """
 
     confidence: Fraction
-    target: Target = "statistic"
+    target: Target = "window"
     sd_bound: Fraction | None = None
 
     @classmethod
     def read(
-        cls, confidence: Parameter, *, covers: str = "statistic", sd_bound: Parameter | None = None
+        cls, confidence: Parameter, *, covers: str = "window", sd_bound: Parameter | None = None
     ) -> Coverage:
         """Return the coverage that is asked for, or raise InvalidParameter.
 
         >>> Coverage.read(0.95)
-        Coverage(confidence=Fraction(19, 20), target='statistic', sd_bound=None)
+        Coverage(confidence=Fraction(19, 20), target='window', sd_bound=None)
         """
         level = exact_fraction(confidence, name="confidence")
         if not _LEAST_MISS <= level <= 1 - _LEAST_MISS:
@@ -71,7 +76,7 @@ class Coverage:
                 got=f"confidence={confidence}",
                 remedy="Give a probability such as 0.95",
             )
-        target = _read_target(covers)
+        target = read_target(covers)
         if sd_bound is not None and target != "mean":
             raise InvalidParameter(
                 expected='sd_bound only with covers="mean"',
@@ -81,53 +86,102 @@ class Coverage:
         bound = None if sd_bound is None else exact_positive(sd_bound, name="sd_bound")
         return cls(level, target, bound)
 
+    @property
+    def miss(self) -> float:
+        """1 less the confidence."""
+        return float(1 - self.confidence)
+
     def check(self, query: Statistic, n_records: int | None, *, is_rounded: bool) -> None:
         """Refuse what the statements do not hold for; asks for no data.
 
         Args:
             query: window and all. is_rounded: whether the caller gave a step for the output.
         """
-        if self.target == "statistic":
+        if self.target == "window":
+            return
+        if isinstance(query, PaddedWindow):
+            self._check_private_size(query)
             return
         if not isinstance(query, Query):
             raise InvalidParameter(
                 expected=f"a window of order statistics for covers={self.target!r}",
                 got=query.describe(),
-                remedy='Use covers="statistic"',
+                remedy='Use covers="window"',
             )
+        if self.target == "quantile" or (
+            self.target == "population" and isinstance(query, Median | Quantile)
+        ):
+            self._check_quantile(query)
+            return
         assert n_records is not None  # n is public
+        low, high = query.drops(n_records)
+        if self.target == "mean" and low == high == 0 and query.truncate == "inputs":
+            if self.sd_bound is not None:
+                raise InvalidParameter(
+                    expected="sd_bound where values are left out, whose part in the mean it bounds",
+                    got=f"the {query.describe()}, which leaves none out",
+                    remedy="Leave sd_bound out",
+                )
+            return
         if is_rounded:
             raise InvalidParameter(
-                expected=f"no round_to with covers={self.target!r}, which needs a continuous "
-                "density",
+                expected=f"no round_to with covers={self.target!r}, which is nominal here",
                 got="round_to",
-                remedy='Use covers="statistic", which holds for all data',
-            )
-        low, high = query.drops(n_records)
-        if low == high == 0 and self.sd_bound is not None:
-            raise InvalidParameter(
-                expected="sd_bound where values are left out, whose part in the mean it bounds",
-                got=f"the {query.describe()}, which leaves none out",
-                remedy="Leave sd_bound out",
+                remedy='Use covers="window", which holds for all data',
             )
         if (low == 0) != (high == 0) or query.truncate != "inputs":
             raise InvalidParameter(
                 expected="values left out on both sides, inputs clamped, for "
                 f"covers={self.target!r}",
                 got=query.describe(),
-                remedy='Use covers="statistic"',
+                remedy='Use covers="window"',
             )
         if self.target == "mean" and not isinstance(query, Mean | TrimmedMean | WindowMean):
             raise InvalidParameter(
                 expected='a mean for covers="mean"',
                 got=query.describe(),
-                remedy='Use covers="population"',
+                remedy='Use covers="quantile"',
             )
 
+    def _check_quantile(self, query: Query) -> None:
+        if not is_quantile(query):
+            raise InvalidParameter(
+                expected=f"a median, or a quantile with 0 < q < 1, for covers={self.target!r}",
+                got=query.describe(),
+                remedy='Use covers="window", which covers what is released',
+            )
+
+    def _check_private_size(self, query: PaddedWindow) -> None:
+        if self.target != "quantile":
+            raise InvalidParameter(
+                expected='covers "quantile" or "window" where the number of records is private: '
+                "how far a sample is from its population depends on that number",
+                got=f"covers={self.target!r}",
+                remedy="Leave covers out, or replace one record with the number public",
+            )
+        if query.offset != 0 or not 0 < query.level < 1 or query.width < 2 * query.step:
+            raise InvalidParameter(
+                expected=f"a window of at least {exact_text(2 * query.step)} ranks around a level "
+                'strictly between 0 and 1, for covers="quantile"',
+                got=query.describe(),
+                remedy='Widen the window, leave it out, or use covers="window"',
+            )
+
+    def is_nominal(self, query: Statistic, n_records: int | None) -> bool:
+        """Whether the coverage is that of a large sample, and no promise."""
+        if self.target not in ("population", "mean") or not isinstance(query, Query):
+            return False
+        if isinstance(query, Median | Quantile):
+            return False
+        is_all = n_records is not None and query.drops(n_records) == (0, 0)
+        return not (self.target == "mean" and is_all)
+
     def sampling(self, query: Statistic, n_records: int | None) -> float:
-        """Return c sqrt(n): the deviation of the statistic over samples, in units of S."""
-        if self.target == "statistic" or not isinstance(query, Query) or n_records is None:
+        """Return c sqrt(n): the deviation of a mean over samples, in units of S; else 0."""
+        if not self.is_nominal(query, n_records):
             return 0.0
+        assert isinstance(query, Query)
+        assert n_records is not None
         low, high = query.drops(n_records)
         p = min(max(0.5, low / n_records), 1 - high / n_records)
         return math.sqrt(p * (1 - p) * n_records)
@@ -149,58 +203,49 @@ class Coverage:
         return max(least, lower - shift), min(greatest, upper + shift)
 
     def words(self, query: Statistic, n_records: int | None = None) -> str:
-        """Return what is covered, in words.
+        """Return in a sentence what the interval contains, and how surely.
 
         Args:
             query: window and all. n_records: n, which says how many values a share leaves, and
                 which rank is meant; without it the words hold for every n.
 
         >>> from smoothdp.queries import Maximum
-        >>> Coverage.read("0.95").words(Maximum((0, 9)), 1000)
-        'the largest value of these records, each value clamped to [0, 9]'
+        >>> Coverage.read("0.95", covers="quantile").words(Median((0, 9)), 1000)[:69]
+        'contains the median of these records with probability at least 0.95, '
         """
-        if self.target == "statistic":
-            return _statistic(query, n_records)
-        if self.target == "mean":
-            deviation = (
-                "" if self.sd_bound is None else f", deviation at most {float(self.sd_bound):g}"
-            )
-            return f"the population's mean of values clamped to the bounds{deviation} (nominal)"
-        if isinstance(query, Median | Quantile):
-            return "the population's quantile, if the density there is continuous (nominal)"
-        return "the population's mean between the trimming quantiles (nominal)"
-
-
-def _statistic(query: Statistic, n_records: int | None) -> str:
-    if not isinstance(query, Query):
-        return f"of these data the {query.describe()}"
-    if n_records is None:
-        return f"of these records the {query.describe()}"
-    words = f"{statistic_words(query, n_records)} of these records, {clamped_words(query)}"
-    plain = stands_for(query, n_records)
-    return f"{words}; not {plain.replace('the', 'their', 1)}" if plain else words
+        return coverage_words(
+            self.target,
+            query,
+            n_records,
+            confidence=self.confidence,
+            sd_bound=self.sd_bound,
+            is_nominal=self.is_nominal(query, n_records),
+        )
 
 
 def read_coverage(
-    confidence: Parameter | None, *, covers: str, sd_bound: Parameter | None
+    query: object,
+    confidence: Parameter | None,
+    *,
+    covers: str | None,
+    sd_bound: Parameter | None,
+    neighbours: Neighbours = Neighbours.REPLACE_ONE,
 ) -> Coverage | None:
-    """Return `Coverage.read`, None without a confidence; raises InvalidParameter."""
+    """Return `Coverage.read`, None without a confidence; raises InvalidParameter.
+
+    Args:
+        query: the statistic, which says what is covered where ``covers`` is None.
+        neighbours: of the guarantee.
+    """
     if confidence is not None:
-        return Coverage.read(confidence, covers=covers, sd_bound=sd_bound)
-    if _read_target(covers) != "statistic" or sd_bound is not None:
+        target = default_target(query, neighbours) if covers is None else covers
+        return Coverage.read(confidence, covers=target, sd_bound=sd_bound)
+    if covers is not None:
+        read_target(covers)
+    if covers is not None or sd_bound is not None:
         raise InvalidParameter(
             expected="a confidence with covers or sd_bound",
             got="confidence=None",
             remedy="Give confidence=0.95",
         )
     return None
-
-
-def _read_target(covers: str) -> Target:
-    if covers in get_args(Target):
-        return cast("Target", covers)
-    raise InvalidParameter(
-        expected='covers "statistic", "population" or "mean"',
-        got=f"covers={covers!r}",
-        remedy='Use covers="statistic", which holds for all data',
-    )

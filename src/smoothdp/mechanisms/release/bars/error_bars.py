@@ -2,7 +2,8 @@
 
 Neighbours move ln S by at most t. So L = ln S + B costs t / b with Laplace noise of scale b, and
 t^2 / (2 sigma^2) of zCDP with normal noise. s |y - f| e^-L = |Z| e^-B has a law free of data:
-y +- q e^L / s covers f(x) with the probability asked for, at every database, ties and all.
+y +- q e^L / s covers f(x) with the probability asked for, at every database, ties and all. With a
+larger q it covers what is at most k S from f (proofs/quantile-bars#2).
 L is rounded to a grid of 2^-20 and y to its own grid; half a step of each is added.
 
 Where nothing is left out, the value is released with S = (b - a) / n whatever the records are:
@@ -24,7 +25,10 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import exact_text, float_bounds, square_root
 from smoothdp.exact.random.entropy import Entropy
+from smoothdp.mechanisms.release.bars.certified import split_factor
 from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.bars.ends import LOG_STEP, ends_around
+from smoothdp.mechanisms.release.bars.excesses import excess_mixture
 from smoothdp.mechanisms.release.bars.pivot import ScaleNoise, pivot_quantile
 from smoothdp.mechanisms.release.defaults import global_law
 from smoothdp.mechanisms.release.draws import log_sensitivity_draws
@@ -32,13 +36,8 @@ from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.queries.statistic import PrivateSummary, Statistic
 from smoothdp.sources import Source
 
-LOG_STEP = Fraction(1, 1 << 20)
-"""The step of L: the interval is wider by at most 5e-7 of itself."""
-
-_FLOAT_ERROR = 1e-11
-_LEAST_HALF = 1e-300
-"""Below it floats lose digits: a half-width of less is rounded up to it."""
-_FAR = 1 << 80
+FAR = 1 << 80
+"""The range of L in steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +77,25 @@ class ErrorBars:
         n_records: int | None,
     ) -> ErrorBars:
         """Return the bars beside a value whose noise is calibrated to the rest of the budget."""
-        factor = pivot_quantile(
-            calibration.law,
-            miss=float(1 - coverage.confidence),
-            scale_noise=scale_noise(guarantee),
-            spread=float(spread),
-            sampling=calibration.shift * coverage.sampling(query, n_records),
-        )
+        mixture = excess_mixture(coverage, query, n_records, calibration.smoothing)
+        if mixture.is_single and mixture.excess[0] == 0:
+            factor = pivot_quantile(
+                calibration.law,
+                miss=coverage.miss,
+                scale_noise=scale_noise(guarantee),
+                spread=float(spread),
+                sampling=calibration.shift * coverage.sampling(query, n_records),
+            )
+        else:
+            # In units of Z at unit scale; the shift that noise is divided by is not above this.
+            units = float_bounds(calibration.exact_shift)[1]
+            factor = split_factor(
+                calibration.law,
+                mixture.times(units),
+                miss=coverage.miss,
+                scale_noise=scale_noise(guarantee),
+                spread=float(spread),
+            )
         return cls(guarantee, coverage, cost, spread, factor)
 
     def check(
@@ -138,7 +149,7 @@ class ErrorBars:
             global_law(self.guarantee).lazy(),
             spread=self.spread,
             step=LOG_STEP,
-            limits=(-_FAR, _FAR),
+            limits=(-FAR, FAR),
         )
         return float(draws.draw(rng) * LOG_STEP)
 
@@ -158,15 +169,13 @@ class ErrorBars:
             value: y on the grid, not clamped. log_sensitivity: L.
             calibration, query, n_records: the mechanism. step: that of the grid of y.
         """
-        lower, upper = query.bounds
-        log_half = math.log(self.factor) + log_sensitivity - math.log(calibration.shift)
-        log_half += float(LOG_STEP) / 2 + _FLOAT_ERROR
-        if log_half < 700:
-            half = Fraction(max(math.exp(log_half) * (1 + _FLOAT_ERROR), _LEAST_HALF)) + step / 2
-            # An empty intersection leaves the end that is nearest.
-            lower = min(max(query.bounds[0], value - half), query.bounds[1])
-            upper = max(min(query.bounds[1], value + half), query.bounds[0])
-        lower, upper = self.coverage.widened(lower, upper, query, n_records)
+        ends = ends_around(
+            value,
+            math.log(self.factor) + log_sensitivity - math.log(calibration.shift),
+            bounds=query.bounds,
+            step=step,
+        )
+        lower, upper = self.coverage.widened(*ends, query, n_records)
         return float_bounds(lower)[0], float_bounds(upper)[1]
 
     def describe(self) -> str:

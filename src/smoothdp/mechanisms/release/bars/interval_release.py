@@ -19,11 +19,10 @@ class IntervalRelease(Release[float | int]):
 
     Attributes:
         interval: (lower, upper), within the bounds of the statistic.
-        confidence: the least probability with which the interval covers, over the noise; where
-            the interval covers more than a statistic of the data, over noise and sample, and
-            nominally.
-        covers: what the interval covers, in words: for a median or quantile of these records the
-            mean of the window that stands in for the quantile, not the plain quantile.
+        confidence: the least probability with which the interval covers, over the noise; for a
+            figure of the population over noise and sample, and nominally for means.
+        covers: what the interval contains, and how surely, in a sentence.
+        target: the same in a word: "quantile", "population", "window" or "mean".
 
     Raises:
         InvalidParameter: a guarantee that is no `Guarantee`.
@@ -41,3 +40,4 @@ class IntervalRelease(Release[float | int]):
     interval: tuple[float, float]
     confidence: Fraction
     covers: str
+    target: str = "window"
