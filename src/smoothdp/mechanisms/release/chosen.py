@@ -62,8 +62,8 @@ def prepared(request: ReleaseRequest, data: object) -> tuple[Releasable, object]
     query = request.query
     is_public = request.guarantee.neighbours is not Neighbours.ADD_REMOVE
     if isinstance(query, Quantiles) and is_public:
-        values = query.read(data)
-        return mechanism_of(request, n_records=len(values)), values
+        column = query.read(data)
+        return mechanism_of(request, n_records=len(column)), column
     if isinstance(query, Statistic) and not request.has_private_size:
         values = query.read(data)
         return mechanism_of(request, n_records=query.size(values)), values

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from smoothdp.claims.budget import Budget, check_budget
+from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label, Labelled
 from smoothdp.claims.neighbours import Neighbours
@@ -16,6 +17,7 @@ from smoothdp.data.read_table import read_numbers_of
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
 from smoothdp.mechanisms.release.chosen import prepared
 from smoothdp.mechanisms.release.request import ReleaseRequest
@@ -146,7 +148,9 @@ def release(
             remedy='Give column="wage", for example',
         )
     mechanism, values = prepared(request, data)
-    if isinstance(mechanism, SmoothNoise) and isinstance(query, Statistic):
+    is_window = isinstance(query, Statistic) and not isinstance(guarantee, GaussianDP)
+    if isinstance(mechanism, SmoothNoise | HalfShift) and is_window:
+        assert isinstance(query, Statistic)
         size = request.n_guess if mechanism.n_records is None else mechanism.n_records
         if size is not None:
             warn_if_useless(query, guarantee, size)
