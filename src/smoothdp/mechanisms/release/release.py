@@ -16,6 +16,7 @@ from smoothdp.data.read_table import read_numbers_of
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
 from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.chosen import prepared
@@ -153,11 +154,12 @@ def release(
             remedy='Give column="wage", for example',
         )
     mechanism, values = prepared(request, data)
-    if isinstance(mechanism, SmoothNoise | PairNoise) and isinstance(query, Statistic):
+    if isinstance(mechanism, SmoothNoise | PairNoise | HalfShift) and isinstance(query, Statistic):
         size = request.n_guess if mechanism.n_records is None else mechanism.n_records
         if size is not None:
             warn_if_useless(query, guarantee, size)
-        warn_if_wide(coverage, guarantee, mechanism.smoothing)
+        if not isinstance(mechanism, HalfShift):
+            warn_if_wide(coverage, guarantee, mechanism.smoothing)
     read_rng(rng)
     if ledger is not None:
         ledger.charge(with_label(mechanism, named))

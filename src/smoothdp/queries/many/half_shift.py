@@ -59,7 +59,7 @@ class HalfShiftWindow:
     >>> data = HalfShiftColumn(np.array([1.0, 2, 4, 7, 11, 16, 22]), (Fraction(0), Fraction(30)))
     >>> data.arrange([(window, 0)])
     >>> data.value(window, 0), data.largest(window, 0)
-    (Fraction(7, 1), (11, Fraction(24, 1)))
+    (Fraction(7, 1), (6, Fraction(29, 1)))
     """
 
     centre: int

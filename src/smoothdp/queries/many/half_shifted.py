@@ -73,7 +73,7 @@ class HalfShifted(Query):
         >>> from smoothdp.queries import Median
         >>> data = [1, 2, 4, 7, 11, 16, 22]
         >>> Median((0, 30)).log_half_shift_sensitivity(data, half_shift=0, smoothing="1/10")
-        2.0741486494265292
+        2.074148649426529
         """
         rate = read_smoothing(smoothing)
         shift = exact_int(half_shift, name="half_shift", minimum=-(1 << 60))

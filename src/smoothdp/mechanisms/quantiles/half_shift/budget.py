@@ -83,7 +83,7 @@ def concentrated(guarantee: Guarantee) -> Guarantee:
     """Return a concentrated claim that the guarantee follows from, itself where it is one.
 
     >>> concentrated(ApproxDP(1, delta="1e-6"))
-    ZCDP(rho=0.02136, neighbours='replace_one')
+    ZCDP(rho=0.02435, neighbours='replace_one')
     """
     if isinstance(guarantee.terms(), RhoTerms):
         _rho(guarantee)

@@ -63,7 +63,7 @@ def default_window(
     >>> from smoothdp.claims import ZCDP
     >>> from smoothdp.queries import Median
     >>> default_window(Median((0, 1)), ZCDP("1/4"), 1001)
-    HalfShiftWindow(centre=1002, width=7, smoothing=Fraction(143, 5000), reach=1399)
+    HalfShiftWindow(centre=1002, width=5, smoothing=Fraction(21, 100), reach=191)
     """
     rule = Rule.of(part)
     e = rule.epsilon
@@ -106,7 +106,7 @@ def shifted_words(query: Median | Quantile, guarantee: Guarantee, n_records: int
 
     >>> from smoothdp.claims import ZCDP
     >>> shifted_words(Median((0, 9)), ZCDP("1/2"), 1001)
-    'the mean of 7 ranks around the median, moved by a hidden number of half ranks; each value \
+    'the mean of 5 ranks around the median, moved by a hidden number of half ranks; each value \
 clamped to [0, 9]'
     """
     window = default_window(query, split(guarantee, 1, has_bars=False).part, n_records)
