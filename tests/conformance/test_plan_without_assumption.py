@@ -265,6 +265,6 @@ def test_bars_of_a_plan_say_what_they_cover() -> None:
     )
     window = made.n_records - sum(made.query.drops(made.n_records))
     assert window > 2
-    words = f"at least so often the mean of the {window} middle values of these records"
+    words = "each contains the median of these records with probability at least 0.95"
     assert words in made.text()
     assert made.confidence == Fraction("0.95")

@@ -20,7 +20,12 @@ LAW = stats.lognorm(s=1, scale=20)
 
 def made(query: sd.queries.Query, guarantee: Guarantee, confidence: str | None) -> sd.planning.Plan:
     return sd.plan(
-        query, guarantee=guarantee, n_records=10_000, assuming=LAW, confidence=confidence
+        query,
+        guarantee=guarantee,
+        n_records=10_000,
+        assuming=LAW,
+        confidence=confidence,
+        covers=None if confidence is None else "window",
     )
 
 
