@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         BernoulliHistogram as BernoulliHistogram,
         DiscreteGaussianMechanism as DiscreteGaussianMechanism,
         DiscreteLaplaceMechanism as DiscreteLaplaceMechanism,
+        ExponentialQuantile as ExponentialQuantile,
         GaussianMechanism as GaussianMechanism,
         LaplaceMechanism as LaplaceMechanism,
         NoisySamplingHistogram as NoisySamplingHistogram,

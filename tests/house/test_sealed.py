@@ -20,7 +20,11 @@ from smoothdp.claims.open_sealed import opened
 from smoothdp.claims.sealed import Sealed, StillSealed
 
 SOURCE = Path(sd.__file__).parent
-OPENERS = {"mechanisms/fixed/draws.py", "mechanisms/release/draws.py"}
+OPENERS = {
+    "mechanisms/fixed/draws.py",
+    "mechanisms/quantiles/exponential/draws.py",
+    "mechanisms/release/draws.py",
+}
 """The samplers. A file that is added here draws with noise from what it opens."""
 
 WAYS_OUT: list[Callable[[Any], object]] = [

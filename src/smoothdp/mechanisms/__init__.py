@@ -14,6 +14,7 @@ from smoothdp.mechanisms.histogram.post_processed import PostProcessed
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
 from smoothdp.mechanisms.private_size.bought_size import BoughtSize
+from smoothdp.mechanisms.quantiles.exponential.exponential_quantile import ExponentialQuantile
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.defaults import default_trim
 from smoothdp.mechanisms.release.release import release
@@ -26,6 +27,7 @@ __all__ = [
     "Composed",
     "DiscreteGaussianMechanism",
     "DiscreteLaplaceMechanism",
+    "ExponentialQuantile",
     "GaussianMechanism",
     "IntervalRelease",
     "LaplaceMechanism",

@@ -94,14 +94,24 @@ def default_step(
     The step is coarser where the grid within the bounds would not consist of floats. The step
     depends on the query, the noise and n alone.
     """
-    lower, upper = query.bounds
-    finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
+    finest = finest_step(query.bounds)
     least = query.log_least_sensitivity(calibration.smoothing, n_records)
     if least is None:
-        return Fraction(2) ** finest
+        return finest
     spread = math.log(_spread(calibration.law)) - math.log(calibration.shift)
     exponent = math.floor((least + spread) / math.log(2)) - _FINER
-    return Fraction(2) ** max(exponent, finest)
+    return max(Fraction(2) ** max(exponent, _SMALLEST_EXPONENT), finest)
+
+
+def finest_step(bounds: Bounds) -> Fraction:
+    """Return the least power of two whose multiples within the bounds are all floats.
+
+    >>> finest_step((Fraction(0), Fraction(3))) == Fraction(1, 2**51)
+    True
+    """
+    lower, upper = bounds
+    exponent = _exponent_above(max(abs(lower), abs(upper))) - _MANTISSA
+    return Fraction(2) ** max(exponent, _SMALLEST_EXPONENT)
 
 
 def _spread(law: NoiseDistribution) -> float:

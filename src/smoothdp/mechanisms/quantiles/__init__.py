@@ -1,0 +1,1 @@
+"""Quantiles by other ways than one window with noise."""
