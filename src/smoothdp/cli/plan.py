@@ -36,7 +36,7 @@ from smoothdp.report import draw_plan
 @click.option("--public-sample", type=click.Path(path_type=Path), help="A file of public data.")
 @click.option("--column", help="Column of --public-sample.")
 @missing_option
-@click.option("--keep-trim", is_flag=True, help="Keep the trimming given.")
+@click.option("--may-change-trim", is_flag=True, help="Trim otherwise if that errs less.")
 @click.option("--confidence", help="Choose for error bars that cover with this probability.")
 @click.option("--out", type=click.Path(path_type=Path), default="plan.json", show_default=True)
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the error against n.")
@@ -47,7 +47,7 @@ def plan(
     guarantee: GuaranteeOptions,
     n_records: int,
     assumption: AssumptionOptions,
-    keep_trim: bool,
+    may_change_trim: bool,
     confidence: str | None,
     out: Path,
     plot: Path | None,
@@ -66,10 +66,10 @@ def plan(
         --assume "lognorm(s=1, scale=20)"
     """
     check_assumption(assumption, plot)
-    if keep_trim and statistic.statistic != "trimmed-mean":
+    if may_change_trim and statistic.statistic != "trimmed-mean":
         raise click.UsageError(
-            f"Expected --keep-trim with trimmed-mean; got {statistic.statistic}. Leave "
-            "--keep-trim out."
+            f"Expected --may-change-trim with trimmed-mean; got {statistic.statistic}. Leave "
+            "--may-change-trim out."
         )
     query = read_query(statistic)
     promise = read_guarantee(guarantee)
@@ -82,7 +82,7 @@ def plan(
             guarantee=promise,
             n_records=n_records,
             assuming=assuming,
-            keep_trim=keep_trim,
+            may_change_trim=may_change_trim,
             confidence=confidence,
         )
     if plot is not None:
