@@ -143,7 +143,8 @@ class PlanFigures:
         return own / away[0] if own is not None and away else None
 
     def _compared(self, choice: PlanFigures | Alternative) -> float | None:
-        return choice.rmse if self.may_change_trim else choice.privacy_rmse
+        by_records = not self.may_change_trim or choice.method == MIDPOINT
+        return choice.privacy_rmse if by_records else choice.rmse
 
     @property
     def is_assumed(self) -> bool:

@@ -10,7 +10,7 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.mechanisms.release.bars.coverage import Coverage
-from smoothdp.planning.alternatives import Alternative
+from smoothdp.planning.alternatives import MIDPOINT, Alternative
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.expected.assumption import Assumption, read_assumption
 from smoothdp.planning.expected.simulated_samples import Drops
@@ -81,9 +81,11 @@ class PlanRequest:
         """Return the error that choices are compared by, of those that know theirs.
 
         Against the statistic of the records that was asked for; where trimming may change, against
-        the population's mean, so that trimming counts as bias.
+        the population's mean, so that trimming counts as bias. The middle of the bounds is judged
+        by the records even then: an assumption may put the population's mean into the middle.
         """
-        error = choice.rmse if self.asked is None else choice.privacy_rmse
+        by_records = self.asked is not None or choice.method == MIDPOINT
+        error = choice.privacy_rmse if by_records else choice.rmse
         assert error is not None
         return error
 

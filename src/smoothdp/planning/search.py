@@ -11,6 +11,7 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms.release.defaults import Rule
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.candidates import candidate_queries, plain
 from smoothdp.planning.expected.expected_errors import ExpectedErrors, expected_errors
@@ -48,6 +49,7 @@ class _Weighed:
     """A choice with a law, its errors, and the deviation that no noise can beat."""
 
     choice: Alternative
+    law: NoiseDistribution
     errors: ExpectedErrors
     least: float
 
@@ -188,10 +190,9 @@ def best_plan(request: PlanRequest) -> Plan:
             got=f"{request.guarantee!r}",
             remedy="Weaken the guarantee: raise its epsilon, delta or rho",
         )
-    window = _best_window(request, choices, price, error)
-    if request.confidence is not None:
-        return window.without_errors() if assumption.is_default else window
-    made = winner(request, window, other_ways(request, queries, error))
+    made = _best_window(request, choices, price, error)
+    if request.confidence is None:
+        made = winner(request, made, other_ways(request, queries, error))
     return made.without_errors() if assumption.is_default else made
 
 
@@ -208,7 +209,7 @@ def _best_window(
     window = best.query.drops(n_records)
     chosen, *same = _weighed(best, price, error)
     value_guarantee, _ = price.split(rate)
-    law = chosen.choice.noise
+    law = chosen.law
     deviation = law.calibrate(value_guarantee, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
     runners = same + [_weighed(choice, price, error)[0] for choice in others[:_RUNNERS_UP]]
@@ -277,7 +278,7 @@ def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[_Weigh
             gaps=error.in_gaps(errors.privacy),
         )
         cost = quote.log_cost(price.per_deviation) + rank * _TIE
-        ranked.append((cost, rank, _Weighed(alternative, errors, least)))
+        ranked.append((cost, rank, _Weighed(alternative, quote.law, errors, least)))
     return [entry for _, _, entry in sorted(ranked, key=lambda row: row[:2])]
 
 

@@ -66,7 +66,7 @@ class SamplingError:
 
     def in_gaps(self, error: float) -> float | None:
         """Return an error in gaps between neighbouring values; None where they are not known."""
-        return error / self._gap if self._gap > 0 else None
+        return float(f"{error / self._gap:.4g}") if self._gap > 0 else None
 
     def total(self, drops: Drops) -> float:
         """Return the root of the mean squared error for the population's quantile or mean."""
