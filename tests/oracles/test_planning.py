@@ -281,11 +281,12 @@ def test_error_bars_of_a_plan() -> None:
         assert isinstance(result, IntervalRelease)
         assert result.guarantee == guarantee
         assert result.interval[0] < result.value < result.interval[1]
-        mechanism = found.mechanism(confidence="0.99")
+        found = best_window(found)
+        mechanism = smooth(found, confidence="0.99")
         assert mechanism.query == found.query
         assert mechanism.smoothing == found.smoothing
         assert type(mechanism.noise) is type(found.noise)
-    small = plan(Median((0, 100)), guarantee=PureDP(1), n_records=51)
+    small = best_window(plan(Median((0, 100)), guarantee=PureDP(1), n_records=51))
     with pytest.raises(InvalidParameter, match="error bars"):
         small.mechanism(confidence="0.95")
 

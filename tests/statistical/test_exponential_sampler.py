@@ -35,7 +35,8 @@ def law(values: Sequence[float], q: Fraction, slope: float, points: np.ndarray) 
     middle = float(q * len(values))
     counts = [sum(v <= end for v in values) for end in ends[:-1]]
     weights = np.exp([-slope * abs(count - middle) for count in counts]) * np.diff(ends)
-    return np.interp(points, ends, np.concatenate([[0.0], np.cumsum(weights) / weights.sum()]))
+    reached = np.concatenate([[0.0], np.cumsum(weights) / weights.sum()])
+    return np.asarray(np.interp(points, ends, reached))
 
 
 def distance(draws: np.ndarray, values: Sequence[float], q: Fraction, slope: float) -> float:

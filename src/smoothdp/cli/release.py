@@ -103,6 +103,7 @@ def release(
         "sd_bound": sd_bound,
     }
     n_records: int | None = None
+    statistic_words: str | None = None
     query: sd.queries.Query | FixedStatistic
     if plan is not None:
         if any((*astuple(statistic), *astuple(guarantee), *astuple(groups))):
@@ -116,6 +117,7 @@ def release(
         check_size(planned, len(values))
         n_records = len(values)
         query, released = planned.query, planned.release(values, **options)
+        statistic_words = planned.statistic
     else:
         query = statistic.query(is_private_size=groups.is_private_size)
         promise = read_guarantee(guarantee)
@@ -136,7 +138,14 @@ def release(
                 raise _or_leave_out(error) from error
             n_records = len(values)
             released = sd.release(values, query, guarantee=promise, **options)
-    show_release(released, query, n_records=n_records, note=missing_note(missing), as_json=as_json)
+    show_release(
+        released,
+        query,
+        words=statistic_words,
+        n_records=n_records,
+        note=missing_note(missing),
+        as_json=as_json,
+    )
 
 
 def _or_leave_out(error: InvalidData) -> InvalidData:

@@ -10,7 +10,7 @@ from typing import Any, Self
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
-from smoothdp.mechanisms.release.statistic_words import clamped_words, value_words
+from smoothdp.mechanisms.release.statistic_words import drawn_words, value_words
 from smoothdp.mechanisms.release.usefulness import useless_words
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import (
@@ -96,8 +96,8 @@ class PlanFigures:
     def statistic(self) -> str:
         """What is released, and of which values it is made, in words."""
         words, plain = value_words(self.query, self.n_records), self._asked_words()
-        if self.method == EXPONENTIAL:
-            return f"{plain}, drawn by ranks; {clamped_words(self.query)}"
+        if isinstance(self.query, Median | Quantile) and self.method == EXPONENTIAL:
+            return drawn_words(self.query)
         if self.method == MIDPOINT:
             return f"the middle of {bounds_text(self.query.bounds)}, in place of {plain}; no data"
         if self.method == CLIPPED:

@@ -11,6 +11,7 @@ from smoothdp.mechanisms.fixed.skewed_noise import SkewedNoise
 from smoothdp.mechanisms.fixed.sum_noise import SumNoise
 from smoothdp.mechanisms.private_size.bought_size import DEFAULT_SHARE, BoughtSize
 from smoothdp.mechanisms.private_size.rules import needs_guess
+from smoothdp.mechanisms.release.by_ranks import by_ranks, draws_by_ranks
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.queries import SkewedMean
@@ -47,6 +48,10 @@ def mechanism_of(request: ReleaseRequest, *, n_records: int | None = None) -> Re
         return SkewedNoise.of_request(request)
     if needs_guess(request):
         return BoughtSize(request, request.n_share or DEFAULT_SHARE)
+    # A rule on public facts: n where it is public, else what is guessed of it.
+    size = request.n_guess if request.has_private_size else n_records
+    if draws_by_ranks(request, size):
+        return by_ranks(request)
     return SmoothNoise.of_request(request, n_records=n_records)
 
 
