@@ -50,7 +50,9 @@ def test_plan_theorem_and_bound_are_for_one_guarantee(guarantee: Guarantee) -> N
     assert least <= cell(text, "this plan")
     assert least <= cell(text, "theorem of the paper")
     assert f"all for {rest!r}" in text
-    paper = smooth(plan).calibration.law.calibrate(rest, smoothing=plan.smoothing, method="paper")
+    paper = smooth(plan).calibration.law.calibrate(
+        rest, smoothing=smooth(plan).smoothing, method="paper"
+    )
     assert cell(text, "theorem of the paper") == float(f"{paper.standard_deviation:.4g}")
     # What has no error bars does not compete.
     assert plan.rivals == ()

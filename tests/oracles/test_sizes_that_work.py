@@ -8,11 +8,11 @@ import pytest
 
 import smoothdp as sd
 from smoothdp.errors import InvalidParameter, OutOfReach
+from smoothdp.mechanisms import ExponentialQuantile, SmoothNoise
 from smoothdp.mechanisms.private_size import bought_size
 from smoothdp.mechanisms.private_size.bought_size import BoughtSize
 from smoothdp.mechanisms.private_size.tried import TRIED_SIZES, check_some_size, mechanism_near
 from smoothdp.mechanisms.release.request import ReleaseRequest
-from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.tables.table_mechanism import TableMechanism
 
 PURE = sd.PureDP(1, neighbours="add_remove")
@@ -40,7 +40,7 @@ def test_a_smaller_tried_guess_stands_in() -> None:
 def test_a_bought_size_never_refuses_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     made = BoughtSize.mechanism
 
-    def picky(self: BoughtSize, n_guess: Fraction) -> SmoothNoise:
+    def picky(self: BoughtSize, n_guess: Fraction) -> SmoothNoise | ExponentialQuantile:
         if n_guess not in TRIED_SIZES:
             refuse(n_guess)
         return made(self, n_guess)

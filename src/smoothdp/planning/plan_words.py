@@ -122,7 +122,8 @@ def verdict_words(plan: PlanFigures) -> str:
     best = min(plan.rivals, key=lambda rival: rival.error)
     name = method_words(plan)
     if best.error < own:
-        return f"{name} is within 2% of the least error, that of {best.name}."
+        other = best.name[0].upper() + best.name[1:]
+        return f"{other} errs less: {best.error / own:.3g} times the error of this plan."
     ratio = plan.midpoint_ratio
     words = f"{name} errs least: {own / best.error:.3g} times the error of {best.name}"
     if best.name != NO_DATA and ratio is not None:
