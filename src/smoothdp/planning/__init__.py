@@ -1,6 +1,6 @@
 """Planning: window, trimming, smoothing and noise of a release, without the private data."""
 
-from smoothdp.planning.alternatives import Alternative, Replaced, Rival
+from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.error_curves import ErrorPoint, errors_by_epsilon, errors_by_size
 from smoothdp.planning.plan_json import plan_from_json
 from smoothdp.planning.planned import Plan
@@ -11,7 +11,6 @@ __all__ = [
     "ErrorPoint",
     "Plan",
     "Replaced",
-    "Rival",
     "errors_by_epsilon",
     "errors_by_size",
     "plan",

@@ -149,7 +149,9 @@ def best_plan(request: PlanRequest) -> Plan:
     costs = price.log_costs(rates)
     reference = plain(request.query)
     drops = {statistic.drops(n_records) for statistic in (*queries, reference)}
-    drops |= {(0, 0), request.query.drops(n_records)}
+    if request.is_quantile and request.confidence is None:
+        # For the clipped mean in its place.
+        drops.add((0, 0))
     samples = SimulatedSamples.draw(
         assumption, n_records, drops, request.bounds, n_samples=_SAMPLES
     )

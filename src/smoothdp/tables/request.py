@@ -16,7 +16,8 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive, exact_text
 from smoothdp.mechanisms.private_size.rules import resolve_private_size
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
-from smoothdp.mechanisms.release.request import MOST_RECORDS
+from smoothdp.mechanisms.release.by_ranks import draws_by_ranks
+from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
 from smoothdp.queries import (
     ClampedMean,
     Count,
@@ -202,8 +203,13 @@ class TableRequest:
         if isinstance(query, TrimmedMean):
             share = f"{float(100 * (1 - 2 * query.trim)):g}% of a guess of n, ranks {around}"
             said += f" (mean of as many as {share})"
-        elif not _is_plain(query, wide):
+        elif not (isinstance(query, Median) and wide.width == 1):
             fewer = ", fewer in small groups" if narrow.width < wide.width else ""
+            asked = ReleaseRequest(query, statistic.guarantee, coverage=self.coverage)
+            if draws_by_ranks(asked, max(self.guesses or _SIZES)):
+                return f"{said}, drawn by ranks; values clamped to {bounds_text(query.bounds)}"
+            if draws_by_ranks(asked, min(self.guesses or _SIZES)):
+                fewer += ", drawn by ranks instead in the smallest"
             ranks = "1 rank" if wide.width == 1 else f"{float(wide.width):.4g} ranks"
             said = f"mean of {ranks} {around}{fewer}, in place of the {said}"
         return f"{said}; beyond the data the bounds; values clamped to {bounds_text(query.bounds)}"
@@ -235,7 +241,7 @@ class TableRequest:
         if isinstance(query, TrimmedMean):
             return f"the mean of that window of the {rows}, not sampling error"
         wide = self._windows(statistic)[1]
-        if _is_plain(query, wide):
+        if isinstance(query, Median) and wide.width == 1:
             return f"the median of the {rows}, not sampling error"
         return (
             f"the mean of that window of the {rows}, not the plain {wide.name}, nor sampling error"
@@ -243,8 +249,7 @@ class TableRequest:
 
     def _windows(self, statistic: ColumnStatistic) -> tuple[PaddedWindow, PaddedWindow]:
         """Return the narrowest and the widest window that a group can get."""
-        guess = self.n_guess
-        sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or _SIZES
+        sizes = self.guesses or _SIZES
         query, has_bars = statistic.query, self.coverage is not None
         assert isinstance(query, Query)
         narrow, wide = (
@@ -266,11 +271,6 @@ class TableRequest:
         """The columns whose labels are read: keys, and persons."""
         person = () if self.person is None else (self.person.column,)
         return tuple(dict.fromkeys([*self.by, *person]))
-
-
-def _is_plain(query: Statistic, wide: PaddedWindow) -> bool:
-    """Whether a window is the median itself: one rank, or half of each of the middle two."""
-    return isinstance(query, Median) and wide.width == 1
 
 
 def read_by(by: object) -> tuple[str, ...]:
