@@ -216,6 +216,9 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: edited_method(method="global sensitivity"),
         lambda: edited_method(method="clipped mean", smoothing="0"),
         lambda: edited_method(noise=None),
+        lambda: edited_method(asked={"type": "Median", "bounds": ["0", "9"], "window": 3}),
+        lambda: edited_method(asked={"type": "Median", "bounds": ["0", "100"], "window": 5}),
+        lambda: edited_method(asked={"type": "Mean", "bounds": ["0", "100"]}),
         lambda: edited_method(noise=None, smoothing=None),
         lambda: edited_method(
             method="exponential mechanism", noise=None, smoothing=None, confidence="0.95"

@@ -90,7 +90,25 @@ class PlanFigures:
             return f"query={self.query!r}"
         if self.method != WINDOW and self.confidence is not None:
             return f"confidence={self.confidence}, for a method without error bars"
-        return ""
+        return self._other_than_asked()
+
+    def _other_than_asked(self) -> str:
+        """Return what of the statistic is not what was asked for; "" if nothing."""
+        asked, query = self.asked, self.query
+        if asked is None:
+            return ""
+        words = f"asked={asked!r} with query={query!r}"
+        if asked.bounds != query.bounds:
+            return words
+        if self.method == CLIPPED:
+            return "" if isinstance(asked, Median | Quantile) else words
+        if self.method == MIDPOINT:
+            return ""
+        kept = ["q", "drop_low", "drop_high", *([] if self.may_change_trim else ["trim"])]
+        if isinstance(asked, Median | Quantile) and asked.window is not None:
+            kept.append("window")
+        same = all(getattr(asked, name, None) == getattr(query, name, None) for name in kept)
+        return "" if same and type(asked) is type(query) else words
 
     @property
     def statistic(self) -> str:
