@@ -68,7 +68,8 @@ def release(
 
     Nothing but the noisy value depends on the data. The number of rows and the bounds are
     public: choose the bounds without looking at the data. The value is clamped to them. For a
-    median or quantile it is the mean of a window of values around it, as the words beside it say.
+    median or quantile it is the mean of a window of values around it, or with little data a value
+    drawn by ranks, as the words beside it say; with --plan whatever won in the plan.
     With --neighbours add-remove the number of rows is private; count and skewed-mean need that.
 
     \b
