@@ -11,6 +11,7 @@ from __future__ import annotations
 
 def main(*, full: bool = False) -> None:
     """Print all tables."""
+    from benchmarks.accuracy.adviser import show_adviser, show_break_even
     from benchmarks.accuracy.error_bars import show_error_bars
     from benchmarks.accuracy.means import show_means
     from benchmarks.accuracy.paper_setting import show_paper_setting
@@ -23,6 +24,8 @@ def main(*, full: bool = False) -> None:
     targets = Targets()
     for show in (
         show_quantiles,
+        show_break_even,
+        show_adviser,
         show_real_columns,
         show_means,
         show_paper_setting,

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.accuracy.cells import LAWS, SEED, Cell, progress
+from benchmarks.accuracy.planned import window_of
 from benchmarks.accuracy.ratios import Ratio, Targets, digits, ratio
 from benchmarks.accuracy.smooth import parts
 from benchmarks.baselines import diffprivlib_peer, means, opendp_peer
@@ -103,8 +104,10 @@ def _line(cell: Cell, count: int, targets: Targets) -> None:
         trim = default_trim(guarantee, cell.n, least=least or 0.1)
         query = TrimmedMean(trim, bounds=bounds)
         if least is None:
-            planned = plan(query, guarantee=guarantee, n_records=cell.n, assuming=law)
-            made = planned.mechanism()
+            planned = plan(
+                query, guarantee=guarantee, n_records=cell.n, assuming=law, may_change_trim=True
+            )
+            made = window_of(planned)
         else:
             made = SmoothNoise.calibrate(query, guarantee=guarantee, n_records=cell.n)
         values, noise = parts(made, columns)

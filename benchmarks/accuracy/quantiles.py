@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.accuracy.cells import LAWS, Cell, progress, statistic
+from benchmarks.accuracy.planned import planned_squares, window_of
 from benchmarks.accuracy.ratios import Ratio, Targets, ratio
 from benchmarks.accuracy.smooth import clamped_squares
 from benchmarks.baselines import diffprivlib_peer, exponential_mechanism, opendp_peer
@@ -80,7 +81,7 @@ def _line(cell: Cell, q: Fraction, count: int, targets: Targets) -> None:
     made = SmoothNoise.calibrate(query, guarantee=guarantee, n_records=cell.n)
     ours = clamped_squares(made, truth, columns)
     planned = plan(query, guarantee=guarantee, n_records=cell.n, assuming=LAWS[cell.law])
-    best = clamped_squares(planned.mechanism(), truth, columns)
+    best = planned_squares(planned, truth, columns)
     rival = exponential_squares(float(q), guarantee, bounds, truth, columns)
     against = ratio(rival, ours)
     grids: dict[int, Ratio] = {}
@@ -115,12 +116,14 @@ def _line(cell: Cell, q: Fraction, count: int, targets: Targets) -> None:
 
 def _single(q: Fraction, cell: Cell) -> SmoothNoise:
     """Return the plan for one order statistic: what smooth sensitivity is without a window."""
-    return plan(
-        statistic(q, cell.bounds(), window=1),
-        guarantee=cell.guarantee(),
-        n_records=cell.n,
-        assuming=LAWS[cell.law],
-    ).mechanism()
+    return window_of(
+        plan(
+            statistic(q, cell.bounds(), window=1),
+            guarantee=cell.guarantee(),
+            n_records=cell.n,
+            assuming=LAWS[cell.law],
+        )
+    )
 
 
 def exponential_squares(

@@ -8,6 +8,8 @@ import numpy as np
 
 from smoothdp.mechanisms.release.bars.pivot import panels
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.queries import Query
+from smoothdp.queries.worst_case import WorstCase
 from smoothdp.types import FloatArray
 
 # ln P(Z > z), from 1/2 down to where nothing is left.
@@ -24,7 +26,7 @@ def clamped_squares(
     z, chance = np.asarray(law.tail_quantile(nodes)), weights * np.exp(nodes)
     found = []
     for data, target in zip(columns, targets, strict=True):
-        value, noise = mechanism.windowed.value(data), _sensitivity(mechanism, data) / shift * z
+        value, noise = _statistic(mechanism).value(data), _sensitivity(mechanism, data) / shift * z
         both = (np.clip(value + side * noise, lower, upper) - target for side in (1, -1))
         found.append(sum(float(chance @ side**2) for side in both))
     return np.array(found)
@@ -38,6 +40,12 @@ def parts(mechanism: SmoothNoise, columns: list[FloatArray]) -> tuple[FloatArray
         values.append(mechanism.windowed.value(data))
         noises.append((_sensitivity(mechanism, data) * deviation) ** 2)
     return np.array(values), np.array(noises)
+
+
+def _statistic(mechanism: SmoothNoise) -> Query:
+    """Return the mean of order statistics that is released."""
+    query = mechanism.query
+    return query.query if isinstance(query, WorstCase) else mechanism.windowed
 
 
 def _sensitivity(mechanism: SmoothNoise, data: FloatArray) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.accuracy.cells import statistic
 from benchmarks.baselines import exponential_mechanism, permute_and_flip
 from smoothdp.claims import ZCDP, PureDP
+from smoothdp.mechanisms import ExponentialQuantile
 from smoothdp.mechanisms.release.bars.pivot import panels
 from smoothdp.mechanisms.release.chosen import mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
@@ -37,8 +38,8 @@ def plain_quantile(data: FloatArray, q: Fraction) -> float:
 
 def made_for(
     q: Fraction, bounds: Bounds, guarantee: PureDP | ZCDP, n_guess: int, *, step: int = 0
-) -> SmoothNoise:
-    """Return what a release with this guess of n uses: window, smoothing, noise."""
+) -> SmoothNoise | ExponentialQuantile:
+    """Return what a release with this guess of n uses: a window with noise, or a draw by ranks."""
     request = ReleaseRequest.read(
         statistic(q, bounds),
         guarantee=guarantee,
@@ -47,12 +48,19 @@ def made_for(
         round_to=step or None,
     )
     made = mechanism_of(request)
-    assert isinstance(made, SmoothNoise)
+    assert isinstance(made, SmoothNoise | ExponentialQuantile)
     return made
 
 
-def ours(data: FloatArray, made: SmoothNoise, target: float, *, step: int = 0) -> float:
-    """Return E (y - target)^2 of the release, clamped to the bounds; step: 0, or 1 rounded."""
+def ours(
+    data: FloatArray, made: SmoothNoise | ExponentialQuantile, target: float, *, step: int = 0
+) -> float:
+    """Return E (y - target)^2 of the release, clamped to the bounds; step: 0, or 1 rounded.
+
+    Of a draw by ranks before it is rounded.
+    """
+    if isinstance(made, ExponentialQuantile):
+        return made.rmse(data, target=target) ** 2
     assert isinstance(made.query, PaddedWindow)
     found = made.query.summary(data, smoothing=made.smoothing)
     size = math.exp(found.log_smooth_sensitivity()) / made.calibration.shift

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         BernoulliHistogram as BernoulliHistogram,
         DiscreteGaussianMechanism as DiscreteGaussianMechanism,
         DiscreteLaplaceMechanism as DiscreteLaplaceMechanism,
+        ExponentialQuantile as ExponentialQuantile,
         GaussianMechanism as GaussianMechanism,
         JointExponentialQuantiles as JointExponentialQuantiles,
         LaplaceMechanism as LaplaceMechanism,

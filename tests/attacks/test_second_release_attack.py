@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import smoothdp as sd
+from tests.checkers.windows import smooth
 
 
 def through_pickle(given: Any, field: str, value: Any) -> Any:
@@ -71,7 +72,7 @@ def test_a_mechanism_from_an_edited_pickle_keeps_its_promise() -> None:
 )
 def test_no_pickle_of_error_bars_states_what_is_not_kept(field: str, value: Any) -> None:
     plan = sd.plan(sd.queries.Median((0, 120)), guarantee=sd.PureDP(1), n_records=1000)
-    mechanism = plan.mechanism(confidence="0.95")
+    mechanism = smooth(plan, confidence="0.95")
     edited = copy.copy(mechanism.bars)
     object.__setattr__(edited, field, value)
     with pytest.raises((sd.errors.SmoothdpError, TypeError)):

@@ -19,6 +19,7 @@ from smoothdp.mechanisms.release.usefulness import useless_words
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS
 from smoothdp.planning.expected.assumption import STAND_IN
 from smoothdp.report import html
+from tests.checkers.known import known
 from tests.checkers.labels import label
 
 Q = sd.queries
@@ -92,7 +93,8 @@ def test_every_error_is_none(query: sd.queries.Query) -> None:
         for field in dataclasses.fields(made)
         if isinstance(getattr(made, field.name), float)
     }
-    assert figures == {"noise_deviation"}
+    is_quantile = isinstance(query, Q.Median | Q.Quantile)
+    assert figures == {"noise_deviation", *(["gaps"] if is_quantile else [])}
     assert made.noise_deviation is not None
     assert 1 < made.noise_deviation < 9
 
@@ -119,7 +121,7 @@ def test_the_command_its_json_and_its_report(
         assert "Errors      unknown, as nothing is assumed of the data" in shown
         main([*command, "--epsilon", "1", "--n", "1000", "--json"])
         fields = json.loads(capsys.readouterr().out)
-        assert {name for name, _ in floats(fields)} == {"noise_deviation"}
+        assert {name for name, _ in floats(fields)} == {"noise_deviation", "gaps"}
         main(["report", "--plan", "plan.json", "--out", "plan.html", "--json"])
         summary = json.loads(capsys.readouterr().out)
         assert summary["expected_error"] is None
@@ -140,7 +142,7 @@ def test_with_an_assumption_the_same_walk_finds_errors() -> None:
         Q.Median(BOUNDS), guarantee=sd.PureDP(1), n_records=1000, assuming=stats.norm(500, 9)
     )
     found = {name for name, _ in floats(json.loads(made.to_json()))}
-    assert {*ERRORS, "error", "noise_deviation"} == found
+    assert {*ERRORS, "gaps", "noise_deviation"} == found
     assert "privacy " in made.text()
 
 
@@ -236,23 +238,32 @@ def test_rivals_and_verdict_are_said_everywhere() -> None:
         )
     names = [rival.name for rival in made.rivals]
     assert "the exponential mechanism on ranks" in names
-    assert names[0] == "the middle of the bounds, without data"
+    assert made.method == "midpoint"
+    assert made.rivals[0].error > known(made.compared_error)
     text = made.text()
+    assert made.statistic == "the middle of [0, 100], in place of the median; no data"
     assert "Verdict     The middle of the bounds, which reads no data, is nearer" in text
     for rival in made.rivals:
-        assert re.search(rf"^  {re.escape(f'{rival.error:.4g}')} +{rival.name}$", text, re.M)
+        assert re.search(
+            rf"^  {re.escape(f'{rival.error:.4g}')} +{re.escape(rival.name)}$", text, re.M
+        )
     assert sd.planning.plan_from_json(made.to_json()).rivals == made.rivals
     pytest.importorskip("matplotlib")
     page = html.report_plan(made).html()
     assert "the exponential mechanism on ranks" in page
     assert "which reads no data, is nearer" in page
-    # Many records, and nobody errs less than the plan: no verdict against it.
+    # Many records: the window wins, and says by how much.
     good = sd.plan(
         Q.Median((0, 100)), guarantee=sd.PureDP(1), n_records=5000, assuming=stats.norm(49, 9)
     )
     assert good.privacy_rmse is not None
     assert all(rival.error > good.privacy_rmse for rival in good.rivals)
-    assert "Verdict" not in good.text()
+    best, middle = min(rival.error for rival in good.rivals), good.midpoint_ratio
+    assert middle is not None
+    assert (
+        f"errs least: {good.privacy_rmse / best:.3g} times the error of the exponen" in good.text()
+    )
+    assert f"{middle:.3g} times that of the middle of the bounds" in good.text()
 
 
 def test_bars_of_a_plan_say_what_they_cover() -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,14 +30,18 @@ COMMAND = [
 
 @pytest.fixture(scope="module")
 def replaced() -> sd.planning.Plan:
-    return sd.plan(ASKED, guarantee=sd.PureDP(1), n_records=10_000, assuming=LOGNORMAL)
+    return sd.plan(
+        ASKED,
+        guarantee=sd.PureDP(1),
+        n_records=10_000,
+        assuming=LOGNORMAL,
+        may_change_trim=True,
+    )
 
 
 @pytest.fixture(scope="module")
 def kept() -> sd.planning.Plan:
-    return sd.plan(
-        ASKED, guarantee=sd.PureDP(1), n_records=10_000, assuming=LOGNORMAL, keep_trim=True
-    )
+    return sd.plan(ASKED, guarantee=sd.PureDP(1), n_records=10_000, assuming=LOGNORMAL)
 
 
 def test_errors_name_their_target(kept: sd.planning.Plan) -> None:
@@ -88,7 +93,7 @@ def test_a_replaced_trimming_is_said_and_can_be_kept(
     assert replaced.replaced.rmse == pytest.approx(kept.rmse, rel=0.01)
     note = replaced.note()
     assert note.startswith("You asked for --trim 0.05; this plan trims 0 values a side, which has")
-    assert "Keep --trim 0.05 with --keep-trim (in Python keep_trim=True)." in note
+    assert "Keep --trim 0.05 without --may-change-trim" in note
     assert note in replaced.text()
     assert kept.replaced is None
     assert kept.note() == ""
@@ -98,20 +103,26 @@ def test_a_replaced_trimming_is_said_and_can_be_kept(
         assert sd.planning.plan_from_json(plan.to_json()) == plan
 
 
+def changed(query: sd.queries.Query, law: Any) -> sd.planning.Plan:
+    return sd.plan(
+        query, guarantee=sd.PureDP(1), n_records=5000, assuming=law, may_change_trim=True
+    )
+
+
 def test_a_trimming_that_is_the_best_is_not_replaced() -> None:
     """It is tried itself, and not only its neighbours on the grid."""
     law = stats.t(3, scale=5)
-    first = sd.plan(ASKED, guarantee=sd.PureDP(1), n_records=5000, assuming=law)
+    first = changed(ASKED, law)
     best = first.query.drops(5000)[0]
     near = sd.queries.TrimmedMean(best + 1, bounds=BOUNDS)
-    found = sd.plan(near, guarantee=sd.PureDP(1), n_records=5000, assuming=law)
+    found = changed(near, law)
     if found.replaced is None:
         assert found.query.drops(5000) == (best + 1, best + 1)
     else:
         assert found.replaced.rmse is not None
         assert found.replaced.rmse >= known(found.rmse) * 0.99
     same = sd.queries.TrimmedMean(best, bounds=BOUNDS)
-    again = sd.plan(same, guarantee=sd.PureDP(1), n_records=5000, assuming=law)
+    again = changed(same, law)
     assert again.replaced is None
 
 
@@ -161,20 +172,20 @@ def test_the_command_says_what_it_replaced(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del folder
-    main(COMMAND)
+    main([*COMMAND, "--may-change-trim"])
     shown = capsys.readouterr().out
     assert "You asked for --trim 0.05; this plan trims 0 values a side" in shown
-    main([*COMMAND, "--json"])
+    main([*COMMAND, "--may-change-trim", "--json"])
     captured = capsys.readouterr()
     assert "You asked for --trim 0.05" in captured.err
     assert json.loads(captured.out)["replaced"]["query"]["trim"] == "1/20"
-    main([*COMMAND, "--keep-trim"])
+    main(COMMAND)
     shown = capsys.readouterr().out
     assert "Replaced" not in shown
     assert "the mean of the 9000 values left after dropping 500 a side" in shown
     with pytest.raises(SystemExit):
-        main(["plan", "--statistic", "median", *COMMAND[5:], "--keep-trim"])
-    assert "--keep-trim with trimmed-mean" in capsys.readouterr().err
+        main(["plan", "--statistic", "median", *COMMAND[5:], "--may-change-trim"])
+    assert "--may-change-trim with trimmed-mean" in capsys.readouterr().err
 
 
 MEDIAN = ["plan", "--statistic", "median", "--bounds", "-60", "1440", "--epsilon", "1"]

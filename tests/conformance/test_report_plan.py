@@ -10,7 +10,9 @@ from scipy import stats
 
 import smoothdp as sd
 from smoothdp.claims import Guarantee
+from smoothdp.planning.plan_words import verdict_words
 from smoothdp.report import html
+from tests.checkers.windows import smooth
 
 pytest.importorskip("matplotlib")
 
@@ -46,22 +48,28 @@ def cell(text: str, name: str) -> float:
 @pytest.mark.parametrize("guarantee", [sd.PureDP(1), sd.ZCDP("0.5")], ids=repr)
 def test_plan_theorem_and_bound_are_for_one_guarantee(guarantee: Guarantee) -> None:
     plan = made(sd.queries.Median(BOUNDS), guarantee, "0.95")
-    rest = plan.mechanism().calibration.guarantee
+    rest = smooth(plan).calibration.guarantee
     assert guarantee.implies(rest) is False
     text = words(html.report_plan(plan).html())
     least = cell(text, "any noise whatever")
     assert least <= cell(text, "this plan")
     assert least <= cell(text, "theorem of the paper")
     assert f"all for {rest!r}" in text
-    paper = plan.mechanism().calibration.law.calibrate(
-        rest, smoothing=plan.smoothing, method="paper"
+    paper = smooth(plan).calibration.law.calibrate(
+        rest, smoothing=smooth(plan).smoothing, method="paper"
     )
     assert cell(text, "theorem of the paper") == float(f"{paper.standard_deviation:.4g}")
-    # The rivals have the whole promise, and their figures are on the page.
-    assert plan.rivals
-    for rival in plan.rivals:
-        assert cell(text, rival.name) == float(f"{rival.error:.4g}")
+    # What has no error bars does not compete.
+    assert plan.rivals == ()
+    assert "have no error bars: none is compared" in text
+    # Without bars the rivals and their figures are on the page, and who wins.
+    alone = made(sd.queries.Median(BOUNDS), guarantee, None)
+    text = words(html.report_plan(alone).html())
+    assert alone.rivals
+    for rival in alone.rivals:
+        assert f"\n{rival.name}|{rival.error:.4g}|" in text
     assert f"spend all of {guarantee!r} on the value" in text
+    assert verdict_words(alone) in text
 
 
 def test_error_bars_are_on_the_page() -> None:
@@ -82,7 +90,10 @@ def test_error_bars_are_on_the_page() -> None:
 
 
 def test_errors_say_what_they_are_and_what_was_asked() -> None:
-    plan = made(sd.queries.TrimmedMean("0.05", bounds=BOUNDS), sd.PureDP(1), None)
+    asked = sd.queries.TrimmedMean("0.05", bounds=BOUNDS)
+    plan = sd.plan(
+        asked, guarantee=sd.PureDP(1), n_records=10_000, assuming=LAW, may_change_trim=True
+    )
     report = html.report_plan(plan)
     text = words(report.html())
     assert f"asked for|{plan.note()}|" in text
@@ -90,9 +101,11 @@ def test_errors_say_what_they_are_and_what_was_asked() -> None:
     assert cell(text, "least") <= cell(text, "release")
     assert cell(text, "sampling") <= cell(text, "release")
     figure = r"([\d.]+)\|"
-    row = rf"^the mean of .*t = [\d.]+\|{figure}[\d.]+\|[\d.]+\|{figure}$"
+    row = rf"^the mean of .*t = [\d.]+\|{figure}[\d.]+\|[\d.]+\|{figure}\|$"
     rows = re.findall(row, text, re.M)
-    assert len(rows) == len(plan.runners_up)
+    assert len(rows) == sum(other.method == "window" for other in plan.runners_up)
+    for other in plan.runners_up:
+        assert other.name(plan.n_records) in text
     assert all(float(least) <= float(release) for release, least in rows)
 
 

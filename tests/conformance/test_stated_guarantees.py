@@ -27,6 +27,7 @@ from smoothdp.shuffle import (
     RealSum,
     ZeroPreservingCount,
 )
+from tests.checkers.windows import smooth
 
 REFUSALS = (sd.errors.InvalidParameter, sd.errors.IncompatibleClaims, sd.errors.InvalidData)
 ROOMS = (
@@ -253,7 +254,22 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         )
     ],
     "Plan": [lambda: replace(the_plan(), guarantee=cast("Any", "hello"))],
-    "plan_from_json": [lambda: edited_plan({"type": "hello"})],
+    "plan_from_json": [
+        lambda: edited_plan({"type": "hello"}),
+        lambda: edited_method(method="half"),
+        lambda: edited_method(method="exponential mechanism"),
+        lambda: edited_method(method="midpoint"),
+        lambda: edited_method(method="global sensitivity"),
+        lambda: edited_method(method="clipped mean", smoothing="0"),
+        lambda: edited_method(noise=None),
+        lambda: edited_method(asked={"type": "Median", "bounds": ["0", "9"], "window": 3}),
+        lambda: edited_method(asked={"type": "Median", "bounds": ["0", "100"], "window": 5}),
+        lambda: edited_method(asked={"type": "Mean", "bounds": ["0", "100"]}),
+        lambda: edited_method(noise=None, smoothing=None),
+        lambda: edited_method(
+            method="exponential mechanism", noise=None, smoothing=None, confidence="0.95"
+        ),
+    ],
 }
 """What is false and must be refused, by the name that is given it."""
 
@@ -270,6 +286,11 @@ def the_plan() -> sd.planning.Plan:
 def edited_plan(guarantee: Any) -> sd.planning.Plan:
     fields = json.loads(the_plan().to_json())
     fields["guarantee"] = guarantee
+    return sd.planning.plan_from_json(json.dumps(fields))
+
+
+def edited_method(**changes: Any) -> sd.planning.Plan:
+    fields = json.loads(the_plan().to_json()) | changes
     return sd.planning.plan_from_json(json.dumps(fields))
 
 
@@ -322,6 +343,7 @@ NO_CLAIM = {
     "released_words": "the words of a release that was made",
     "report_protocol": "a target of the protocol's calibrate",
     "release": _CALIBRATED,
+    "ExponentialQuantile": "a target: the slope is made of it (test_exponential_quantile_proof)",
     **dict.fromkeys(
         ("SkewedNoise", "SumNoise"),
         "a target: the noise is made of it (whole joint laws in test_private_sums_proof)",
@@ -416,11 +438,18 @@ def test_a_ledger_refuses_what_does_not_follow(name: str, tmp_path: Path) -> Non
 
 def test_a_plan_file_with_another_guarantee_gets_noise_for_it() -> None:
     """What the file says of noise is not believed: the release is calibrated anew."""
-    plain = the_plan().mechanism()
+    plain = smooth(the_plan())
     weaker = sd.PureDP("1.1")
-    found = edited_plan(json.loads(weaker.to_json())).mechanism()
+    found = smooth(edited_plan(json.loads(weaker.to_json())))
     assert found.guarantee == weaker
     assert found.calibration.shift > plain.calibration.shift
     assert found.calibration == found.noise.calibrate(weaker, smoothing=found.smoothing)
     with pytest.raises(REFUSALS):
         edited_plan(json.loads(STRONGER.to_json())).mechanism()
+    # A quantile drawn by ranks is as steep as the guarantee in the file allows.
+    drawn = {"method": "exponential mechanism", "noise": None, "smoothing": None}
+    guarantee = json.loads(STRONGER.to_json())
+    other = edited_method(**drawn, guarantee=guarantee).mechanism()
+    assert isinstance(other, sd.ExponentialQuantile)
+    assert other.guarantee == STRONGER
+    assert other.slope == Fraction("0.45")

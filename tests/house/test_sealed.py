@@ -22,6 +22,7 @@ from smoothdp.claims.sealed import Sealed, StillSealed
 SOURCE = Path(sd.__file__).parent
 OPENERS = {
     "mechanisms/fixed/draws.py",
+    "mechanisms/quantiles/exponential/draws.py",
     "mechanisms/quantiles/joint/draws.py",
     "mechanisms/quantiles/joint/exponential_draws.py",
     "mechanisms/release/draws.py",

@@ -24,6 +24,7 @@ from smoothdp.planning import errors_by_size, plan, plan_from_json
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 from tests.checkers.known import known
 from tests.checkers.labels import label
+from tests.checkers.windows import smooth
 
 BOUNDS = (-60, 1440)
 LOGNORMAL = stats.lognorm(s=1, scale=20)
@@ -63,7 +64,7 @@ def test_bars_come_out_as_planned(query: Query, guarantee: Guarantee, n: int) ->
         covers="window",
     )
     assert found.confidence == Fraction("0.95")
-    halves, covered = half_widths(found.mechanism(), LOGNORMAL, 300, 5)
+    halves, covered = half_widths(smooth(found), LOGNORMAL, 300, 5)
     spread = halves.std() / math.sqrt(len(halves)) / halves.mean()
     # The root mean square of S stands for its mean: up to a few per cent longer.
     assert found.half_width == pytest.approx(halves.mean(), rel=0.03 + 4 * spread)
@@ -88,7 +89,7 @@ def test_planned_bars_are_shorter(guarantee: Guarantee) -> None:
     )
     ours, theirs, ruled = (
         half_widths(made, LOGNORMAL, 150, 6)[0].mean()
-        for made in (planned.mechanism(), alone.mechanism(confidence="0.95", covers="window"), rule)
+        for made in (smooth(planned), smooth(alone, confidence="0.95", covers="window"), rule)
     )
     assert ours < 0.95 * theirs
     assert ours < 1.05 * ruled
@@ -109,7 +110,7 @@ def test_bars_of_a_quantile_come_out_as_planned(guarantee: Guarantee, covers: st
         covers=covers,
     )
     assert found.covers == (covers or "quantile")
-    mechanism = found.mechanism()
+    mechanism = smooth(found)
     rule = SmoothNoise.calibrate(
         query,
         guarantee=guarantee,
@@ -138,7 +139,7 @@ def test_a_plan_for_bars_releases_them() -> None:
     assert other.confidence == Fraction("0.99")
     assert "Error bars  0.9 confidence" in found.text()
     assert plan_from_json(found.to_json()) == found
-    assert plan_from_json(found.to_json()).mechanism() == found.mechanism()
+    assert smooth(plan_from_json(found.to_json())) == smooth(found)
 
 
 def test_bars_of_a_mean_cost_nothing() -> None:
@@ -150,7 +151,7 @@ def test_bars_of_a_mean_cost_nothing() -> None:
         assuming=stats.uniform(0, 100),
         confidence="0.95",
     )
-    mechanism = found.mechanism()
+    mechanism = smooth(found)
     assert mechanism.bars is not None
     assert mechanism.bars.cost == 0
     expected = mechanism.noise.quantile(0.975) / mechanism.calibration.shift * 2

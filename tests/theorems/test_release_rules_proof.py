@@ -28,7 +28,7 @@ from smoothdp.mechanisms.release.defaults import (
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import Laplace, NoiseDistribution, PolyPlace, StudentT
 from smoothdp.planning.expected.clamped_error import Samples
-from smoothdp.planning.rivals import _exponential
+from smoothdp.planning.other_ways import _exponential
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean, WindowMean
 
 F = Fraction

@@ -36,7 +36,7 @@ from smoothdp.report import draw_plan
 @click.option("--public-sample", type=click.Path(path_type=Path), help="A file of public data.")
 @click.option("--column", help="Column of --public-sample.")
 @missing_option
-@click.option("--keep-trim", is_flag=True, help="Keep the trimming given.")
+@click.option("--may-change-trim", is_flag=True, help="Trim otherwise if that errs less.")
 @click.option("--confidence", help="Choose for error bars that cover with this probability.")
 @click.option(
     "--covers",
@@ -52,7 +52,7 @@ def plan(
     guarantee: GuaranteeOptions,
     n_records: int,
     assumption: AssumptionOptions,
-    keep_trim: bool,
+    may_change_trim: bool,
     confidence: str | None,
     covers: str | None,
     out: Path,
@@ -60,6 +60,9 @@ def plan(
     as_json: bool,
 ) -> None:
     """Choose how to release a statistic, from public facts alone, and write the plan to a file.
+
+    Windows with smooth noise, the exponential mechanism on ranks, noise scaled to global
+    sensitivity and the middle of the bounds are weighed; release --plan runs the winner.
 
     The errors shown are those to expect under the assumption; a wrong one costs accuracy, never
     privacy. Without --assume and --public-sample none are shown, and the choice is one that suits
@@ -72,10 +75,10 @@ def plan(
         --assume "lognorm(s=1, scale=20)"
     """
     check_assumption(assumption, plot)
-    if keep_trim and statistic.statistic != "trimmed-mean":
+    if may_change_trim and statistic.statistic != "trimmed-mean":
         raise click.UsageError(
-            f"Expected --keep-trim with trimmed-mean; got {statistic.statistic}. Leave "
-            "--keep-trim out."
+            f"Expected --may-change-trim with trimmed-mean; got {statistic.statistic}. Leave "
+            "--may-change-trim out."
         )
     query = read_query(statistic)
     promise = read_guarantee(guarantee)
@@ -88,7 +91,7 @@ def plan(
             guarantee=promise,
             n_records=n_records,
             assuming=assuming,
-            keep_trim=keep_trim,
+            may_change_trim=may_change_trim,
             confidence=confidence,
             covers=covers,
         )

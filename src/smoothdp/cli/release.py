@@ -69,7 +69,8 @@ def release(
 
     Nothing but the noisy value depends on the data. The number of rows and the bounds are
     public: choose the bounds without looking at the data. The value is clamped to them. For a
-    median or quantile it is the mean of a window of values around it, as the words beside it say.
+    median or quantile it is the mean of a window of values around it, or with little data a value
+    drawn by ranks, as the words beside it say; with --plan whatever won in the plan.
     With --neighbours add-remove the number of rows is private; count and skewed-mean need that.
 
     \b
@@ -113,6 +114,7 @@ def release(
         **({"simultaneous": True} if simultaneous else {}),
     }
     n_records: int | None = None
+    statistic_words: str | None = None
     query: sd.queries.Query | FixedStatistic | sd.queries.Quantiles
     if simultaneous and statistic.levels is None:
         raise click.UsageError(
@@ -133,6 +135,7 @@ def release(
         check_size(planned, len(values))
         n_records = len(values)
         query, released = planned.query, planned.release(values, **options)
+        statistic_words = planned.statistic
     else:
         query = statistic.query(is_private_size=groups.is_private_size)
         promise = read_guarantee(guarantee)
@@ -153,7 +156,14 @@ def release(
                 raise _or_leave_out(error) from error
             n_records = len(values)
             released = sd.release(values, query, guarantee=promise, **options)
-    show_release(released, query, n_records=n_records, note=missing_note(missing), as_json=as_json)
+    show_release(
+        released,
+        query,
+        words=statistic_words,
+        n_records=n_records,
+        note=missing_note(missing),
+        as_json=as_json,
+    )
 
 
 def _or_leave_out(error: InvalidData) -> InvalidData:

@@ -18,6 +18,7 @@ def show_release(
     released: sd.claims.Release[Any],
     query: sd.queries.Query | FixedStatistic | sd.queries.Quantiles,
     *,
+    words: str | None = None,
     n_records: int | None,
     note: str,
     as_json: bool,
@@ -25,13 +26,13 @@ def show_release(
     """Print a release, with its interval if it has one.
 
     Args:
-        query: as it was given to the release. n_records: n where it is public. note: about
-            missing values.
+        query: as it was given to the release. words: what a plan says was released; None: by
+            the rule. n_records: n where it is public. note: about missing values.
     """
     several = released if isinstance(released, sd.mechanisms.QuantilesRelease) else None
     interval = released if isinstance(released, sd.mechanisms.IntervalRelease) else None
-    statistic = query.describe()
-    if n_records is not None and isinstance(query, sd.queries.Query):
+    statistic = query.describe() if words is None else words
+    if words is None and n_records is not None and isinstance(query, sd.queries.Query):
         covers = None if interval is None else interval.target
         statistic = released_words(
             query, guarantee=released.guarantee, n_records=n_records, covers=covers

@@ -14,6 +14,7 @@ from smoothdp.mechanisms.histogram.post_processed import PostProcessed
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.histogram.stratified import StratifiedHistogram
 from smoothdp.mechanisms.private_size.bought_size import BoughtSize
+from smoothdp.mechanisms.quantiles.exponential.exponential_quantile import ExponentialQuantile
 from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.quantiles.joint.exponential_quantiles import JointExponentialQuantiles
 from smoothdp.mechanisms.quantiles.quantiles_release import QuantilesRelease
@@ -29,6 +30,7 @@ __all__ = [
     "Composed",
     "DiscreteGaussianMechanism",
     "DiscreteLaplaceMechanism",
+    "ExponentialQuantile",
     "GaussianMechanism",
     "HalfShift",
     "IntervalRelease",

@@ -10,10 +10,12 @@ _WIDEST = 0.3
 _MOST_TRIMMED = 0.45
 
 
-def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[Query]:
-    """Return the statistics to compare; windows up to .3 of the shorter side, trims up to .45.
+def candidate_queries(
+    query: Query, n_records: int, *, may_change_trim: bool = False
+) -> list[Query]:
+    """Return the statistics to compare: windows up to .3 of the shorter side, or the query.
 
-    The trimming of the query is among them.
+    Trims up to .45 where another may take the place of the query's, which is among them.
 
     Raises:
         InvalidData: too few records for the statistic.
@@ -31,7 +33,7 @@ def candidate_queries(query: Query, n_records: int, *, keep_trim: bool) -> list[
             got=f"{n_records}",
             remedy="Take more records",
         )
-    if isinstance(query, TrimmedMean) and not keep_trim:
+    if isinstance(query, TrimmedMean) and may_change_trim:
         # As a count, so that the trimming asked for is among them.
         trims = sorted({*_trims(n_records), query.drops(n_records)[0]})
         return [TrimmedMean(m, bounds=query.bounds) for m in trims]

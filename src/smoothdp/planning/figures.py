@@ -10,16 +10,28 @@ from typing import Any, Self
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
-from smoothdp.mechanisms.release.statistic_words import value_words
+from smoothdp.mechanisms.release.statistic_words import drawn_words, value_words
 from smoothdp.mechanisms.release.usefulness import useless_words
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
-from smoothdp.planning.rivals import Rival
-from smoothdp.queries import Query
+from smoothdp.planning.alternatives import (
+    CLIPPED,
+    ERRORS,
+    ERRORS_OF_OTHERS,
+    EXPONENTIAL,
+    GLOBAL,
+    METHODS,
+    MIDPOINT,
+    WINDOW,
+    Alternative,
+    Replaced,
+    Rival,
+)
+from smoothdp.queries import Mean, Median, Quantile, Query
+from smoothdp.queries.read_arguments import bounds_text
 
 _COMMON = ("bounds", "truncate")
-PLAN_VERSION = 1
-"""The version of the JSON of a plan."""
+PLAN_VERSION = 2
+"""The version of the JSON of a plan; 1 had windows alone, and other methods by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +41,8 @@ class PlanFigures:
     query: Query
     guarantee: Guarantee
     n_records: int
-    noise: NoiseDistribution
-    smoothing: Fraction
+    noise: NoiseDistribution | None
+    smoothing: Fraction | None
     rmse: float | None
     privacy_rmse: float | None
     rmse_without_noise: float | None
@@ -43,7 +55,10 @@ class PlanFigures:
     half_width: float | None = None
     replaced: Replaced | None = None
     noise_deviation: float | None = None
-    rivals: tuple[Rival, ...] = ()
+    method: str = WINDOW
+    gaps: float | None = None
+    asked: Query | None = None
+    may_change_trim: bool = False
 
     def __post_init__(self) -> None:
         # Every `mechanism` computes anew whether the noise keeps the guarantee.
@@ -53,6 +68,102 @@ class PlanFigures:
                 got=f"guarantee={self.guarantee!r}",
                 remedy="Give a guarantee, such as PureDP(1)",
             )
+        if words := self._misfit():
+            raise InvalidParameter(
+                expected=f"a plan whose method, {self.method!r}, fits the rest",
+                got=words,
+                remedy="Make the plan with smoothdp.plan",
+            )
+
+    def _misfit(self) -> str:
+        """Return what of the plan its method has no place for; "" if nothing."""
+        if self.method not in METHODS:
+            return f"a method that is none of {', '.join(METHODS)}"
+        if (self.noise is None) != (self.method in (EXPONENTIAL, MIDPOINT)):
+            return f"noise={self.noise!r}"
+        if (self.smoothing is None) != (self.noise is None):
+            return f"smoothing={self.smoothing}"
+        if self.method in (GLOBAL, CLIPPED) and self.smoothing != 0:
+            return f"smoothing={self.smoothing}"
+        if self.method == CLIPPED and not isinstance(self.query, Mean):
+            return f"query={self.query!r}"
+        if self.method == EXPONENTIAL and not isinstance(self.query, Median | Quantile):
+            return f"query={self.query!r}"
+        if self.method != WINDOW and self.confidence is not None:
+            return f"confidence={self.confidence}, for a method without error bars"
+        return self._other_than_asked()
+
+    def _other_than_asked(self) -> str:
+        """Return what of the statistic is not what was asked for; "" if nothing."""
+        asked, query = self.asked, self.query
+        if asked is None:
+            return ""
+        words = f"asked={asked!r} with query={query!r}"
+        if asked.bounds != query.bounds:
+            return words
+        if self.method == CLIPPED:
+            return "" if isinstance(asked, Median | Quantile) else words
+        if self.method == MIDPOINT:
+            return ""
+        kept = ["q", "drop_low", "drop_high", *([] if self.may_change_trim else ["trim"])]
+        if isinstance(asked, Median | Quantile) and asked.window is not None:
+            kept.append("window")
+        same = all(getattr(asked, name, None) == getattr(query, name, None) for name in kept)
+        return "" if same and type(asked) is type(query) else words
+
+    @property
+    def statistic(self) -> str:
+        """What is released, and of which values it is made, in words."""
+        words, plain = value_words(self.query, self.n_records), self._asked_words()
+        if isinstance(self.query, Median | Quantile) and self.method == EXPONENTIAL:
+            return drawn_words(self.query)
+        if self.method == MIDPOINT:
+            return f"the middle of {bounds_text(self.query.bounds)}, in place of {plain}; no data"
+        if self.method == CLIPPED:
+            first, _, rest = words.partition("; ")
+            return f"{first}, in place of {plain}; {rest}"
+        return words
+
+    def _asked_words(self) -> str:
+        asked = self.query if self.asked is None else self.asked
+        if isinstance(asked, Median):
+            return "the median"
+        if isinstance(asked, Quantile):
+            return f"the {float(asked.q):g} quantile"
+        return f"the {asked.describe()}"
+
+    @property
+    def compared_error(self) -> float | None:
+        """The error that the choice was judged by; None without an assumption.
+
+        `privacy_rmse`, or `rmse` where the trimming was allowed to change.
+        """
+        return self._compared(self)
+
+    @property
+    def rivals(self) -> tuple[Rival, ...]:
+        """The best of each other method, by what the choice was judged by; () where unknown."""
+        found: dict[str, Rival] = {}
+        for other in self.runners_up:
+            error = self._compared(other)
+            if other.method != self.method and error is not None:
+                found.setdefault(other.method, Rival(other.name(self.n_records), error))
+        return tuple(found.values())
+
+    @property
+    def midpoint_ratio(self) -> float | None:
+        """The error over that of the middle of the bounds, which reads no data."""
+        own = self.compared_error
+        away = [
+            error
+            for other in self.runners_up
+            if other.method == MIDPOINT and (error := self._compared(other))
+        ]
+        return own / away[0] if own is not None and away else None
+
+    def _compared(self, choice: PlanFigures | Alternative) -> float | None:
+        by_records = not self.may_change_trim or choice.method == MIDPOINT
+        return choice.privacy_rmse if by_records else choice.rmse
 
     @property
     def is_assumed(self) -> bool:
@@ -78,7 +189,6 @@ class PlanFigures:
             half_width=None,
             runners_up=tuple(alternative.without_errors() for alternative in self.runners_up),
             replaced=None if asked is None else replace(asked, rmse=None),
-            rivals=(),
         )
 
     def caution(self) -> str:
@@ -92,7 +202,7 @@ class PlanFigures:
             "version": PLAN_VERSION,
             "guarantee": json.loads(self.guarantee.to_json()),
             "n_records": self.n_records,
-            "statistic": value_words(self.query, self.n_records),
+            "statistic": self.statistic,
             "caution": self.caution(),
             **_choice(self),
             **{name: getattr(self, name) for name in ERRORS},
@@ -102,6 +212,7 @@ class PlanFigures:
                     **_choice(alternative),
                     **{name: getattr(alternative, name) for name in ERRORS_OF_OTHERS},
                     "half_width": alternative.half_width,
+                    "gaps": alternative.gaps,
                 }
                 for alternative in self.runners_up
             ],
@@ -116,7 +227,9 @@ class PlanFigures:
                 "is_served": self.replaced.is_served,
             },
             "noise_deviation": self.noise_deviation,
-            "rivals": [{"name": rival.name, "error": rival.error} for rival in self.rivals],
+            "gaps": self.gaps,
+            "asked": None if self.asked is None else _query(self.asked),
+            "may_change_trim": self.may_change_trim,
         }
         return json.dumps(fields, indent=1)
 
@@ -138,6 +251,13 @@ def _fields_of(query: Query) -> list[str]:
 
 
 def _choice(choice: PlanFigures | Alternative) -> dict[str, Any]:
-    law = {"type": type(choice.noise).__name__}
-    law |= {name: exact_text(value) for name, value in choice.noise.values().items()}
-    return {"query": _query(choice.query), "noise": law, "smoothing": exact_text(choice.smoothing)}
+    law, smoothing = None, choice.smoothing
+    if choice.noise is not None:
+        law = {"type": type(choice.noise).__name__}
+        law |= {name: exact_text(value) for name, value in choice.noise.values().items()}
+    return {
+        "method": choice.method,
+        "query": _query(choice.query),
+        "noise": law,
+        "smoothing": None if smoothing is None else exact_text(smoothing),
+    }

@@ -15,17 +15,16 @@ from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.bars.targets import read_target
 from smoothdp.noise import LAWS
 from smoothdp.noise.law import NoiseDistribution
-from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, Alternative, Replaced
+from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, WINDOW, Alternative, Replaced
 from smoothdp.planning.expected.assumption import NOTHING, STAND_IN
 from smoothdp.planning.figures import PLAN_VERSION
 from smoothdp.planning.planned import Plan
-from smoothdp.planning.rivals import Rival
 from smoothdp.queries import STATISTICS, Median, Quantile, Query, TrimmedMean
 
 _KNOWN = {
     *("type", "version", "guarantee", "n_records", "statistic", "caution", "query", "noise"),
     *("smoothing", *ERRORS, "assumption", "runners_up", "confidence", "half_width", "replaced"),
-    *("noise_deviation", "rivals", "covers"),
+    *("noise_deviation", "rivals", "covers", "method", "gaps", "asked", "may_change_trim"),
 }
 _QUERIES: dict[str, Callable[..., Query]] = {kind.__name__: kind for kind in STATISTICS}
 _LAWS: dict[str, Callable[..., NoiseDistribution]] = {law.__name__: law for law in LAWS}
@@ -53,7 +52,7 @@ def plan_from_json(text: str) -> Plan:
         raise _refused(f"text that is not JSON ({error})") from None
     if not isinstance(fields, dict) or fields.get("type") != "Plan":
         raise _refused("JSON of another type")
-    if fields.get("version") != PLAN_VERSION:
+    if fields.get("version") not in (1, PLAN_VERSION):
         raise _refused(f"version {fields.get('version')!r}")
     if more := sorted(set(fields) - _KNOWN):
         raise _refused(f"unknown fields {', '.join(more)}")
@@ -75,10 +74,10 @@ def plan_from_json(text: str) -> Plan:
             half_width=_read_number(fields.get("half_width")),
             replaced=_read_replaced(fields.get("replaced")),
             noise_deviation=_read_deviation(fields.get("noise_deviation")),
-            rivals=tuple(
-                Rival(str(rival["name"]), float(rival["error"]))
-                for rival in fields.get("rivals", [])
-            ),
+            method=str(fields.get("method", WINDOW)),
+            gaps=_read_number(fields.get("gaps")),
+            asked=None if fields.get("asked") is None else _read_query(fields["asked"]),
+            may_change_trim=fields.get("may_change_trim", False) is True,
         )
     except KeyError as error:
         raise _refused(f"no field {error}") from None
@@ -95,19 +94,35 @@ def _no_number(text: str) -> None:
     raise ValueError(f"{text} for a number")
 
 
-def _read_choice(fields: dict[str, Any]) -> tuple[Query, NoiseDistribution, Any]:
-    law = dict(fields["noise"])
+def _read_choice(
+    fields: dict[str, Any],
+) -> tuple[Query, NoiseDistribution | None, Fraction | None]:
     made, smoothing = _read_query(fields["query"]), fields["smoothing"]
     if isinstance(made, Median | Quantile) and made.window is None:
         raise ValueError("a plan without the window that it chose")
-    return made, _LAWS[law.pop("type")](**law), exact_fraction(smoothing, name="smoothing")
+    law = None
+    if fields["noise"] is not None:
+        parameters = dict(fields["noise"])
+        law = _LAWS[parameters.pop("type")](**parameters)
+    return made, law, None if smoothing is None else exact_fraction(smoothing, name="smoothing")
 
 
 def _read_alternative(fields: dict[str, Any]) -> Alternative:
     query, law, smoothing = _read_choice(fields)
     release, privacy, without, least = (_read_number(fields[name]) for name in ERRORS_OF_OTHERS)
     half_width = _read_number(fields.get("half_width"))
-    return Alternative(query, law, smoothing, release, privacy, without, least, half_width)
+    return Alternative(
+        query,
+        law,
+        smoothing,
+        release,
+        privacy,
+        without,
+        least,
+        half_width,
+        method=str(fields.get("method", WINDOW)),
+        gaps=_read_number(fields.get("gaps")),
+    )
 
 
 def _read_query(fields: dict[str, Any]) -> Query:

@@ -9,8 +9,11 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
+from smoothdp.planning.alternatives import MIDPOINT, Alternative
+from smoothdp.planning.candidates import plain
 from smoothdp.planning.expected.assumption import Assumption, read_assumption
-from smoothdp.queries import Median, Quantile, Query
+from smoothdp.planning.expected.simulated_samples import Drops
+from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 
 _MOST_RECORDS = 10**15
 _OF_QUANTILES = ("quantile", "population")
@@ -23,7 +26,7 @@ class PlanRequest:
     Attributes:
         query: the statistic as it was asked for. guarantee: what the release is to promise.
         n_records: n. assumption: what is assumed of a record.
-        keep_trim: whether the trimming of ``query`` is kept.
+        may_change_trim: whether another trimming may take the place of that of ``query``.
         coverage: of the error bars that the release is to have; None: none.
     """
 
@@ -31,7 +34,7 @@ class PlanRequest:
     guarantee: Guarantee
     n_records: int
     assumption: Assumption
-    keep_trim: bool = False
+    may_change_trim: bool = False
     coverage: Coverage | None = None
 
     @classmethod
@@ -42,7 +45,7 @@ class PlanRequest:
         guarantee: Guarantee,
         n_records: int,
         assuming: object = None,
-        keep_trim: bool = False,
+        may_change_trim: bool = False,
         confidence: Parameter | None = None,
         covers: str | None = None,
     ) -> PlanRequest:
@@ -60,7 +63,7 @@ class PlanRequest:
         _check(query, guarantee)
         coverage = read_coverage(query, confidence, covers=covers, sd_bound=None)
         assumption = read_assumption(assuming, query.bounds)
-        return cls(query, guarantee, n, assumption, keep_trim, coverage)
+        return cls(query, guarantee, n, assumption, may_change_trim, coverage)
 
     @property
     def has_quantile_bars(self) -> bool:
@@ -73,6 +76,26 @@ class PlanRequest:
     def bounds(self) -> tuple[float, float]:
         """The bounds of the statistic as floats."""
         return float(self.query.bounds[0]), float(self.query.bounds[1])
+
+    @property
+    def asked(self) -> Drops | None:
+        """What the statistic that was asked for leaves out; None where trimming may change."""
+        if isinstance(self.query, TrimmedMean) and self.may_change_trim:
+            return None
+        reference = plain(self.query) if self.is_quantile else self.query
+        return reference.drops(self.n_records)
+
+    def compared(self, choice: Alternative) -> float:
+        """Return the error that choices are compared by, of those that know theirs.
+
+        Against the statistic of the records that was asked for; where trimming may change, against
+        the population's mean, so that trimming counts as bias. The middle of the bounds is judged
+        by the records even then: an assumption may put the population's mean into the middle.
+        """
+        by_records = self.asked is not None or choice.method == MIDPOINT
+        error = choice.privacy_rmse if by_records else choice.rmse
+        assert error is not None
+        return error
 
     @property
     def is_quantile(self) -> bool:

@@ -6,17 +6,18 @@ from fractions import Fraction
 
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.bars.targets import read_target
-from smoothdp.mechanisms.release.statistic_words import value_words
-from smoothdp.planning.alternatives import smoothing_text
+from smoothdp.planning.alternatives import (
+    MIDPOINT,
+    NO_DATA,
+    WINDOW,
+    choice_words,
+    smoothing_text,
+)
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.expected.assumption import STAND_IN
 from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.noise_levels import BOUNDED
-from smoothdp.planning.rivals import NO_DATA
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
-
-_CLEARLY = 0.99
-"""A rival counts as better from a hundredth on: the figures are estimates."""
 
 
 def target_words(query: Query, n_records: int) -> str:
@@ -56,13 +57,12 @@ def error_rows(plan: PlanFigures) -> list[tuple[str, float, str]]:
 
     All errors but that of privacy are against one target. Without an assumption there are none.
     """
-    query, n = plan.query, plan.n_records
+    n = plan.n_records
+    query = plan.query if plan.asked is None or plan.may_change_trim else plan.asked
     target = target_words(query, n)
-    is_plain = plain(query).drops(n) == query.drops(n)
-    is_quantile = isinstance(query, Median | Quantile)
-    chosen = "; the plan chose for the least of it before clamping"
-    best = "" if plan.confidence is not None else chosen
-    first, second = ("", best) if is_quantile else (best, "")
+    is_plain = plain(query).drops(n) == plan.query.drops(n)
+    best = "" if plan.confidence is not None else "; the plan chose for the least of it"
+    first, second = (best, "") if plan.may_change_trim else ("", best)
     rows = [
         ("release", plan.rmse, f"the released value, clamped, against {target}{first}"),
         (
@@ -88,40 +88,66 @@ def error_rows(plan: PlanFigures) -> list[tuple[str, float, str]]:
     return [(name, value, words) for name, value, words in rows if value is not None]
 
 
+def judged_words(plan: PlanFigures) -> str:
+    """Return what the error that choices were compared by is measured against."""
+    if plan.may_change_trim:
+        return target_words(plan.query, plan.n_records)
+    asked = plan.query if plan.asked is None else plan.asked
+    if isinstance(asked, Median | Quantile):
+        return reference_words(asked)
+    return f"the {asked.describe()}, of the records without noise"
+
+
 def rivals_words(plan: PlanFigures) -> str:
     """Return what the errors of the rivals are, and against what; "" if there are none."""
-    own = compared_error(plan)
+    own = plan.compared_error
     if own is None or not plan.rivals:
         return ""
-    query = plan.query
-    is_quantile = isinstance(query, Median | Quantile)
-    against = reference_words(query) if is_quantile else target_words(query, plan.n_records)
     return (
-        f"{own:.4g} is the error of this plan against {against}; others with the same promise, "
-        "values clamped"
+        f"{own:.4g} is the error of this plan against {judged_words(plan)}; others with the same "
+        "promise, values clamped"
     )
 
 
-def compared_error(plan: PlanFigures) -> float | None:
-    """Return the error to compare with rivals: by privacy for quantiles, else the whole error."""
-    is_quantile = isinstance(plan.query, Median | Quantile)
-    return plan.privacy_rmse if is_quantile else plan.rmse
-
-
 def verdict_words(plan: PlanFigures) -> str:
-    """Return which rivals err less than the plan under its assumption; "" where none does."""
-    own = compared_error(plan)
-    if own is None:
-        return ""
-    better = [rival for rival in plan.rivals if rival.error < _CLEARLY * own]
-    if not better:
-        return ""
-    if better[0].name == NO_DATA:
+    """Return who wins by how much, or that no release is better than any; "" where unknown."""
+    own = plan.compared_error
+    if plan.method == MIDPOINT:
         return (
-            "The middle of the bounds, which reads no data, is nearer: unless the assumption puts "
-            "the target there by chance, no release is better than any."
+            "The middle of the bounds, which reads no data, is nearer than any release: unless the "
+            "assumption puts the target there by chance, no release is better than any. Raise "
+            "epsilon or take more records."
         )
-    return f"Under this assumption another way errs less: {better[0].name}."
+    if own is None or not plan.rivals:
+        return ""
+    best = min(plan.rivals, key=lambda rival: rival.error)
+    name = method_words(plan)
+    if best.error < own:
+        other = best.name[0].upper() + best.name[1:]
+        return f"{other} errs less: {best.error / own:.3g} times the error of this plan."
+    ratio = plan.midpoint_ratio
+    words = f"{name} errs least: {own / best.error:.3g} times the error of {best.name}"
+    if best.name != NO_DATA and ratio is not None:
+        words += f", {ratio:.3g} times that of {NO_DATA}"
+    return f"{words}."
+
+
+def method_words(plan: PlanFigures) -> str:
+    """Return the method of a plan, for the beginning of a sentence.
+
+    >>> from smoothdp.planning import plan
+    >>> from smoothdp.claims import PureDP
+    >>> from smoothdp.queries import Median
+    >>> method_words(plan(Median((0, 9)), guarantee=PureDP(1), n_records=1000))
+    'A window with noise scaled to smooth sensitivity'
+    """
+    if plan.method == WINDOW:
+        fixed = plan.smoothing == 0
+        kind = "sensitivity at all data" if fixed else "smooth sensitivity"
+        statistic = "A mean" if fixed else "A window"
+        return f"{statistic} with noise scaled to {kind}"
+    words = choice_words(plan.method, plan.query, plan.noise, plan.smoothing, plan.n_records)
+    return words[0].upper() + words[1:]
 
 
 def replaced_words(plan: PlanFigures) -> str:
@@ -140,7 +166,7 @@ def replaced_words(plan: PlanFigures) -> str:
         why = f"which has less error ({plan.rmse:.4g} instead of {error:.4g})"
     return (
         f"You asked for --trim {text}; this plan trims {chosen} values a side, {why}. "
-        f"Keep --trim {text} with --keep-trim (in Python keep_trim=True)."
+        f"Keep --trim {text} without --may-change-trim (in Python may_change_trim=False)."
     )
 
 
@@ -158,17 +184,26 @@ def noise_words(plan: PlanFigures) -> str:
     return f"{plan.noise_deviation:.4g} times the smooth sensitivity of the data"
 
 
+def gaps_words(plan: PlanFigures) -> str:
+    """Return the error by privacy in gaps, which have no unit; "" where it is not known."""
+    if plan.gaps is None:
+        return ""
+    whose = "" if plan.is_assumed else f", for {STAND_IN}"
+    return f"off by {plan.gaps:.3g} gaps between neighbouring values near the quantile{whose}"
+
+
 def plan_text(plan: PlanFigures) -> str:
     """Return a plan as lines for a reader."""
-    lines = [f"Release     {value_words(plan.query, plan.n_records)}; n = {plan.n_records}"]
+    lines = [f"Release     {plan.statistic}; n = {plan.n_records}"]
     if plan.replaced is not None:
         lines.append(f"Replaced    {replaced_words(plan)}")
-    size = noise_words(plan)
-    lines += [
-        f"Promise     {plan.guarantee!r}",
-        f"Noise       {plan.noise!r} at smoothing t = {smoothing_text(plan.smoothing)}"
-        + (f"; standard deviation {size}" if size else ""),
-    ]
+    lines += [f"Method      {method_words(plan)}", f"Promise     {plan.guarantee!r}"]
+    if plan.noise is not None and plan.smoothing is not None:
+        size = noise_words(plan)
+        lines.append(
+            f"Noise       {plan.noise!r} at smoothing t = {smoothing_text(plan.smoothing)}"
+            + (f"; standard deviation {size}" if size else "")
+        )
     if plan.caution():
         lines.append(f"Caution     {plan.caution()}")
     lines.append(f"Assuming    {plan.assumption}")
@@ -176,6 +211,8 @@ def plan_text(plan: PlanFigures) -> str:
         lines.append("Errors      root mean square, expected under the assumption")
     else:
         lines.append(f"Errors      {UNKNOWN}")
+    if plan.gaps is not None:
+        lines.append(f"Ranks       {gaps_words(plan)}")
     lines += [f"  {name:<10}{value:.4g}: {words}" for name, value, words in error_rows(plan)]
     if plan.confidence is not None:
         length = "" if plan.half_width is None else f", +- {plan.half_width:.4g} on average"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import ClassVar
 
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.label import Label, with_label
 from smoothdp.claims.release import Release
-from smoothdp.errors import InvalidData
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
-from smoothdp.mechanisms.release.request import ReleaseRequest
-from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.planning.alternatives import MIDPOINT, Alternative, as_alternative
 from smoothdp.planning.figures import PlanFigures
+from smoothdp.planning.mechanisms import PlannedMechanism, planned_mechanism
 from smoothdp.planning.plan_words import plan_text, replaced_words
 from smoothdp.queries.read_arguments import read_values
 from smoothdp.sources import Source
@@ -57,7 +57,15 @@ class Plan(PlanFigures):
         replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
         noise_deviation: the standard deviation of the noise in units of the smooth sensitivity of
             the data, which is private; None in files of older versions.
-        rivals: what other methods would err with the same guarantee; () without an assumption.
+        method: how it is released: "window", "exponential mechanism", "global sensitivity",
+            "clipped mean" or "midpoint". `release` runs it. Without noise `noise` and `smoothing`
+            are None.
+        gaps: `privacy_rmse` in mean distances of neighbouring values near the quantile: the error
+            in ranks. It has no unit, and is told where nothing was assumed too, for the stand-in.
+        asked: the statistic as it was asked for. may_change_trim: whether another trimming was
+            allowed.
+        rivals: the best of each other method, by the error that the choice was judged by.
+        midpoint_ratio: that error over the one of the middle of the bounds, which reads no data.
 
     Raises:
         InvalidParameter: a guarantee that is none.
@@ -82,16 +90,18 @@ class Plan(PlanFigures):
         confidence: Parameter | None = None,
         covers: str | None = None,
         sd_bound: Parameter | None = None,
-    ) -> SmoothNoise:
+    ) -> PlannedMechanism:
         """Return the mechanism of the plan; its noise is calibrated anew.
 
-        With a confidence, a share of the guarantee goes to error bars, and the noise is of the
-        same family with a shape for the rest. A plan that was made without it is then exceeded
-        in its errors, and may lead to bars that are longer than need be.
+        A `SmoothNoise`, an `ExponentialQuantile`, or a `Midpoint`. With a confidence, a share of
+        the guarantee goes to error bars, and the noise is of the same family with a shape for the
+        rest. A plan that was made without it is then exceeded in its errors, and may lead to bars
+        that are longer than need be.
 
         Args:
             confidence: None: that of the plan, if it has one.
-            round_to, clamp, covers, sd_bound: as `release` takes them.
+            round_to, clamp, covers, sd_bound: as `release` takes them; values without noise, and
+                those drawn by ranks, are within the bounds anyway.
 
         Raises:
             InvalidParameter: a noise that cannot keep the guarantee at this smoothing, or error
@@ -100,16 +110,33 @@ class Plan(PlanFigures):
         wanted = self.confidence if confidence is None else confidence
         covers = self.covers if covers is None else covers
         coverage = read_coverage(self.query, wanted, covers=covers, sd_bound=sd_bound)
-        request = ReleaseRequest.read(
-            self.query,
-            guarantee=self.guarantee,
-            noise=self.noise if coverage is None else type(self.noise),
-            smoothing=self.smoothing,
-            round_to=round_to,
-            clamp=clamp,
-            coverage=coverage,
-        )
-        return SmoothNoise.of_request(request, n_records=self.n_records)
+        return planned_mechanism(self, round_to=round_to, clamp=clamp, coverage=coverage)
+
+    def instead(self, other: Alternative) -> Plan:
+        """Return the plan that takes one of the runners-up, its own choice among them instead.
+
+        Args:
+            other: of `runners_up`.
+
+        Raises:
+            InvalidParameter: another choice.
+
+        >>> from smoothdp.planning.search import plan
+        >>> from smoothdp.claims import PureDP
+        >>> from smoothdp.queries import Median
+        >>> made = plan(Median((0, 100)), guarantee=PureDP(1), n_records=1000)
+        >>> drawn = [way for way in made.runners_up if way.method == "exponential mechanism"]
+        >>> made.instead(drawn[0]).method
+        'exponential mechanism'
+        """
+        if other not in self.runners_up:
+            raise InvalidParameter(
+                expected="one of plan.runners_up", got=repr(other), remedy="Choose one of them"
+            )
+        at = self.runners_up.index(other)
+        runners = (as_alternative(self), *self.runners_up[:at], *self.runners_up[at + 1 :])
+        chosen = {field.name: getattr(other, field.name) for field in fields(other)}
+        return replace(self, **chosen, noise_deviation=None, replaced=None, runners_up=runners)
 
     def release(
         self,
@@ -150,7 +177,8 @@ class Plan(PlanFigures):
         self.check_size(len(values))
         warn_if_useless(self.query, self.guarantee, self.n_records)
         read_rng(rng)
-        if ledger is not None:
+        # What reads no data costs nothing.
+        if ledger is not None and self.method != MIDPOINT:
             ledger.charge(with_label(mechanism, named))
         released = mechanism.release(values, rng=rng)
         return released if named is None else replace(released, label=named)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, RhoTerms
@@ -11,16 +11,18 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.mechanisms.release.defaults import Rule, default_smoothing, resolve_window
 from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import Alternative, Replaced
 from smoothdp.planning.candidates import candidate_queries, plain
 from smoothdp.planning.expected.expected_errors import ExpectedErrors, expected_errors
 from smoothdp.planning.expected.sampling_error import SamplingError
-from smoothdp.planning.expected.simulated_samples import SimulatedSamples
+from smoothdp.planning.expected.simulated_samples import SimulatedSamples, mean_gap
 from smoothdp.planning.noise_levels import short
+from smoothdp.planning.other_ways import other_ways
 from smoothdp.planning.plan_request import PlanRequest
 from smoothdp.planning.planned import Plan
 from smoothdp.planning.price import Price
-from smoothdp.planning.rivals import rivals
+from smoothdp.planning.winner import winner
 from smoothdp.queries import Query, TrimmedMean
 
 _SAMPLES = 800
@@ -47,6 +49,7 @@ class _Weighed:
     """A choice with a law, its errors, and the deviation that no noise can beat."""
 
     choice: Alternative
+    law: NoiseDistribution
     errors: ExpectedErrors
     least: float
 
@@ -57,21 +60,31 @@ def plan(
     guarantee: Guarantee,
     n_records: int,
     assuming: object = None,
-    keep_trim: bool = False,
+    may_change_trim: bool = False,
     confidence: Parameter | None = None,
     covers: str | None = None,
 ) -> Plan:
     """Return the release of least expected squared error under an assumption about the data.
 
-    Searched: 18 smoothings t on a geometric grid, from .015 epsilon (.006 with a confidence) to
-    .45 epsilon (zCDP .6 sqrt(2 rho); truncated CDP around the largest that noise can serve);
-    windows of 1, 3, ... values in steps of 22%, up to .3 of
-    the values on the shorter side of the rank; trims of 0, 1, ... values in such steps, up to
-    .45 n a side; and for the best of these PolyPlace against Student's T (pure DP alone: other
-    guarantees have one family). For a trimmed mean the error is that for the mean of a record
-    clamped to the bounds, so that trimming counts as bias; for a median or quantile it is the
-    distance to the plain sample quantile, so that a wide window counts against itself even if
-    the assumed law is symmetric.
+    Weighed are the mean of a window with noise scaled to its smooth sensitivity; for a quantile
+    whose window is open the exponential mechanism on ranks; noise scaled to global sensitivity, on
+    the best window or the mean of all values; and, where something is assumed, the middle of the
+    bounds, which reads no data. `Plan.method` is the winner, and the plan runs it; the others are
+    `Plan.runners_up`. With a confidence only windows compete: the others have no error bars.
+    A window wins where it is within 2% of the best.
+
+    For a median or quantile the error is the distance to the plain sample quantile, so that a wide
+    window counts against itself even if the assumed law is symmetric; for other statistics it is
+    the distance to the statistic itself, of the same records, before noise. Only where the
+    trimming may change is it the distance to the mean of a record clamped to the bounds, so that
+    trimming counts as bias.
+
+    Searched among windows: 18 smoothings t on a geometric grid, from .015 epsilon (.006 with a
+    confidence) to .45 epsilon (zCDP .6 sqrt(2 rho); truncated CDP around the largest that noise
+    can serve); windows of 1, 3, ... values in steps of 22%, up to .3 of the values on the shorter
+    side of the rank; trims of 0, 1, ... values in such steps, up to .45 n a side where trimming
+    may change; and for the best of these PolyPlace against Student's T (pure DP alone: other
+    guarantees have one family).
 
     With a confidence the mean half-width of the error bars, in deviations of a normal law, takes
     the place of the noise: window and smoothing suit the interval, at some cost to the value.
@@ -80,18 +93,20 @@ def plan(
     choice is that for data spread as Student's T(3), and no error is told: `Plan.rmse` and the
     like are None, as they would come from the width of the bounds and nothing else.
 
-    The choice is by errors before clamping; those told are of the value clamped to the bounds.
+    Windows are chosen by errors before clamping; those told, and those of other methods, are of the
+    value clamped to the bounds.
 
     Args:
         query: the statistic with its bounds. A window of its own is kept, None is chosen; the
-            trimming of a `TrimmedMean` is chosen unless ``keep_trim``, and `Plan.replaced` says so.
+            trimming of a `TrimmedMean` is kept.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
         n_records: n, public.
         assuming: a frozen distribution of scipy, or a public sample of at least 10 numbers.
             None: chosen as for Student's T(3) with bounds 6,000 of its scale apart, with t at most
             .32 epsilon (zCDP .6 sqrt(2 rho)). `release` without a plan uses closed-form rules for
             bounds 1e5 spreads wide: a rule cannot search.
-        keep_trim: whether the trimming of ``query`` is kept.
+        may_change_trim: whether a trimming of less error for the population's mean may take the
+            place of that of ``query``; `Plan.replaced` says so.
         confidence: that of the error bars which the release is to have; None: none.
         covers: what they cover, as `release` takes it. For a quantile, of the data or of the
             population, window and smoothing are those of `release` without a plan.
@@ -120,7 +135,7 @@ def plan(
         guarantee=guarantee,
         n_records=n_records,
         assuming=assuming,
-        keep_trim=keep_trim,
+        may_change_trim=may_change_trim,
         confidence=confidence,
         covers=covers,
     )
@@ -140,16 +155,30 @@ def best_plan(request: PlanRequest) -> Plan:
         t = default_smoothing(queries[0], request.guarantee, n_records, covers=covers)
         rates = [float(t)]
     else:
-        queries = candidate_queries(request.query, n_records, keep_trim=request.keep_trim)
+        may_change = request.may_change_trim
+        queries = candidate_queries(request.query, n_records, may_change_trim=may_change)
         price = Price(request.guarantee, n_records, request.coverage)
         rates = _rates(request)
     costs = price.log_costs(rates)
     reference = plain(request.query)
     drops = {statistic.drops(n_records) for statistic in (*queries, reference)}
+    if request.is_quantile and request.coverage is None:
+        # For the clipped mean in its place.
+        drops.add((0, 0))
     samples = SimulatedSamples.draw(
         assumption, n_records, drops, request.bounds, n_samples=_SAMPLES
     )
-    error = SamplingError(assumption, samples, reference, is_quantile=request.is_quantile)
+    gap = 0.0
+    if request.is_quantile:
+        gap = mean_gap(assumption, n_records, reference.drops(n_records)[0] + 1)
+    error = SamplingError(
+        assumption,
+        samples,
+        reference,
+        is_quantile=request.is_quantile,
+        asked=request.asked,
+        gap=gap,
+    )
     choices = []
     for candidate in queries:
         window = candidate.drops(n_records)
@@ -176,11 +205,16 @@ def best_plan(request: PlanRequest) -> Plan:
             got=f"{request.guarantee!r}",
             remedy="Weaken the guarantee: raise its epsilon, delta, rho or mu",
         )
-    return _made(request, choices, price, error)
+    made = _best_window(request, choices, price, error)
+    if request.coverage is None:
+        made = winner(request, made, other_ways(request, queries, error))
+    return made.without_errors() if assumption.is_default else made
 
 
-def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: SamplingError) -> Plan:
-    """Return the plan of the best choice, its noise certified."""
+def _best_window(
+    request: PlanRequest, choices: list[_Choice], price: Price, error: SamplingError
+) -> Plan:
+    """Return the plan of the best window, its noise certified."""
     query, n_records, assumption = request.query, request.n_records, request.assumption
     best_of: dict[tuple[int, int], _Choice] = {}
     for choice in sorted(choices, key=lambda c: c.criterion):
@@ -190,7 +224,7 @@ def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: Sam
     window = best.query.drops(n_records)
     chosen, *same = _weighed(best, price, error)
     value_guarantee, _ = price.split(rate)
-    law = chosen.choice.noise
+    law = chosen.law
     deviation = law.calibrate(value_guarantee, smoothing=rate).standard_deviation
     # One law for each of the other statistics, two for that chosen.
     runners = same + [_weighed(choice, price, error)[0] for choice in others[:_RUNNERS_UP]]
@@ -209,7 +243,7 @@ def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: Sam
         asked = best_of.get(query.drops(n_records))
         wish = [] if asked is None else _weighed(asked, price, error)
         replaced = Replaced(query, wish[0].errors.release if wish else None, bool(wish))
-    made = Plan(
+    return Plan(
         query=best.query,
         guarantee=request.guarantee,
         n_records=n_records,
@@ -227,10 +261,10 @@ def _made(request: PlanRequest, choices: list[_Choice], price: Price, error: Sam
         half_width=chosen.choice.half_width,
         replaced=replaced,
         noise_deviation=deviation,
+        gaps=error.in_gaps(errors.privacy),
+        asked=query,
+        may_change_trim=request.asked is None,
     )
-    if assumption.is_default:
-        return made.without_errors()
-    return replace(made, rivals=rivals(request, best.query, error))
 
 
 def _ruled(request: PlanRequest) -> Query:
@@ -268,9 +302,10 @@ def _weighed(choice: _Choice, price: Price, error: SamplingError) -> list[_Weigh
             errors.least,
             # Bars end at the bounds.
             None if price.coverage is None else min(half, width / 2),
+            gaps=error.in_gaps(errors.privacy),
         )
         cost = quote.log_cost(price.per_deviation) + rank * _TIE
-        ranked.append((cost, rank, _Weighed(alternative, errors, least)))
+        ranked.append((cost, rank, _Weighed(alternative, quote.law, errors, least)))
     return [entry for _, _, entry in sorted(ranked, key=lambda row: row[:2])]
 
 

@@ -6,15 +6,17 @@ from smoothdp.claims import Guarantee
 from smoothdp.mechanisms.quantiles.chosen import shifts_by_default
 from smoothdp.mechanisms.quantiles.half_shift.rules import shifted_words
 from smoothdp.mechanisms.release.bars.targets import read_target
+from smoothdp.mechanisms.release.by_ranks import draws_by_ranks
 from smoothdp.mechanisms.release.defaults import resolve_window
-from smoothdp.mechanisms.release.statistic_words import value_words
+from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.mechanisms.release.statistic_words import drawn_words, value_words
 from smoothdp.queries import Median, Quantile, Query
 
 
 def released_words(
     query: Query, *, guarantee: Guarantee, n_records: int, covers: str | None = None
 ) -> str:
-    """Return which statistic `sd.release` or a plan has released, its default window resolved.
+    """Return which statistic `sd.release` has released, what its rule chose resolved.
 
     Args:
         query: as it was given to the release. guarantee: of the release. n_records: n, public.
@@ -31,5 +33,8 @@ def released_words(
     if shifts_by_default(query, guarantee, has_bars=covers is not None):
         assert isinstance(query, Median | Quantile)
         return shifted_words(query, guarantee, n_records)
+    is_drawn = covers is None and draws_by_ranks(ReleaseRequest(query, guarantee), n_records)
+    if is_drawn and isinstance(query, Median | Quantile):
+        return drawn_words(query)
     target = None if covers is None else read_target(covers)
     return value_words(resolve_window(query, guarantee, n_records, covers=target), n_records)

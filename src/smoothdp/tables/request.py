@@ -20,7 +20,8 @@ from smoothdp.mechanisms.release.bars.group_coverage import (
     group_coverage,
     window_group_words,
 )
-from smoothdp.mechanisms.release.request import MOST_RECORDS
+from smoothdp.mechanisms.release.by_ranks import draws_by_ranks
+from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
 from smoothdp.queries import FixedStatistic, Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import bounds_text
@@ -184,6 +185,11 @@ class TableRequest:
             said += f" (mean of as many as {share})"
         elif not _is_plain(query, wide):
             fewer = ", fewer in small groups" if narrow.width < wide.width else ""
+            asked = ReleaseRequest(query, statistic.guarantee, coverage=statistic.coverage)
+            if draws_by_ranks(asked, max(self.guesses or _SIZES)):
+                return f"{said}, drawn by ranks; values clamped to {bounds_text(query.bounds)}"
+            if draws_by_ranks(asked, min(self.guesses or _SIZES)):
+                fewer += ", drawn by ranks instead in the smallest"
             ranks = "1 rank" if wide.width == 1 else f"{float(wide.width):.4g} ranks"
             said = f"mean of {ranks} {around}{fewer}, in place of the {said}"
         clamped = f"values clamped to {bounds_text(query.bounds)}{statistic.rounding}"
@@ -224,8 +230,7 @@ class TableRequest:
 
     def _windows(self, statistic: ColumnStatistic) -> tuple[PaddedWindow, PaddedWindow]:
         """Return the narrowest and the widest window that a group can get."""
-        guess = self.n_guess
-        sizes = [guess] if isinstance(guess, Fraction) else (guess or {}).values() or _SIZES
+        sizes = self.guesses or _SIZES
         query = statistic.query
         covers = None if statistic.coverage is None else statistic.coverage.target
         assert isinstance(query, Query)

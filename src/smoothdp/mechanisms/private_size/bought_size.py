@@ -17,8 +17,10 @@ from smoothdp.mechanisms.additive.integer_noise import whole_law
 from smoothdp.mechanisms.additive.whole_laws import WholeLaw
 from smoothdp.mechanisms.fixed.draws import noisy_sums
 from smoothdp.mechanisms.private_size.tried import check_some_size, mechanism_near
+from smoothdp.mechanisms.quantiles.exponential.exponential_quantile import ExponentialQuantile
 from smoothdp.mechanisms.release.bars.bare_bars import BareBars
 from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
+from smoothdp.mechanisms.release.by_ranks import by_ranks, draws_by_ranks
 from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
 from smoothdp.mechanisms.release.smooth_mechanism import smooth_mechanism
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
@@ -85,10 +87,14 @@ class BoughtSize:
         """The noise of the count."""
         return whole_law(part_of(self.guarantee, self.share), total=1, square=1)
 
-    def mechanism(self, n_guess: Fraction) -> SmoothNoise | PairNoise | BareBars:
-        """Return the mechanism of the statistic for a guess of n."""
+    def mechanism(
+        self, n_guess: Fraction
+    ) -> SmoothNoise | PairNoise | BareBars | ExponentialQuantile:
+        """Return the mechanism of the statistic for a guess of n: a draw by ranks of few."""
         rest = part_of(self.guarantee, 1 - self.share)
         request = replace(self.request, guarantee=rest, n_guess=n_guess, is_guess_released=True)
+        if draws_by_ranks(request, n_guess):
+            return by_ranks(request)
         return smooth_mechanism(request, n_records=None)
 
     def profile(self) -> PrivacyProfile:

@@ -14,6 +14,7 @@ from smoothdp.mechanisms.private_size.bought_size import DEFAULT_SHARE, BoughtSi
 from smoothdp.mechanisms.private_size.rules import needs_guess
 from smoothdp.mechanisms.quantiles.chosen import several, takes_half_shift
 from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
+from smoothdp.mechanisms.release.by_ranks import by_ranks, draws_by_ranks
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_mechanism import smooth_mechanism
 from smoothdp.queries import Quantiles, SkewedMean
@@ -54,6 +55,10 @@ def mechanism_of(request: ReleaseRequest, *, n_records: int | None = None) -> Re
         return SkewedNoise.of_request(request)
     if needs_guess(request):
         return BoughtSize(request, request.n_share or DEFAULT_SHARE)
+    # A rule on public facts: n where it is public, else what is guessed of it.
+    size = request.n_guess if request.has_private_size else n_records
+    if draws_by_ranks(request, size):
+        return by_ranks(request)
     return smooth_mechanism(request, n_records=n_records)
 
 

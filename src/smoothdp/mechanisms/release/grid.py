@@ -122,12 +122,22 @@ def step_below(bounds: Bounds, log_noise: float | None) -> Fraction:
     >>> step_below((Fraction(0), Fraction(100)), 0.0) == Fraction(1, 2**30)
     True
     """
-    lower, upper = bounds
-    finest = max(_exponent_above(max(abs(lower), abs(upper))) - _MANTISSA, _SMALLEST_EXPONENT)
+    finest = finest_step(bounds)
     if log_noise is None:
-        return Fraction(2) ** finest
+        return finest
     exponent = math.floor(log_noise / math.log(2)) - _FINER
-    return Fraction(2) ** max(exponent, finest)
+    return max(Fraction(2) ** max(exponent, _SMALLEST_EXPONENT), finest)
+
+
+def finest_step(bounds: Bounds) -> Fraction:
+    """Return the least power of two whose multiples within the bounds are all floats.
+
+    >>> finest_step((Fraction(0), Fraction(3))) == Fraction(1, 2**51)
+    True
+    """
+    lower, upper = bounds
+    exponent = _exponent_above(max(abs(lower), abs(upper))) - _MANTISSA
+    return Fraction(2) ** max(exponent, _SMALLEST_EXPONENT)
 
 
 def _spread(law: NoiseDistribution) -> float:

@@ -16,6 +16,7 @@ from smoothdp.data.read_table import read_numbers_of
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.mechanisms.quantiles.exponential.exponential_quantile import ExponentialQuantile
 from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
 from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
@@ -71,8 +72,11 @@ def release(
             a file of CSV or Parquet.
         query: the statistic with its bounds, such as `Median((0, 100))`. A median or quantile
             without a window gets a short one, which is far more accurate; under zCDP and Gaussian
-            DP one that a hidden number of half ranks moves. `Quantiles` are several at once: the
-            value is then a sorted tuple, and the result a `QuantilesRelease`.
+            DP one that a hidden number of half ranks moves. With little data,
+            n min(q, 1 - q) epsilon below 4 (2.5 where n is private), it is drawn by ranks
+            under pure DP and where n is private (`ExponentialQuantile`), within the bounds.
+            `Quantiles` are several at once: the value is then a sorted tuple, and the result a
+            `QuantilesRelease`.
         guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record or, with
             neighbours="add_remove", about adding or removing one.
         noise: a law such as `StudentT(3)`, or a family, whose shape is then chosen.
@@ -154,11 +158,12 @@ def release(
             remedy='Give column="wage", for example',
         )
     mechanism, values = prepared(request, data)
-    if isinstance(mechanism, SmoothNoise | PairNoise | HalfShift) and isinstance(query, Statistic):
-        size = request.n_guess if mechanism.n_records is None else mechanism.n_records
+    windows = SmoothNoise | PairNoise | HalfShift | ExponentialQuantile
+    if isinstance(mechanism, windows) and isinstance(query, Statistic):
+        size = request.n_guess if request.has_private_size else query.size(values)
         if size is not None:
             warn_if_useless(query, guarantee, size)
-        if not isinstance(mechanism, HalfShift):
+        if isinstance(mechanism, SmoothNoise | PairNoise):
             warn_if_wide(coverage, guarantee, mechanism.smoothing)
     read_rng(rng)
     if ledger is not None:

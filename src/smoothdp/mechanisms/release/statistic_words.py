@@ -66,6 +66,16 @@ def clamped_words(query: Query) -> str:
     return f"{clamped} clamped to {bounds_text(query.bounds)}"
 
 
+def drawn_words(query: Median | Quantile) -> str:
+    """Return what stands beside a quantile that was drawn by ranks.
+
+    >>> drawn_words(Quantile("0.9", bounds=(0, 9)))
+    'the 0.9 quantile, drawn by ranks; each value clamped to [0, 9]'
+    """
+    plain = "the median" if isinstance(query, Median) else f"the {float(query.q):g} quantile"
+    return f"{plain}, drawn by ranks; {clamped_words(query)}"
+
+
 def stands_for(query: Statistic, n_records: int | None) -> str:
     """Return the plain statistic that a window stands in for; "" if none.
 

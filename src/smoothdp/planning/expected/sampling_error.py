@@ -16,6 +16,7 @@ from smoothdp.planning.expected.assumption import Assumption
 from smoothdp.planning.expected.clamped_error import Samples
 from smoothdp.planning.expected.simulated_samples import Drops, SimulatedSamples
 from smoothdp.queries import Median, Quantile, Query
+from smoothdp.types import FloatArray
 
 _FEW = 24
 """Windows of so many values are simulated value by value."""
@@ -28,6 +29,9 @@ class SamplingError:
     Args:
         assumption: the law of a record. samples: simulated samples of n of them.
         reference: the statistic without privacy. is_quantile: whether a quantile is estimated.
+        asked: what the statistic that was asked for leaves out: the plain sample quantile, or a
+            mean; None: each is judged against itself.
+        gap: the mean distance of neighbouring values near a quantile; 0 where unknown.
 
     Attributes:
         target: the population's quantile or mean, clamped.
@@ -40,11 +44,13 @@ class SamplingError:
         reference: Query,
         *,
         is_quantile: bool,
+        asked: Drops | None,
+        gap: float = 0.0,
     ) -> None:
         self._assumption, self._samples = assumption, samples
         self._n = samples.n_records
         self._plain = reference.drops(self._n)
-        self.is_quantile = is_quantile
+        self.is_quantile, self.asked, self._gap = is_quantile, asked, gap
         self.target = self._population(reference)
 
     def criterion(self, drops: Drops) -> float:
@@ -52,11 +58,15 @@ class SamplingError:
         return self.moved(drops) ** 2 if self.is_quantile else self.total(drops) ** 2
 
     def moved(self, drops: Drops) -> float:
-        """Return the deviation of a window from the plain sample quantile; 0 for means."""
-        if not self.is_quantile or drops == self._plain:
+        """Return the deviation of a statistic from the one that was asked for, of the records."""
+        if self.asked is None or drops == self.asked:
             return 0.0
-        gap = self._samples.means(drops) - self._samples.means(self._plain)
-        return float(np.sqrt(np.mean(gap**2)))
+        away = self._samples.means(drops) - self._samples.means(self.asked)
+        return float(np.sqrt(np.mean(away**2)))
+
+    def in_gaps(self, error: float) -> float | None:
+        """Return an error in gaps between neighbouring values; None where they are not known."""
+        return float(f"{error / self._gap:.4g}") if self._gap > 0 else None
 
     def total(self, drops: Drops) -> float:
         """Return the root of the mean squared error for the population's quantile or mean."""
@@ -75,12 +85,17 @@ class SamplingError:
                 what the records give without noise, and not against the population.
         """
         (logs,) = self._samples.log_sensitivities(drops, [rate])
-        values = np.clip(self._samples.means(drops)[: len(logs)], *self._samples.bounds)
-        targets = np.full_like(values, self.target)
-        if against_sample:
-            plain = self._samples.means(self._plain)[: len(logs)]
-            targets = np.clip(plain, *self._samples.bounds) if self.is_quantile else values
-        return Samples(values, np.exp(logs), targets, self._samples.bounds)
+        values, targets = self.values(drops, against_sample=against_sample)
+        few = slice(len(logs))
+        return Samples(values[few], np.exp(logs), targets[few], self._samples.bounds)
+
+    def values(self, drops: Drops, *, against_sample: bool) -> tuple[FloatArray, FloatArray]:
+        """Return the statistic and what it is judged against, in each simulated sample."""
+        values = np.clip(self._samples.means(drops), *self._samples.bounds)
+        if not against_sample:
+            return values, np.full_like(values, self.target)
+        asked = drops if self.asked is None else self.asked
+        return values, np.clip(self._samples.means(asked), *self._samples.bounds)
 
     def _asymptotic(self, drops: Drops) -> float:
         lo, hi = drops

@@ -7,6 +7,7 @@ not grow with n. Values between chosen ranks are taken on a straight line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ Drops = tuple[int, int]
 _SEED = 20190605
 # Sensitivities vary little between samples, and cost more.
 _FOR_SENSITIVITY, _FOR_LARGE = 96, 32
+_FOR_GAPS = 400
 _LARGE = 50_000
 _DENSE, _GROWTH = 12, 1.18
 
@@ -126,3 +128,16 @@ def order_statistics(
     below = np.cumsum(draws[:, :-1], axis=1)
     above = np.cumsum(draws[:, :0:-1], axis=1)[:, ::-1]
     return assumption.at_log_odds(np.log(below) - np.log(above))
+
+
+def mean_gap(assumption: Assumption, n_records: int, rank: int) -> float:
+    """Return the mean distance of neighbouring values near a rank; 0 where there is none.
+
+    Over about sqrt(n) ranks, fewer than an order statistic spreads over.
+    """
+    reach = min(rank - 1, n_records - rank, max(1, round(math.sqrt(n_records) / 2)))
+    if reach < 1:
+        return 0.0
+    ranks = np.array([rank - reach, rank + reach], dtype=np.int64)
+    ends = order_statistics(assumption, n_records, ranks, n_samples=_FOR_GAPS)
+    return float(np.diff(ends, axis=1).mean()) / (2 * reach)

@@ -9,11 +9,11 @@ from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms import SmoothNoise
 from smoothdp.mechanisms.release.defaults import WELL_KNOWN
-from smoothdp.mechanisms.release.statistic_words import value_words
 from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
-from smoothdp.planning.plan_words import plan_covers, target_words
+from smoothdp.planning.mechanisms import PlannedMechanism
+from smoothdp.planning.plan_words import method_words, plan_covers, target_words, verdict_words
 from smoothdp.plots import plot_densities, plot_tails
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.plan_figures import comparison_section, errors_section
@@ -24,6 +24,7 @@ from smoothdp.report.html.shared_sections import (
     promise_section,
     reproduce_section,
 )
+from smoothdp.sources import Source
 from smoothdp.text import percent_text
 
 _SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
@@ -49,8 +50,8 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
     True
     """
     mechanism = plan.mechanism()
-    calibration = mechanism.calibration
-    words = value_words(plan.query, plan.n_records)
+    calibration = mechanism.calibration if isinstance(mechanism, SmoothNoise) else None
+    words = plan.statistic
     assumed = ": about accuracy, the guarantee does not need it" if plan.is_assumed else ""
     inputs = Section("Inputs").table(
         [
@@ -58,16 +59,16 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
             *([("asked for", plan.note())] if plan.note() else []),
             ("records", f"{plan.n_records}, public"),
             ("guarantee", repr(plan.guarantee)),
-            ("noise", f"{calibration.law!r}, scaled to the smooth sensitivity"),
+            ("method", method_words(plan)),
+            *_noise_rows(plan, mechanism),
             *([("caution", plan.caution())] if plan.caution() else []),
-            ("smoothing", smoothing_text(plan.smoothing)),
-            *_bars_rows(plan, mechanism),
             ("assumption", f"{plan.assumption}{assumed}"),
         ],
         caption="What the plan fixes before any private data are read.",
     )
     curves = _curves(plan, mechanism)
-    _add_noise(curves, calibration)
+    if calibration is not None:
+        _add_noise(curves, calibration)
     python = (
         "import smoothdp as sd\nfrom pathlib import Path\n"
         'plan = sd.planning.plan_from_json(Path("plan.json").read_text())\nprint(plan.text())'
@@ -82,18 +83,21 @@ def report_plan(plan: Plan, *, command: str = "smoothdp report") -> HtmlReport:
             errors_section(plan),
             comparison_section(plan, calibration),
             reproduce_section(command, python),
-            citation_section([plan.query.source, plan.noise.source, plan.guarantee.source]),
+            citation_section(_sources(plan, mechanism)),
         ),
         summary={
             "statistic": words,
             "n_records": plan.n_records,
             "guarantee": plan.guarantee.sentence(n_records=plan.n_records),
-            "noise": repr(calibration.law),
-            "smoothing": exact_text(plan.smoothing),
+            "method": plan.method,
+            "noise": None if plan.noise is None else repr(plan.noise),
+            "smoothing": None if plan.smoothing is None else exact_text(plan.smoothing),
             "expected_error": plan.rmse,
             "measured_against": target_words(plan.query, plan.n_records),
             "caution": plan.caution(),
+            "gaps": plan.gaps,
             "rivals": {rival.name: rival.error for rival in plan.rivals},
+            "verdict": verdict_words(plan),
             "confidence": None if plan.confidence is None else float(plan.confidence),
             "half_width": plan.half_width,
         },
@@ -106,6 +110,27 @@ def reach_of(guarantee: Guarantee) -> float:
     if isinstance(terms, EpsilonTerms):
         return max(1.25 * float_up(terms.epsilon), 0.05)
     return max(1.1 * guarantee.profile().epsilon("1e-9"), 0.05)
+
+
+def _noise_rows(plan: Plan, mechanism: PlannedMechanism) -> list[tuple[str, str]]:
+    """Return rows about the noise and the error bars; none where nothing is added."""
+    if not isinstance(mechanism, SmoothNoise):
+        return []
+    fixed = mechanism.smoothing == 0
+    scale = "the sensitivity at all data" if fixed else "the smooth sensitivity"
+    return [
+        ("noise", f"{mechanism.noise!r}, scaled to {scale}"),
+        ("smoothing", smoothing_text(mechanism.smoothing)),
+        *_bars_rows(plan, mechanism),
+    ]
+
+
+def _sources(plan: Plan, mechanism: PlannedMechanism) -> list[Source]:
+    """Return where statistic, noise and claim are described."""
+    sources = [plan.query.source, mechanism.source, plan.guarantee.source]
+    if plan.noise is not None:
+        sources[1] = plan.noise.source
+    return sources
 
 
 def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
@@ -136,8 +161,13 @@ def _half_width(plan: Plan) -> str:
     return f"+- {plan.half_width:.4g} on average, to expect under the assumption"
 
 
-def _curves(plan: Plan, mechanism: SmoothNoise) -> Section:
+def _curves(plan: Plan, mechanism: PlannedMechanism) -> Section:
     """Return the curves of what is released: with error bars, of value and bars together."""
+    if not isinstance(mechanism, SmoothNoise):
+        claim = plan.guarantee.profile()
+        return curves_section(
+            {"the guarantee": claim}, claim, largest_epsilon=reach_of(plan.guarantee)
+        )
     profile, reach = _profile(mechanism.calibration)
     note = f"Asked at {len(_SHARES)} epsilons and joined from above."
     if mechanism.calibration.guarantee == plan.guarantee:

@@ -1,0 +1,1 @@
+"""The exponential mechanism on ranks, over the reals: its cells, its sampler, its constants."""

@@ -1,0 +1,56 @@
+"""The mechanism that a plan runs: one place for each method."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeAlias
+
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.mechanisms.quantiles.exponential.exponential_quantile import ExponentialQuantile
+from smoothdp.mechanisms.release.bars.coverage import Coverage
+from smoothdp.mechanisms.release.grid import read_step
+from smoothdp.mechanisms.release.midpoint import Midpoint
+from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.planning.alternatives import EXPONENTIAL, GLOBAL, MIDPOINT, WINDOW
+from smoothdp.planning.figures import PlanFigures
+from smoothdp.queries import Quantile
+from smoothdp.queries.worst_case import WorstCase
+
+PlannedMechanism: TypeAlias = SmoothNoise | ExponentialQuantile | Midpoint
+
+
+def planned_mechanism(
+    plan: PlanFigures,
+    *,
+    round_to: Parameter | None,
+    clamp: bool,
+    coverage: Coverage | None,
+) -> PlannedMechanism:
+    """Return the mechanism of a plan, for its guarantee; raises as `Plan.mechanism`."""
+    if coverage is not None and plan.method != WINDOW:
+        raise InvalidParameter(
+            expected="no confidence for a plan whose method has no error bars",
+            got=f"confidence={float(coverage.confidence):g}, method={plan.method!r}",
+            remedy="Make the plan with confidence=: it then chooses among what has error bars",
+        )
+    query, guarantee = plan.query, plan.guarantee
+    if plan.method == EXPONENTIAL:
+        level = query.q if isinstance(query, Quantile) else Fraction(1, 2)
+        return ExponentialQuantile(
+            level, bounds=query.bounds, guarantee=guarantee, round_to=round_to
+        )
+    if plan.method == MIDPOINT:
+        return Midpoint(query.bounds, guarantee, None if round_to is None else read_step(round_to))
+    assert plan.noise is not None
+    request = ReleaseRequest.read(
+        WorstCase(query) if plan.method == GLOBAL else query,
+        guarantee=guarantee,
+        noise=plan.noise if coverage is None else type(plan.noise),
+        smoothing=plan.smoothing,
+        round_to=round_to,
+        clamp=clamp,
+        coverage=coverage,
+    )
+    return SmoothNoise.of_request(request, n_records=plan.n_records)
