@@ -1,8 +1,9 @@
 """Probabilities of cells and tails of binomial laws: arrays of brackets, at any number of trials.
 
 ln P(k) is concave in k. Between two points the sum is at least that of the geometric sequence
-through them, and at most that times e^((s - s') h / 4), with the slopes s, s' at the two points and h
-their distance (proofs/smoothed-brackets#4). So a few dozen points do for a tail of a million terms.
+through them, and at most that times e^((s - s') h / 4), with the slopes s, s' at the two points and
+h their distance (proofs/smoothed-brackets#4). So a few dozen points do for a tail of a million
+terms.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from smoothdp.exact.probabilities.stirling import deviance, log_factorial_excess
 from smoothdp.types import FloatArray, IntArray
 
 _PARTS = 12
-_DOWN = 96
-_FINENESS = 12.0
+_DOWN = 64
+_FINENESS = 9.0
 _SLACK = 1e-11
-_CERTAIN = 60.0
+_CERTAIN = 40.0
 
 
 class Brackets(NamedTuple):
@@ -216,6 +217,11 @@ def _above(k: IntArray, n: IntArray, p: Fraction, tail: Brackets) -> Brackets:
     lower, upper = _complement(tail)
     small = (k > n * float(p)) & (k < n)
     if small.any():
-        lower[small], upper[small] = _low_tail(n[small] - k[small] - 1, n[small], 1 - p)
+        far = log_chernoff(n[small] - k[small] - 1, n[small], 1 - p)
+        lower[small], upper[small] = -np.inf, far
+        near = np.zeros(k.shape, bool)
+        near[small] = far > -_CERTAIN
+        if near.any():
+            lower[near], upper[near] = _low_tail(n[near] - k[near] - 1, n[near], 1 - p)
     lower[k >= n] = upper[k >= n] = -np.inf
     return Brackets(lower, upper)

@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
+
+import numpy as np
 
 from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.smoothed.brackets.binomial_cells import log_below
 from smoothdp.smoothed.brackets.pair_grid import Bounds, PairGrid
 from smoothdp.smoothed.brackets.saddle import knots_near_saddle
 from smoothdp.smoothed.brackets.two_counts import TwoCounts
 from smoothdp.smoothed.brackets.weights import PairLaw, Share
 
 _SLACK = 1e-9
-_MOST_EVALUATIONS = 6_000
+_MOST_EVALUATIONS = 2_500
+_MOST_STEPS = 160
+_LOOK = 12
+_STALLED = 0.97
+_NEGLIGIBLE = -12.0
+_STEPS = 5
 
 
 class OneLaw:
@@ -49,50 +56,86 @@ class OneLaw:
 
         With a target: until it is known on which side of the target the expectation is.
         """
-        parts: dict[tuple[int, int], Bounds] = {}
-        for i, j, count in self.pairs():
-            grid = self._grids.get((i, j))
-            if grid is None:
-                law = PairLaw.of(self.n_records, self.shares, i, j)
-                grid = self._grids[i, j] = PairGrid(law, math.log(count))
-            if not self._aimed:
-                self._aim((i, j), grid, values, tolerance)
-            parts[i, j] = grid.bounds(values)
-        stuck: set[tuple[int, int]] = set()
-        while True:
-            upper = _log_sum([part.upper for part in parts.values()])
-            lower = _log_sum([part.lower for part in parts.values()])
+        pairs = self.pairs()
+        parts = {pairs[0][:2]: self._part(pairs[0], values, tolerance)}
+        few = self._some_count_below_two()
+        beside = [values.cap.upper + few.upper]
+        certain = values.cap.lower + few.lower
+        for pair in pairs[1:]:
+            rare = values.cap.upper + self._log_rare(pair)
+            if rare < max(certain, parts[pairs[0][:2]].lower) + _NEGLIGIBLE:
+                beside.append(rare)
+            else:
+                parts[pair[:2]] = self._part(pair, values, tolerance)
+        steps = dict.fromkeys(parts, 0)
+        before = math.inf
+        for number in range(_MOST_STEPS):
+            upper = _log_sum([*beside, *(part.upper for part in parts.values())])
+            lower = _log_sum([certain, *(part.lower for part in parts.values())])
             if upper - lower <= tolerance or values.n_evaluations > _MOST_EVALUATIONS:
                 break
             if log_target is not None and (upper < log_target - _SLACK or lower > log_target):
                 break
-            left = [key for key in parts if key not in stuck]
-            if not left:
+            if not steps:
                 break
-            key = max(left, key=lambda key: _gap(parts[key]))
-            if key not in self._aimed and parts[key].upper > lower - 3:
-                self._aim(key, self._grids[key], values, tolerance)
-                parts[key] = self._grids[key].bounds(values)
+            if number % _LOOK == _LOOK - 1:
+                # What is left may be the gap between product and Bonferroni's bound.
+                if upper - lower > _STALLED * before:
+                    break
+                before = upper - lower
+            key = max(steps, key=lambda key: _gap(parts[key]))
+            if key not in self._aimed and steps[key] == _STEPS:
+                parts[key] = self._aim(key, self._grids[key], values, tolerance)
             elif not parts[key].refine():
-                stuck.add(key)
+                del steps[key]
+                continue
+            steps[key] += 1
         return LogBounds(lower - _SLACK, upper + _SLACK)
+
+    def _part(self, pair: tuple[int, int, int], values: TwoCounts, tolerance: float) -> Bounds:
+        key = pair[:2]
+        grid = self._grids.get(key)
+        if grid is None:
+            law = PairLaw.of(self.n_records, self.shares, *key)
+            grid = self._grids[key] = PairGrid(law, math.log(pair[2]))
+        return grid.bounds(values) if self._aimed else self._aim(key, grid, values, tolerance)
+
+    def _some_count_below_two(self) -> LogBounds:
+        """Bound ln P(some category has at most one record), where delta is its cap."""
+        n, one = np.array([self.n_records]), np.array([1])
+        above, below = [], [-math.inf]
+        for chance, number, exact in self.shares:
+            tail = log_below(one, n, chance)
+            above.append(math.log(number) + float(tail.upper[0]))
+            if exact:
+                below.append(math.log(number) + float(tail.lower[0]))
+        # None has with a probability of at most the product of 1 - t, at most e^-(sum of t).
+        total = _log_sum(below)
+        lower = math.log(-math.expm1(-math.exp(total))) if total > -30 else total - 1e-12
+        return LogBounds(lower - _SLACK, min(0.0, _log_sum(above) + _SLACK))
+
+    def _log_rare(self, pair: tuple[int, int, int]) -> float:
+        """Bound ln of how often some such pair is that of the two smallest (Chernoff's bound)."""
+        i, j, number = pair
+        left = [s.count - (k == i) - (k == j) for k, s in enumerate(self.shares)]
+        other = next((k for k, number in enumerate(left) if number > 0), j)
+        low, high = self.shares[other].chance, self.shares[j].chance
+        if low >= high:
+            return 0.0
+        apart = float(high - low) / (math.sqrt(high) + math.sqrt(low)) * (1 - 1e-12)
+        return math.log(number) + self.n_records * math.log1p(-(apart**2)) * (1 - 1e-12)
 
     def _aim(
         self, key: tuple[int, int], grid: PairGrid, values: TwoCounts, tolerance: float
-    ) -> None:
+    ) -> Bounds:
         self._aimed.add(key)
         x, y = knots_near_saddle(grid.law, values, max(0.02, min(0.4, tolerance / 2)))
         if key[0] == key[1]:
             x = y = sorted({*x, *y})
         grid.split(x, y)
-
-
-def shares_of(chances: Sequence[Fraction]) -> list[Share]:
-    """Return the distinct probabilities, rising, with how often they occur."""
-    counts: dict[Fraction, int] = {}
-    for chance in sorted(chances):
-        counts[chance] = counts.get(chance, 0) + 1
-    return [Share(chance, count) for chance, count in counts.items()]
+        part = grid.bounds(values)
+        part.seed(x, y)
+        return part
 
 
 def _gap(part: Bounds) -> float:

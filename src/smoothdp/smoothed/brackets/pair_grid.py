@@ -1,4 +1,4 @@
-"""The expectation of g over one pair of categories, bracketed on a grid that is refined where it helps.
+"""The expectation of g over one pair of categories, bracketed on a grid that is refined.
 
 (proofs/smoothed-brackets#2, #3)
 """
@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.smoothed.brackets.two_counts import TwoCounts
 from smoothdp.smoothed.brackets.weights import PairLaw
 from smoothdp.types import BoolArray, FloatArray, IntArray
 
-_BATCH = 12
+_BATCH = 8
+_SEEDS = 6
+_FAR = 50.0
 _SPLITS = 4
-_SHARES = (0.02, 0.1, 0.25, 0.45, 0.65, 0.8, 0.9, 0.95)
+_SHARES = (0.1, 0.3, 0.6, 0.85, 0.95)
 
 
 class PairGrid:
@@ -42,7 +45,7 @@ class PairGrid:
                 continue
             place = np.searchsorted(old, merged[:-1], side="right") - 1
             kept = (old[place] == merged[:-1]) & (old[place + 1] == merged[1:])
-            before = (self._weight, self._above, self._below)
+            before = (self.weight, self.above, self.below)
             taken = [np.take(values, place, axis=axis) for values in before]
             if axis == 0:
                 self.x = merged
@@ -60,7 +63,7 @@ class PairGrid:
         x, y = (self.x[i], self.x[i + 1]), (self.y[j], self.y[j + 1])
         taken[0][new], taken[1][new] = self.law.upper(x, y)
         taken[2][new] = self.law.lower(x, y)
-        self._weight, self._above, self._below = taken
+        self.weight, self.above, self.below = taken
 
     def bounds(self, values: TwoCounts) -> Bounds:
         """Return the bracket with the values known so far."""
@@ -72,76 +75,91 @@ class Bounds:
 
     def __init__(self, grid: PairGrid, values: TwoCounts) -> None:
         self._grid, self._values = grid, values
-        shape = (grid.x.size, grid.y.size)
-        self._high = np.full(shape, np.nan)
-        self._low = np.full(shape, np.nan)
-        for i, x in enumerate(grid.x.tolist()):
-            for j, y in enumerate(grid.y.tolist()):
-                known = values.known(x, y)
-                if known is not None:
-                    self._low[i, j], self._high[i, j] = known
+        self._read()
+
+    def _read(self) -> None:
+        """Bound g at every node by what is known: it falls in both counts."""
+        grid, shape = self._grid, (self._grid.x.size, self._grid.y.size)
+        self._high = np.full(shape, self._values.cap.upper)
+        self._low = np.full(shape, -np.inf)
+        self._low[grid.x <= 1] = self._values.cap.lower
+        self._low[:, grid.y <= 1] = self._values.cap.lower
+        for (x, y), known in self._values.all_known():
+            self._take(x, y, known)
         self._join()
 
+    def _take(self, x: int, y: int, known: LogBounds) -> None:
+        grid = self._grid
+        for a, b in ((x, y), (y, x)):
+            i, j = np.searchsorted(grid.x, a), np.searchsorted(grid.y, b)
+            part = self._high[i:, j:]
+            np.minimum(part, known.upper, out=part)
+            i, j = np.searchsorted(grid.x, a, "right"), np.searchsorted(grid.y, b, "right")
+            part = self._low[:i, :j]
+            np.maximum(part, known.lower, out=part)
+
     def _join(self) -> None:
-        grid, cap = self._grid, self._values.cap.upper
-        # g falls: a node has at most the value of any node before it, and at least that of any after.
-        high = np.where(np.isnan(self._high), cap, self._high)
-        high = np.minimum.accumulate(np.minimum.accumulate(high, axis=0), axis=1)
-        low = np.where(np.isnan(self._low), -np.inf, self._low)[::-1, ::-1]
-        low = np.maximum.accumulate(np.maximum.accumulate(low, axis=0), axis=1)[::-1, ::-1]
-        self._node = high[:-1, :-1] + grid._above
-        self.cell_upper = grid._weight + self._node + grid.log_factor
-        self.cell_lower = grid._below + low[1:, 1:] + grid.log_factor
+        grid = self._grid
+        self._node = self._high[:-1, :-1] + grid.above
+        self.cell_upper = grid.weight + self._node + grid.log_factor
+        self.cell_lower = grid.below + self._low[1:, 1:] + grid.log_factor
         self.upper, self.lower = _log_sum(self.cell_upper), _log_sum(self.cell_lower)
 
-    def refine(self) -> bool:
-        """Evaluate g, or split cells, where the gap is widest; False where nothing is left to do."""
-        gap = _gaps(self.cell_upper, self.cell_lower)
-        order = np.argsort(gap, axis=None)[::-1][:_BATCH]
-        cells = [(int(c) // gap.shape[1], int(c) % gap.shape[1]) for c in order]
-        widest = gap[cells[0]]
-        cells = [cell for cell in cells if gap[cell] > 0.05 * widest]
-        asked = False
-        for i, j in cells:
-            # Where a cell's upper end fell by what was evaluated before it, it may wait.
-            for a, b in ((i, j), (i + 1, j + 1)):
-                if np.isnan(self._high[a, b]) and self._fits(a, b):
-                    x, y = int(self._grid.x[a]), int(self._grid.y[b])
-                    self._low[a, b], self._high[a, b] = self._values.at(x, y)
-                    asked = True
-        if asked:
-            self._join()
-            return True
-        return self._split(gap)
+    def seed(self, x: Sequence[int], y: Sequence[int]) -> None:
+        """Evaluate g at some of the given knots, spread evenly."""
+        for a in _spread(x):
+            for b in _spread(y):
+                if min(a, b) >= 2 and a + b <= self._grid.law.n_records:
+                    self._take(a, b, self._values.at(a, b))
+        self._join()
 
-    def _fits(self, a: int, b: int) -> bool:
-        return int(self._grid.x[a] + self._grid.y[b]) <= self._grid.law.n_records
+    def refine(self) -> bool:
+        """Evaluate g, or split cells, where the gap is widest; False if nothing is left to do."""
+        evaluated = False
+        for _ in range(_BATCH):
+            gap = _gaps(self.cell_upper, self.cell_lower)
+            i, j = divmod(int(gap.argmax()), gap.shape[1])
+            nodes = [node for node in ((i, j), (i + 1, j + 1)) if self._unknown(*node)]
+            if not nodes:
+                return evaluated or self._split(gap)
+            x, y = int(self._grid.x[nodes[0][0]]), int(self._grid.y[nodes[0][1]])
+            self._take(x, y, self._values.at(x, y))
+            evaluated = True
+            self._join()
+        return True
+
+    def _unknown(self, a: int, b: int) -> bool:
+        x, y = int(self._grid.x[a]), int(self._grid.y[b])
+        return x + y <= self._grid.law.n_records and self._values.known(x, y) is None
 
     def _split(self, gap: FloatArray) -> bool:
         """Halve the intervals that the widest gaps come from."""
         grid = self._grid
-        along_x = np.full(gap.shape, 50.0)
-        along_y = np.full(gap.shape, 50.0)
+        along_x, along_y = np.full(gap.shape, _FAR), np.full(gap.shape, _FAR)
         with np.errstate(invalid="ignore"):
-            along_x[:-1] = np.clip(np.nan_to_num(self._node[:-1] - self._node[1:], nan=0.0), 0, 50)
-            along_y[:, :-1] = np.clip(
-                np.nan_to_num(self._node[:, :-1] - self._node[:, 1:], nan=0.0), 0, 50
+            along_x[:-1] = np.nan_to_num(self._node[:-1] - self._node[1:], nan=0.0, posinf=_FAR)
+            along_y[:, :-1] = np.nan_to_num(
+                self._node[:, :-1] - self._node[:, 1:], nan=0.0, posinf=_FAR
             )
-        along_x[(np.diff(grid.x) <= 1), :] = -1.0
-        along_y[:, (np.diff(grid.y) <= 1)] = -1.0
-        by_x = np.where((along_x >= along_y) & (along_x >= 0), gap, 0.0).sum(axis=1)
-        by_y = np.where((along_y > along_x) & (along_y >= 0), gap, 0.0).sum(axis=0)
+        along_x[(np.diff(grid.x) <= 1), :] = -np.inf
+        along_y[:, (np.diff(grid.y) <= 1)] = -np.inf
+        by_x = np.where((along_x >= along_y) & (along_x > -np.inf), gap, 0.0).sum(axis=1)
+        by_y = np.where(along_y > along_x, gap, 0.0).sum(axis=0)
         most = max(float(by_x.max()), float(by_y.max()))
         if not most > 0:
             return False
-        rows = _largest(by_x, most)
-        columns = _largest(by_y, most)
+        rows, columns = _largest(by_x, most), _largest(by_y, most)
         grid.split(
             [int(grid.x[i] + grid.x[i + 1]) // 2 for i in rows],
             [int(grid.y[j] + grid.y[j + 1]) // 2 for j in columns],
         )
-        self.__init__(grid, self._values)  # type: ignore[misc]
+        self._read()
         return True
+
+
+def _spread(knots: Sequence[int]) -> list[int]:
+    places = np.unique(np.linspace(0, len(knots) - 1, _SEEDS).astype(int))
+    return [knots[place] for place in places]
 
 
 def _largest(votes: FloatArray, most: float) -> list[int]:

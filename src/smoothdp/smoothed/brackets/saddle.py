@@ -8,9 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-
-from smoothdp.smoothed.brackets.binomial_cells import log_cells
 from smoothdp.smoothed.brackets.two_counts import TwoCounts
 from smoothdp.smoothed.brackets.weights import PairLaw
 
@@ -19,9 +16,7 @@ _ROUNDS = 2
 _REACH = 3.6
 
 
-def knots_near_saddle(
-    law: PairLaw, values: TwoCounts, gap: float
-) -> tuple[list[int], list[int]]:
+def knots_near_saddle(law: PairLaw, values: TwoCounts, gap: float) -> tuple[list[int], list[int]]:
     """Return knots for both counts, so close that g falls by about ``gap`` from one to the next."""
     n = law.n_records
     spread = [math.sqrt(float(n * p * (1 - p))) + 1 for p in (law.first, law.second)]
@@ -31,8 +26,7 @@ def knots_near_saddle(
         a, b = int(x), int(y)
         if a + b > n:
             return -math.inf
-        cell = law.upper((_one(a - 1), _one(a)), (_one(b - 1), _one(b)))
-        return float(cell[0][0] + cell[1][0]) + values.at(a, b).upper
+        return law.log_rough(a, b) + values.at(a, b).upper
 
     place = [mean[0], mean[1]]
     place[0] = _highest(lambda x: height(x, place[1]), 1.0, mean[0] + 2 * spread[0], spread[0])
@@ -87,7 +81,3 @@ def _highest(height: Callable[[float], float], low: float, high: float, spread: 
             left = high - _GOLDEN * (high - low)
             at_left = height(left)
     return (low + high) / 2
-
-
-def _one(value: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.array([value], dtype=np.int64)

@@ -1,7 +1,8 @@
 """delta as a function of the two smallest counts, from both sides, asked lazily.
 
-g(v, w) is the larger of D(v, w) and D(w, v), or the cap where a count is below 2. Of a histogram with
-the two smallest counts v and w, g(v, w) <= delta <= g(v - 1, w - 1) (proofs/smoothed-brackets#1).
+g(v, w) is the larger of D(v, w) and D(w, v), or the cap where a count is below 2. Of a histogram
+with the two smallest counts v and w, g(v, w) <= delta <= g(v - 1, w - 1)
+(proofs/smoothed-brackets#1).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 class TwoCounts:
     """g of a mechanism at one epsilon; symmetric, and falling in both counts.
 
-    Only one of the two directions is computed where a bound of the other, at smaller counts, is below
-    it. ``n_evaluations`` counts the divergences computed.
+    Only one of the two directions is computed where a bound of the other, at smaller counts, is
+    below it. ``n_evaluations`` counts the divergences computed.
     """
 
     def __init__(self, mechanism: HistogramMechanism, epsilon: Real) -> None:
@@ -36,6 +37,10 @@ class TwoCounts:
         if key not in self._known:
             self._known[key] = self._evaluate(small, large)
         return self._known[key]
+
+    def all_known(self) -> list[tuple[tuple[int, int], LogBounds]]:
+        """Return what was computed so far."""
+        return list(self._known.items())
 
     def known(self, x: int, y: int) -> LogBounds | None:
         """Return the bounds at (x, y) if they cost nothing."""
