@@ -14,7 +14,7 @@ from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.draws import Sampling
 from smoothdp.smoothed.brackets.many_laws import ManyLaws
 from smoothdp.smoothed.largest_expectation import Question, SmoothedDelta, smoothed_delta
-from smoothdp.smoothed.largest_met import search
+from smoothdp.smoothed.largest_met import Search
 
 _MOST_DRAWS = 64
 _FEW = 1_000
@@ -104,23 +104,24 @@ def largest_sample(
             got=f"delta={delta}, and one draw has {least.delta:.4g}",
             remedy="Raise delta or epsilon, or take more records",
         )
-    high = n
+    high, beyond = n, None
     if sampling == "with_replacement":
         # Any number may be drawn.
         high = _MOST_DRAWS * n
         beyond = at(high)
         if beyond.log_delta <= log_target:
             return SampleDesign(n, high, at(high, side=None), is_largest=False)
-        missed = beyond.log_lower > log_bounds(target).upper
+    # Without replacement T = n is the histogram itself, whose delta is 1.
+    found = Search(at, log_target, 1, high)
+    # Exact values are cheap, or take what they take; brackets stop where they leave little open.
+    if laws.n_categories == 2 or n <= _FEW:
+        found.bisect()
     else:
-        # T = n is the histogram itself, whose delta is 1.
-        missed = True
-    # Exact values are cheap, or take what they take; brackets stop where they meet the target.
-    quick = laws.n_categories == 2 or n <= _FEW
-    found = search(at, (1, high), log_target, high_misses=missed, to_the_last=quick)
-    return SampleDesign(
-        n, found.met, at(found.met, side=None), not found.undecided, found.undecided
-    )
+        found.by_lines()
+    n_draws, undecided = found.met, found.undecided
+    if beyond is not None and found.missed == high and beyond.log_lower <= log_target:
+        undecided = range(n_draws + 1, high + 1)
+    return SampleDesign(n, n_draws, at(n_draws, side=None), not undecided, undecided)
 
 
 def smoothed_by_size(

@@ -2,7 +2,7 @@
 
 ln P(k) is concave in k. Between two points the sum is at least that of the geometric sequence
 through them, and at most that times e^((s - s') h / 4), with the slopes s, s' at the two points and
-h their distance (proofs/smoothed-brackets#4). So a few dozen points do for a tail of a million
+h their distance (proofs/smoothed-brackets#7). So a few dozen points do for a tail of a million
 terms.
 """
 

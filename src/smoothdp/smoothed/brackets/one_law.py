@@ -58,7 +58,7 @@ class OneLaw:
         """
         pairs = self.pairs()
         parts = {pairs[0][:2]: self._part(pairs[0], values, tolerance)}
-        few = self._some_count_below_two()
+        few = self.some_count_below_two()
         beside = [values.cap.upper + few.upper]
         certain = values.cap.lower + few.lower
         for pair in pairs[1:]:
@@ -71,7 +71,7 @@ class OneLaw:
         before = math.inf
         for number in range(_MOST_STEPS):
             upper = _log_sum([*beside, *(part.upper for part in parts.values())])
-            lower = _log_sum([certain, *(part.lower for part in parts.values())])
+            lower = max(certain, _log_sum([part.lower for part in parts.values()]))
             if upper - lower <= tolerance or values.n_evaluations > _MOST_EVALUATIONS:
                 break
             if log_target is not None and (upper < log_target - _SLACK or lower > log_target):
@@ -100,7 +100,7 @@ class OneLaw:
             grid = self._grids[key] = PairGrid(law, math.log(pair[2]))
         return grid.bounds(values) if self._aimed else self._aim(key, grid, values, tolerance)
 
-    def _some_count_below_two(self) -> LogBounds:
+    def some_count_below_two(self) -> LogBounds:
         """Bound ln P(some category has at most one record), where delta is its cap."""
         n, one = np.array([self.n_records]), np.array([1])
         above, below = [], [-math.inf]

@@ -96,7 +96,7 @@ class PairLaw:
         left = np.maximum(n - x[0] - 1, 0)
         cells = cells + log_cells(y[0], y[1], left, given).lower
         room = n - x[1] - y[1]
-        fits = (room >= 0) & (x[1] > 1) & (y[1] > 1)
+        fits = room >= 0
         missed = np.zeros(x[0].shape)
         most = np.maximum(x[1], y[1])
         for chance, count, _ in self.others:
