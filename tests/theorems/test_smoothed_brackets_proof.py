@@ -94,10 +94,8 @@ def test_delta_lies_between_two_values(n: int, draws: int, growth: Fraction, m: 
         assert strict
 
 
-def upper(
-    n: int, law: Law, knots: list[int], draws: int, growth: Fraction, *, corner: int = 1
-) -> Fraction:
-    """Return the bound of statement 2; ``corner`` 1 takes H_b given H_a = x1, 0 given x0 + 1."""
+def upper(n: int, law: Law, knots: list[int], draws: int, growth: Fraction) -> Fraction:
+    """Return the bound of statement 2, with the same knots both ways."""
     total = F(draws, n) * sum(between(-1, 1, n, p) for p in law)
     for a, b in combinations(range(len(law)), 2):
         rest = [p / (1 - law[a] - law[b]) for c, p in enumerate(law) if c not in (a, b)]
@@ -105,13 +103,12 @@ def upper(
             if x1 <= 1:
                 continue
             first = between(x0, x1, n, law[a])
-            given = x1 if corner else x0 + 1
             for y0, y1 in pairwise(knots):
                 room = n - x0 - y0 - 2
                 if room < 0:
                     continue
                 above = math.prod((between(max(x0, y0), room, room, p) for p in rest), start=F(1))
-                second = between(y0, y1, n - given, law[b] / (1 - law[a]))
+                second = between(y0, y1, n - x1, law[b] / (1 - law[a]))
                 total += first * second * g(x0, y0, n, draws, growth) * above
     return total
 
@@ -157,24 +154,17 @@ def test_cells_bound_the_mean(seed: int) -> None:
 
 
 def test_the_wrong_corner_fails() -> None:
-    """With H_b given the least count of a cell the sum is below the mean somewhere."""
-    n, draws, growth = 12, 3, F(1)
-    law = (F(3, 7), F(3, 7), F(1, 7))
-    below = 0
-    mean = F(0)
-    for x in histograms(n, 3):
-        v, w = sorted(x)[:2]
-        if v >= 2:
-            mean += chance(x, law) * g(v - 1, w - 1, n, draws, growth)
-    small = F(draws, n) * sum(between(-1, 1, n, p) for p in law)
-    for end in range(4, n):
-        knots = [-1, 1, *range(end, n + 1)]
-        right = upper(n, law, knots, draws, growth) - small
-        wrong = upper(n, law, knots, draws, growth, corner=0) - small
-        assert wrong <= right
-        assert mean <= right
-        below += wrong < right
-    assert below
+    """A falling function of H_b has the larger mean given the greatest H_a of a cell."""
+    n, law = 10, (F(1, 5), F(2, 5), F(2, 5))
+    given = law[1] / (1 - law[0])
+    for x0, x1 in [(0, 3), (2, 6), (-1, 10)]:
+        for level in range(1, 6):
+            mean, mass = F(0), F(0)
+            for x in range(x0 + 1, x1 + 1):
+                mass += binomial(x, n, law[0])
+                mean += binomial(x, n, law[0]) * between(-1, level, n - x, given)
+            assert mean <= mass * between(-1, level, n - x1, given)
+            assert mean > mass * between(-1, level, n - x0 - 1, given)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -139,9 +139,11 @@ class OneLaw:
 
 
 def _gap(part: Bounds) -> float:
-    if part.upper == -math.inf:
+    """Return about ln(e^upper - e^lower)."""
+    apart = part.lower - part.upper
+    if part.upper == -math.inf or apart >= 0:
         return -math.inf
-    return part.upper + math.log1p(-math.exp(min(0.0, part.lower - part.upper)) + 1e-300)
+    return part.upper + math.log(-math.expm1(apart))
 
 
 def _log_sum(logs: Sequence[float]) -> float:

@@ -2,7 +2,7 @@
 
 g(v, w) is the larger of D(v, w) and D(w, v), or the cap where a count is below 2. Of a histogram
 with the two smallest counts v and w, g(v, w) <= delta <= g(v - 1, w - 1)
-(proofs/smoothed-brackets#1).
+(proofs/smoothed-brackets#1, proofs/two-smallest#5).
 """
 
 from __future__ import annotations
