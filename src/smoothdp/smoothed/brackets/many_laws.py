@@ -24,6 +24,7 @@ Vertex = tuple[Fraction, ...]
 _CANDIDATES = 3
 _ROUGH = 2.5
 _MOST_RECORDS = 10**13
+_LEAST = Fraction(1, 10**100)
 
 
 @dataclass
@@ -44,8 +45,9 @@ class ManyLaws:
 
     @property
     def within_reach(self) -> bool:
-        """Whether divergences of pairs take milliseconds."""
-        return self.n_records <= _MOST_RECORDS
+        """Whether divergences of pairs take milliseconds, and probabilities are floats."""
+        least = min(min(vertex) for vertex in self.vertices)
+        return self.n_records <= _MOST_RECORDS and least >= _LEAST
 
     @property
     def method(self) -> str:

@@ -18,6 +18,7 @@ from smoothdp.smoothed.brackets.two_counts import TwoCounts
 from smoothdp.smoothed.brackets.weights import PairLaw, Share
 
 _SLACK = 1e-9
+_ALMOST = 0.02
 _MOST_EVALUATIONS = 2_500
 _MOST_STEPS = 160
 _LOOK = 12
@@ -56,11 +57,13 @@ class OneLaw:
 
         With a target: until it is known on which side of the target the expectation is.
         """
+        few = self.some_count_below_two()
+        certain = values.cap.lower + few.lower
+        if certain >= values.cap.upper - min(tolerance, _ALMOST):
+            return LogBounds(certain - _SLACK, values.cap.upper)
         pairs = self.pairs()
         parts = {pairs[0][:2]: self._part(pairs[0], values, tolerance)}
-        few = self.some_count_below_two()
         beside = [values.cap.upper + few.upper]
-        certain = values.cap.lower + few.lower
         for pair in pairs[1:]:
             rare = values.cap.upper + self._log_rare(pair)
             if rare < max(certain, parts[pairs[0][:2]].lower) + _NEGLIGIBLE:

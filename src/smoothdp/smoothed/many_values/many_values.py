@@ -135,7 +135,13 @@ def bounded(
         return Bracket(LogBounds(lower, max(lower, upper)), composition, above)
     decided = log_target is not None and (upper <= log_target or lower > log_target)
     if not decided and upper - lower > tolerance:
-        close, worst = laws.bracket(mechanism, epsilon, tolerance=tolerance, log_target=log_target)
+        try:
+            close, worst = laws.bracket(
+                mechanism, epsilon, tolerance=tolerance, log_target=log_target
+            )
+        except OutOfReach:
+            # Too many draws for the divergence of a pair; the bounds by tails hold.
+            close = LogBounds(lower, upper)
         if close.lower > lower:
             lower = close.lower
             composition = tuple(n if index == worst else 0 for index in range(len(vertices)))
