@@ -270,7 +270,7 @@ def _without_a_value(
             "smoothed delta is that of ordinary DP. Leave the value out of the universe if "
             "no record can have it.",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     counts = tuple(n if index == reaching[0] else 0 for index in range(len(vertices)))
     why = "nothing is lost" if keeps_all else "a value that nobody has"

@@ -32,25 +32,24 @@ def knots_near_saddle(law: PairLaw, values: TwoCounts, gap: float) -> tuple[list
     place[0] = _highest(lambda x: height(x, place[1]), 1.0, mean[0] + 2 * spread[0], spread[0])
     for _ in range(_ROUNDS):
         for axis in (1, 0):
-            low = max(1.0, place[axis] - 6 * spread[axis])
-            high = min(float(n), place[axis] + 6 * spread[axis])
+            least = max(1.0, place[axis] - 6 * spread[axis])
+            most = min(float(n), place[axis] + 6 * spread[axis])
 
             def along(value: float, axis: int = axis) -> float:
                 return height(value, place[1]) if axis == 0 else height(place[0], value)
 
-            place[axis] = _highest(along, low, high, spread[axis])
+            place[axis] = _highest(along, least, most, spread[axis])
     knots = []
     for axis in (0, 1):
         step = max(1, int(spread[axis] / 4))
-        here = [int(place[0]), int(place[1])]
-        low, high = list(here), list(here)
-        low[axis], high[axis] = max(2, here[axis] - step), here[axis] + step
+        here, other = int(place[axis]), int(place[1 - axis])
+        low, high = max(2, here - step), here + step
         fall = 0.0
-        if sum(high) <= n and min(low) >= 2:
-            fall = values.at(*low).upper - values.at(*high).upper
-        slope = max(0.0, fall) / max(1, high[axis] - low[axis])
+        if high + other <= n and min(low, other) >= 2:
+            fall = values.at(low, other).upper - values.at(high, other).upper
+        slope = max(0.0, fall) / max(1, high - low)
         width = min(spread[axis], gap / slope) if slope > 0 else spread[axis]
-        knots.append(_spaced(here[axis], max(width, spread[axis] / 40, 1.0), spread[axis], n))
+        knots.append(_spaced(here, max(width, spread[axis] / 40, 1.0), spread[axis], n))
     return knots[0], knots[1]
 
 
