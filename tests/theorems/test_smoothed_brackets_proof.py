@@ -96,7 +96,7 @@ def test_delta_lies_between_two_values(n: int, draws: int, growth: Fraction, m: 
 
 def upper(n: int, law: Law, knots: list[int], draws: int, growth: Fraction) -> Fraction:
     """Return the bound of statement 2, with the same knots both ways."""
-    total = F(draws, n) * sum(between(-1, 1, n, p) for p in law)
+    total = F(draws, n) * sum((between(-1, 1, n, p) for p in law), F(0))
     for a, b in combinations(range(len(law)), 2):
         rest = [p / (1 - law[a] - law[b]) for c, p in enumerate(law) if c not in (a, b)]
         for x0, x1 in pairwise(knots):
@@ -145,7 +145,7 @@ def test_cells_bound_the_mean(seed: int) -> None:
     mean = sum((chance(x, law) * delta(x, draws, growth) for x in histograms(n, m)), start=F(0))
     assert lower(n, law, knots, draws, growth) <= mean <= upper(n, law, knots, draws, growth)
     thinned = tuple(p * F(rng.randint(1, 4), 4) for p in law)
-    beside = 1 - sum(thinned)
+    beside = 1 - sum(thinned, F(0))
     mean = F(0)
     for x in histograms(n, m + 1):
         v, w = sorted(x[1:])[:2]
@@ -198,7 +198,7 @@ def test_least_shares_bound_every_composition(seed: int) -> None:
     above = F(0)
     for x in histograms(n, 4):
         v, w = sorted(x[1:])[:2]
-        above += chance(x, (1 - sum(floors), *floors)) * g(v - 1, w - 1, n, draws, growth)
+        above += chance(x, (1 - sum(floors, F(0)), *floors)) * g(v - 1, w - 1, n, draws, growth)
     for composition in histograms(n, ways):
         law: dict[Counts, Fraction] = {(0, 0, 0): F(1)}
         for vertex, number in zip(vertices, composition, strict=True):

@@ -46,7 +46,7 @@ def _points(k: IntArray, n: IntArray, p: Fraction) -> _Points:
     hit, miss = float(p), float(1 - p)
     parts, error = np.zeros(k.shape), np.zeros(k.shape)
     for count, chance in ((k, hit), (n - k, miss)):
-        mean = n * chance
+        mean = np.asarray(n * chance, dtype=np.float64)
         off = count - mean
         part = deviance(count, mean, off, off / np.maximum(count + mean, 1e-300))
         parts += part
@@ -158,7 +158,7 @@ def log_chernoff(k: IntArray, n: IntArray, p: Fraction) -> FloatArray:
     result = np.zeros(inside.shape)
     error = np.zeros(inside.shape)
     for count, chance in ((inside, float(p)), (n - inside, float(1 - p))):
-        mean = n * chance
+        mean = np.asarray(n * chance, dtype=np.float64)
         off = count - mean
         part = deviance(count, mean, off, off / np.maximum(count + mean, 1e-300))
         result -= part

@@ -42,7 +42,7 @@ class OneLaw:
 
     def pairs(self) -> list[tuple[int, int, int]]:
         """Return (i, j, how many pairs of categories have these shares)."""
-        counts = [share.count for share in self.shares]
+        counts = [share.number for share in self.shares]
         found = []
         for i, first in enumerate(counts):
             if first > 1:
@@ -120,7 +120,7 @@ class OneLaw:
     def _log_rare(self, pair: tuple[int, int, int]) -> float:
         """Bound ln of how often some such pair is that of the two smallest (Chernoff's bound)."""
         i, j, number = pair
-        left = [s.count - (k == i) - (k == j) for k, s in enumerate(self.shares)]
+        left = [s.number - (k == i) - (k == j) for k, s in enumerate(self.shares)]
         other = next((k for k, number in enumerate(left) if number > 0), j)
         low, high = self.shares[other].chance, self.shares[j].chance
         if low >= high:

@@ -21,10 +21,10 @@ def shares_of(chances: Sequence[Fraction]) -> list[Share]:
     Beyond 14 distinct ones, all but the six smallest stand for groups, each with the smallest of
     its group: the groups grow by a constant factor.
 
-    >>> [share.count for share in shares_of([Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])]
+    >>> [share.number for share in shares_of([Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])]
     [2, 1]
     >>> many = shares_of([Fraction(k, 5050) for k in range(1, 101)])
-    >>> len(many), sum(share.count for share in many), many[-1].exact
+    >>> len(many), sum(share.number for share in many), many[-1].exact
     (14, 100, False)
     """
     counts: dict[Fraction, int] = {}

@@ -21,7 +21,7 @@ class Share(NamedTuple):
     """So many categories, each of the same probability; or, if not exact, of at least that."""
 
     chance: Fraction
-    count: int
+    number: int
     exact: bool = True
 
 
@@ -46,7 +46,7 @@ class PairLaw:
         """Return the law of a category of share ``i`` and another of share ``j``."""
         first, second = shares[i].chance, shares[j].chance
         rest = 1 - first - second
-        left = [s.count - (k == i) - (k == j) for k, s in enumerate(shares)]
+        left = [s.number - (k == i) - (k == j) for k, s in enumerate(shares)]
         others = tuple(
             Share(s.chance / rest, count)
             for s, count in zip(shares, left, strict=True)
