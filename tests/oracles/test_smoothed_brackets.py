@@ -204,9 +204,9 @@ def test_several_epsilons_and_the_epsilon_of_a_delta() -> None:
     assert others[1].log_lower <= again.log_delta
     delta = math.exp(result.log_delta)
     epsilon = result.epsilon(delta)
-    assert 0.3 < epsilon <= 0.51
+    assert 0.2 < epsilon <= 0.5000001
     (there,) = result.at_epsilons([epsilon])
-    assert there.delta <= delta
+    assert there.log_lower <= result.log_delta
     assert result.epsilon("0.98") == 0.0
     with pytest.raises(sd.errors.OutOfReach, match="epsilon"):
         result.epsilon("1e-300")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +31,7 @@ from smoothdp.smoothed.two_values.delta_line import Bracket, DeltaLine
 from smoothdp.smoothed.two_values.two_values import two_values
 from smoothdp.text import upper_text
 
+_CLOSER = 0.25
 _LEAST_LOG = -100_000 * math.log(10)
 """Below, a claim says 1e-100000; ``log_delta`` goes on."""
 
@@ -124,7 +125,14 @@ class SmoothedDelta:
         """
         target = log_bounds(read_inner_probability(delta)).lower
         asked = self._question()
-        return least_epsilon(lambda e: asked.at(read_epsilon(e)).log_delta, target)
+        closer = replace(asked, tolerance=min(asked.tolerance, _CLOSER))
+
+        def log_upper(epsilon: float) -> float:
+            return closer.at(read_epsilon(epsilon), log_target=target).log_delta
+
+        # A float of this epsilon may be below it: the one above is not.
+        here = math.nextafter(self.guarantee.epsilon, math.inf)
+        return least_epsilon(log_upper, target, (here, self.log_delta))
 
     def _question(self) -> Question:
         if self._asked is None:

@@ -16,12 +16,15 @@ _MOST_KNOTS = 16
 _CLOSE = 1e-3
 
 
-def least_epsilon(log_upper: Callable[[float], float], log_target: float) -> float:
+def least_epsilon(
+    log_upper: Callable[[float], float], log_target: float, known: tuple[float, float]
+) -> float:
     """Return an epsilon at which a bound is proved to be at most the target.
 
     Args:
         log_upper: ln of an upper bound of smoothed delta at an epsilon.
         log_target: ln of the target.
+        known: an epsilon and ln of the bound there.
 
     Raises:
         OutOfReach: the bound is above the target at every epsilon up to 300.
@@ -29,8 +32,10 @@ def least_epsilon(log_upper: Callable[[float], float], log_target: float) -> flo
     low, at_low = 0.0, log_upper(0.0)
     if at_low <= log_target:
         return 0.0
-    high = _FIRST
-    at_high = log_upper(high)
+    high, at_high = known
+    if high <= 0:
+        high = _FIRST
+        at_high = log_upper(high)
     while at_high > log_target:
         if high >= _LARGEST:
             raise OutOfReach(
