@@ -13,6 +13,8 @@ from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 
+_CLOSE = 1e-9
+
 
 class TwoCounts:
     """g of a mechanism at one epsilon; symmetric, and falling in both counts.
@@ -49,9 +51,11 @@ class TwoCounts:
 
     def _evaluate(self, small: int, large: int) -> LogBounds:
         first = self._divergence(small, large)
-        upper = first.upper
-        lower = first.lower
-        if large > small and not self._covered(small, large, upper):
+        lower, upper = first
+        at_cap = lower >= self.cap.upper - _CLOSE
+        if at_cap:
+            upper = self.cap.upper
+        elif large > small and not self._covered(small, large, upper):
             second = self._divergence(large, small)
             lower, upper = max(lower, second.lower), max(upper, second.upper)
         return LogBounds(lower, min(upper, self.cap.upper))
