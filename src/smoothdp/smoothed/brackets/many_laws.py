@@ -84,10 +84,12 @@ class ManyLaws:
     def _below(self, values: TwoCounts, tolerance: float, upper: float) -> tuple[int, float]:
         """Return the vertex with the largest expectation among a few, with its lower bound."""
         order = sorted(range(len(self.vertices)), key=lambda v: sorted(self.vertices[v])[:2])
-        found = {
-            v: self._law(v, self.vertices[v]).bracket(values, tolerance=_ROUGH).lower
-            for v in order[:_CANDIDATES]
-        }
+        found: dict[int, float] = {}
+        for v in order[:_CANDIDATES]:
+            # It is left as soon as it is known not to be the worst.
+            best = max(found.values(), default=None)
+            law = self._law(v, self.vertices[v])
+            found[v] = law.bracket(values, tolerance=_ROUGH, log_target=best).lower
         worst = max(found, key=lambda v: found[v])
         if upper - found[worst] > tolerance:
             law = self._law(worst, self.vertices[worst])

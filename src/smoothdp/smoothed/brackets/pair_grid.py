@@ -15,8 +15,8 @@ from smoothdp.smoothed.brackets.two_counts import TwoCounts
 from smoothdp.smoothed.brackets.weights import PairLaw
 from smoothdp.types import BoolArray, FloatArray, IntArray
 
-_BATCH = 8
-_SEEDS = 6
+_BATCH = 16
+_SEEDS = 10
 _FAR = 50.0
 _SPLITS = 4
 _SHARES = (0.1, 0.3, 0.6, 0.85, 0.95)

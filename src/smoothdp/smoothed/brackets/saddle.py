@@ -49,7 +49,7 @@ def knots_near_saddle(law: PairLaw, values: TwoCounts, gap: float) -> tuple[list
             fall = values.at(low, other).upper - values.at(high, other).upper
         slope = max(0.0, fall) / max(1, high - low)
         width = min(spread[axis], gap / slope) if slope > 0 else spread[axis]
-        knots.append(_spaced(here, max(width, spread[axis] / 40, 1.0), spread[axis], n))
+        knots.append(_spaced(here, max(width, spread[axis] / 80, 1.0), spread[axis], n))
     return knots[0], knots[1]
 
 
