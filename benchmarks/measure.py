@@ -12,6 +12,7 @@ import numpy as np
 
 import smoothdp as sd
 from benchmarks.timing import Row, best_time, show, sorting
+from smoothdp.data import count_column
 from smoothdp.exact.random.entropy import SystemRandom
 from smoothdp.exact.random.samplers import binomial, hypergeometric
 
@@ -104,7 +105,7 @@ def counted_file(n_rows: int) -> list[Row]:
                     pass
 
         def counted() -> object:
-            return sd.count_column(path, "vote")
+            return count_column(path, "vote")
 
         return [
             Row("reading alone, csv.reader", best_time(read, calls=1, batches=2), "", False),

@@ -119,11 +119,12 @@ class SmoothedDelta:
         >>> from smoothdp.mechanisms import SamplingHistogram
         >>> model = DataModel([("1/5", "3/10", "1/2")])
         >>> result = smoothed_delta(SamplingHistogram(40, n_draws=30), model, epsilon=1)
-        >>> epsilon = result.epsilon("0.1")
-        >>> round(epsilon, 3), result.at_epsilons([epsilon])[0].delta <= 0.1
-        (2.367, True)
+        >>> epsilon = result.epsilon("0.12")
+        >>> round(epsilon, 3), result.at_epsilons([epsilon])[0].delta <= 0.12
+        (1.287, True)
         """
-        target = log_bounds(read_inner_probability(delta)).lower
+        # The float above e^log_delta shall be at most delta as well.
+        target = log_bounds(read_inner_probability(delta)).lower - 1e-13
         asked = self._question()
         closer = replace(asked, tolerance=min(asked.tolerance, _CLOSER))
 
