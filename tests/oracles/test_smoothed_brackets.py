@@ -71,6 +71,19 @@ def test_bracket_holds_every_composition(n: int, vertices: Any, place: int, epsi
     assert exact.logs.lower <= found.upper
 
 
+def test_reference_values_of_small_cases() -> None:
+    """The largest mean over all compositions, forty digits: the exact table and the bracket."""
+    for row in json.loads(REFERENCES.read_text())["compositions"]:
+        vertices = tuple(vertex(*shares) for shares in row["vertices"])
+        n, truth = int(row["n"]), float(row["expected"])
+        mechanism = sd.SamplingHistogram(n, n_draws=int(row["n_draws"]))
+        result = sd.smoothed_delta(mechanism, sd.DataModel(vertices), epsilon=row["epsilon"])
+        assert result.lower <= truth <= result.delta * (1 + 1e-15)
+        laws = ManyLaws(n, vertices)
+        found, _ = laws.bracket(mechanism, real(row["epsilon"]), tolerance=0.7)
+        assert found.lower <= math.log(truth) <= found.upper
+
+
 def test_interior_maxima_are_within_the_bracket() -> None:
     """The largest mean of two vertices is at 750 records of each: the bound above holds there."""
     n = 1500
