@@ -102,17 +102,11 @@ def describe_design(
     smoothed = design.smoothed
     mechanism = sd.SamplingHistogram(n_records, n_draws=design.n_draws, sampling=kind)
     sentence, shown = smoothed_sentence(smoothed, mechanism), smoothed_text(smoothed, mechanism)
-    largest = "one more is proved too many" if design.is_largest else "more may do"
-    # With replacement the search ends at 64 n draws, and what is beyond is not known.
-    if design.undecided and (
-        kind == "without_replacement" or design.undecided[-1] < 64 * n_records
-    ):
-        largest = f"up to {design.undecided[-1]} may do; beyond is proved too many"
     text = (
         f"target          smoothed delta at most {delta} at epsilon {epsilon}\n"
         f"records         {n_records}\n"
         f"largest sample  {design.n_draws} records drawn, a rate of "
-        f"{rate_text(design.n_draws, n_records)} ({largest})\n"
+        f"{rate_text(design.n_draws, n_records)} ({design.largest_text})\n"
         + (f"fewest lost     {design.n_lost}\n" if sampling != "with_replacement" else "")
         + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n\n{sentence}"
     )
@@ -123,7 +117,7 @@ def describe_design(
         "n_draws": design.n_draws,
         "n_lost": design.n_lost,
         "is_largest": design.is_largest,
-        "undecided": [design.undecided[0], design.undecided[-1]] if design.undecided else [],
+        "undecided": [*design.undecided[:1], *design.undecided[-1:]],
         "smoothed_delta": smoothed.delta,
         "log_smoothed_delta": smoothed.log_delta,
         "method": smoothed.method,

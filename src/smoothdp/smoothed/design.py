@@ -48,6 +48,16 @@ class SampleDesign:
         """The number of records that are not drawn: the fewest losses, without replacement."""
         return self.n_records - self.n_draws
 
+    @property
+    def largest_text(self) -> str:
+        """What is known of more draws, in words."""
+        if self.is_largest:
+            return "one more is proved too many"
+        # With replacement the search has an end, and what is beyond it is not known.
+        if not self.undecided or self.undecided[-1] == _MOST_DRAWS * self.n_records:
+            return "more may do"
+        return f"up to {self.undecided[-1]} may do; beyond is proved too many"
+
 
 def largest_sample(
     model: DataModel,
