@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import random
+import tempfile
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
 import smoothdp as sd
 from benchmarks.timing import Row, best_time, show, sorting
+from smoothdp.data import count_column
 from smoothdp.exact.random.entropy import SystemRandom
 from smoothdp.exact.random.samplers import binomial, hypergeometric
 
@@ -42,6 +46,71 @@ def naive_delta(counts: tuple[int, int], n_draws: int, epsilon: float) -> float:
             float(np.maximum(q - growth * p, 0).sum()),
         )
     return best
+
+
+DUBLIN = sd.DataModel.from_counts([(8086, 6442, 3810, 3694, 2404, 2370, 2300, 748, 134)])
+"""The shares of nine candidates in Dublin West, 2002."""
+
+
+def brackets() -> list[Row]:
+    """Smoothed delta of nine categories: a bracket within a factor of two, at any size."""
+    rows = []
+    for n, rate in [
+        (10**4, "0.9"),
+        (10**6, "0.9"),
+        (10**6, "0.97"),
+        (10**7, "0.985"),
+        (10**8, "0.998"),
+        (10**8, "0.9"),
+        (10**9, "0.999"),
+        (10**9, "0.9997"),
+    ]:
+        mechanism = sd.SamplingHistogram(n, sampling_rate=rate)
+        found: list[sd.smoothed.SmoothedDelta] = []
+
+        def call(
+            mechanism: sd.SamplingHistogram = mechanism,
+            found: list[sd.smoothed.SmoothedDelta] = found,
+        ) -> None:
+            found.append(sd.smoothed_delta(mechanism, DUBLIN, epsilon="0.5"))
+
+        seconds = best_time(call, calls=1, batches=1)
+        factor = np.exp(found[0].log_delta - found[0].log_lower)
+        name = f"n = {n:.0e}, rate {rate}: within a factor of {factor:.2f}"
+        rows.append(Row(name, seconds, "reach 20 s" if rate == "0.9" else "reach 5 s"))
+    for n in (10**6, 10**7):
+
+        def largest(n: int = n) -> object:
+            return sd.smoothed.largest_sample(DUBLIN, n_records=n, epsilon="0.5", delta="1e-9")
+
+        seconds = best_time(largest, calls=1, batches=1)
+        rows.append(Row(f"largest_sample, n = {n:.0e}, delta 1e-9", seconds, "reach 5 s"))
+    return rows
+
+
+def counted_file(n_rows: int) -> list[Row]:
+    """Counting a column of a CSV file beside reading it with the standard library."""
+    rng = random.Random(1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.csv"
+        with path.open("w") as file:
+            file.write("ward,vote\n")
+            file.writelines(
+                f"{rng.randrange(40)},{rng.choice('abcdefghi')}\n" for _ in range(n_rows)
+            )
+
+        def read() -> None:
+            with path.open(newline="") as file:
+                for _ in csv.reader(file):
+                    pass
+
+        def counted() -> object:
+            return count_column(path, "vote")
+
+        return [
+            Row("reading alone, csv.reader", best_time(read, calls=1, batches=2), "", False),
+            Row("counting a column", best_time(counted, calls=1, batches=2), ""),
+        ]
 
 
 def main() -> None:
@@ -107,6 +176,9 @@ def main() -> None:
         )
     )
     show("Measure", rows)
+
+    show("Smoothed delta of nine categories, epsilon = .5", brackets())
+    show("A CSV file of a million rows", counted_file(10**6))
 
     naive = best_time(lambda: naive_delta((300_000, 700_000), 998_000, 0.1), calls=1, batches=2)
     million = sd.SamplingHistogram(10**6, n_draws=998_000)

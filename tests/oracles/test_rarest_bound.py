@@ -1,4 +1,4 @@
-"""Three and more categories at any size: brackets against all compositions, caps against all x."""
+"""The rarest value: merging against all compositions, caps against all x."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from smoothdp.smoothed.many_values.falling_steps import (
     log_any_below,
     two_smallest,
 )
-from smoothdp.smoothed.many_values.many_values import bounded, every_composition
+from smoothdp.smoothed.many_values.many_values import every_composition
+from smoothdp.smoothed.many_values.merged import merged
 from smoothdp.smoothed.proposal import propose
 
 
@@ -42,26 +43,17 @@ def mechanisms(n: int) -> list[HistogramMechanism]:
     ]
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
-@pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize(("n", "vertices"), [(40, ONE), (30, TWO), (14, FOUR)])
-def test_bracket_holds_every_composition(n: int, vertices: Any, place: int, epsilon: str) -> None:
-    mechanism = mechanisms(n)[place]
-    exact = every_composition(mechanism, vertices, exact_real(epsilon, name="epsilon"))
-    assert exact is not None
-    found = bounded(mechanism, vertices, exact_real(epsilon, name="epsilon"))
-    assert found.logs.lower <= exact.logs.upper
-    assert exact.logs.lower <= found.logs.upper
-    assert sum(found.vertex_counts) == n
-
-
-def test_bracket_is_close_at_scale() -> None:
-    """Against the bracket of tails alone, which says .99 here."""
-    model = sd.DataModel([("0.3", "0.3", "0.4"), ("0.5", "0.25", "0.25")])
-    mechanism = sd.SamplingHistogram(3000, n_draws=2970)
-    result = sd.smoothed_delta(mechanism, model, epsilon=1)
-    assert 0.005 < result.lower < 0.0127 < result.delta < 0.05
-    assert "rarest" in result.method
+@pytest.mark.parametrize("epsilon", ["0.1", "3"])
+@pytest.mark.parametrize(("n", "vertices"), [(30, ONE), (24, TWO), (12, FOUR)])
+def test_merging_is_below_every_composition(n: int, vertices: Any, epsilon: str) -> None:
+    for mechanism in mechanisms(n)[:3]:
+        assert isinstance(mechanism, sd.SamplingHistogram)
+        exact = every_composition(mechanism, vertices, exact_real(epsilon, name="epsilon"))
+        below = merged(mechanism, vertices, exact_real(epsilon, name="epsilon"))
+        assert exact is not None
+        assert below is not None
+        assert below.logs.lower <= exact.logs.upper
+        assert sum(below.vertex_counts) == n
 
 
 @pytest.mark.parametrize("place", range(4))

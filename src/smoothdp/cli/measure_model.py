@@ -102,12 +102,11 @@ def describe_design(
     smoothed = design.smoothed
     mechanism = sd.SamplingHistogram(n_records, n_draws=design.n_draws, sampling=kind)
     sentence, shown = smoothed_sentence(smoothed, mechanism), smoothed_text(smoothed, mechanism)
-    largest = "one more is proved too many" if design.is_largest else "more may do"
     text = (
         f"target          smoothed delta at most {delta} at epsilon {epsilon}\n"
         f"records         {n_records}\n"
         f"largest sample  {design.n_draws} records drawn, a rate of "
-        f"{rate_text(design.n_draws, n_records)} ({largest})\n"
+        f"{rate_text(design.n_draws, n_records)} ({design.largest_text})\n"
         + (f"fewest lost     {design.n_lost}\n" if sampling != "with_replacement" else "")
         + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n\n{sentence}"
     )
@@ -118,6 +117,7 @@ def describe_design(
         "n_draws": design.n_draws,
         "n_lost": design.n_lost,
         "is_largest": design.is_largest,
+        "undecided": [*design.undecided[:1], *design.undecided[-1:]],
         "smoothed_delta": smoothed.delta,
         "log_smoothed_delta": smoothed.log_delta,
         "method": smoothed.method,

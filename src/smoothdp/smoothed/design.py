@@ -12,9 +12,12 @@ from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.draws import Sampling
-from smoothdp.smoothed.largest_expectation import SmoothedDelta, smoothed_delta
+from smoothdp.smoothed.brackets.many_laws import ManyLaws
+from smoothdp.smoothed.largest_expectation import Question, SmoothedDelta, smoothed_delta
+from smoothdp.smoothed.largest_met import Search
 
 _MOST_DRAWS = 64
+_FEW = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class SampleDesign:
         smoothed: the smoothed delta of that sample, at most the target.
         is_largest: True if one more record drawn is proved to miss the target, or none can be
             drawn in addition; False if one more is only not proved to meet the target.
+        undecided: the numbers of draws beyond n_draws of which it is known neither that they meet
+            the target nor that they miss it; smoothed delta grows with them.
 
     >>> design = largest_sample(DataModel([("1/3", "2/3")]), n_records=50, epsilon=1, delta="1e-3")
     >>> design.n_draws + design.n_lost, design.is_largest
@@ -36,11 +41,22 @@ class SampleDesign:
     n_draws: int
     smoothed: SmoothedDelta
     is_largest: bool
+    undecided: range = range(0)
 
     @property
     def n_lost(self) -> int:
         """The number of records that are not drawn: the fewest losses, without replacement."""
         return self.n_records - self.n_draws
+
+    @property
+    def largest_text(self) -> str:
+        """What is known of more draws, in words."""
+        if self.is_largest:
+            return "one more is proved too many"
+        # With replacement the search has an end, and what is beyond it is not known.
+        if not self.undecided or self.undecided[-1] == _MOST_DRAWS * self.n_records:
+            return "more may do"
+        return f"up to {self.undecided[-1]} may do; beyond is proved too many"
 
 
 def largest_sample(
@@ -55,7 +71,9 @@ def largest_sample(
 
     The answer to "how many records must be lost". Smoothed delta grows with the sample:
     draws left out at random are post-processing of the histogram (paper 1, Proposition 4).
-    So bisection finds the number on the proved upper bound.
+    So a search by secants finds the number on the proved upper bound. With three or more
+    categories at many records, where only brackets are known, `undecided` holds the numbers of
+    draws that the brackets leave open.
 
     Args:
         model: the set of distributions, fixed without the private data.
@@ -77,35 +95,43 @@ def largest_sample(
     log_target = log_bounds(target).lower
     n = exact_int(n_records, name="n_records", minimum=2)
 
-    def at(n_draws: int) -> SmoothedDelta:
-        mechanism = SamplingHistogram(n, n_draws=n_draws, sampling=sampling)
-        return smoothed_delta(mechanism, model, epsilon=exact)
+    if not isinstance(model, DataModel):
+        raise InvalidParameter(
+            expected="model as a DataModel",
+            got=repr(model),
+            remedy="Build one with DataModel(vertices)",
+        )
+    laws = ManyLaws(n, model.hull().vertices)
 
-    best, beyond = at(1), None
-    if best.log_delta > log_target:
+    def at(n_draws: int, *, side: float | None = log_target) -> SmoothedDelta:
+        mechanism = SamplingHistogram(n, n_draws=n_draws, sampling=sampling)
+        return Question(mechanism, model, laws).at(exact, log_target=side)
+
+    least = at(1)
+    if least.log_delta > log_target:
         raise InvalidParameter(
             expected=f"a delta that drawing one of {n} records meets",
-            got=f"delta={delta}, and one draw has {best.delta:.4g}",
+            got=f"delta={delta}, and one draw has {least.delta:.4g}",
             remedy="Raise delta or epsilon, or take more records",
         )
-    low, high = 1, n
+    high, beyond = n, None
     if sampling == "with_replacement":
         # Any number may be drawn.
         high = _MOST_DRAWS * n
         beyond = at(high)
         if beyond.log_delta <= log_target:
-            return SampleDesign(n, high, beyond, is_largest=False)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if (tried := at(middle)).log_delta <= log_target:
-            best, low = tried, middle
-        else:
-            beyond, high = tried, middle
+            return SampleDesign(n, high, at(high, side=None), is_largest=False)
     # Without replacement T = n is the histogram itself, whose delta is 1.
-    missed = sampling != "with_replacement" and high == n
-    if beyond is not None:
-        missed = missed or beyond.log_lower > log_bounds(target).upper
-    return SampleDesign(n, low, best, is_largest=missed)
+    found = Search(at, log_target, 1, high)
+    # Exact values are cheap, or take what they take; brackets stop where they leave little open.
+    if laws.n_categories == 2 or n <= _FEW:
+        found.bisect()
+    else:
+        found.by_lines()
+    n_draws, undecided = found.met, found.undecided
+    if beyond is not None and found.missed == high and beyond.log_lower <= log_target:
+        undecided = range(n_draws + 1, high + 1)
+    return SampleDesign(n, n_draws, at(n_draws, side=None), not undecided, undecided)
 
 
 def smoothed_by_size(

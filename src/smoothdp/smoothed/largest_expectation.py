@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from smoothdp.claims.domains import read_epsilon
+from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.model.model import DataModel
 from smoothdp.errors import InvalidParameter, PrivacyWarning
@@ -18,11 +19,19 @@ from smoothdp.exact.parameters.numbers import Parameter, Real
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
-from smoothdp.smoothed.many_values.many_values import LARGEST_LINE, bounded, every_composition
+from smoothdp.smoothed.brackets.many_laws import ManyLaws
+from smoothdp.smoothed.many_values.many_values import (
+    LARGEST_LINE,
+    TOLERANCE,
+    bounded,
+    every_composition,
+)
+from smoothdp.smoothed.several_epsilons import least_epsilon
 from smoothdp.smoothed.two_values.delta_line import Bracket, DeltaLine
 from smoothdp.smoothed.two_values.two_values import two_values
 from smoothdp.text import upper_text
 
+_CLOSER = 0.25
 _LEAST_LOG = -100_000 * math.log(10)
 """Below, a claim says 1e-100000; ``log_delta`` goes on."""
 
@@ -56,6 +65,7 @@ class SmoothedDelta:
     vertex_counts: tuple[int, ...]
     method: str
     guarantee: SmoothedDP
+    _asked: Question | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, SmoothedDP):
@@ -73,6 +83,93 @@ class SmoothedDelta:
         """
         return self.guarantee.exact_delta
 
+    def at_epsilons(self, epsilons: Iterable[Parameter]) -> tuple[SmoothedDelta, ...]:
+        """Return the smoothed delta of the same mechanism and model at several epsilons.
+
+        What does not depend on epsilon, such as the probabilities of counts, is computed once.
+
+        Raises:
+            InvalidParameter: no epsilon, or one below 0.
+
+        >>> from smoothdp.mechanisms import SamplingHistogram
+        >>> model = DataModel([("1/5", "3/10", "1/2")])
+        >>> result = smoothed_delta(SamplingHistogram(40, n_draws=30), model, epsilon=1)
+        >>> [f"{other.delta:.3g}" for other in result.at_epsilons([1, 2])]
+        ['0.134', '0.115']
+        """
+        chosen = [read_epsilon(epsilon) for epsilon in epsilons]
+        if not chosen:
+            raise InvalidParameter(
+                expected="at least one epsilon", got="none", remedy="Give epsilons, such as [1, 2]"
+            )
+        asked = self._question()
+        return tuple(asked.at(epsilon) for epsilon in chosen)
+
+    def epsilon(self, delta: Parameter) -> float:
+        """Return an epsilon at which smoothed delta is proved to be at most ``delta``.
+
+        From some evaluations, the chord between the last two, above which it is not because it is
+        convex in e^epsilon (proofs/boundary-walk#7), and one evaluation at the answer. It is above
+        the least such epsilon by as much as the brackets are wide.
+
+        Raises:
+            InvalidParameter: delta outside (0, 1).
+            OutOfReach: no epsilon up to 300 has so small a delta.
+
+        >>> from smoothdp.mechanisms import SamplingHistogram
+        >>> model = DataModel([("1/5", "3/10", "1/2")])
+        >>> result = smoothed_delta(SamplingHistogram(40, n_draws=30), model, epsilon=1)
+        >>> epsilon = result.epsilon("0.12")
+        >>> round(epsilon, 3), result.at_epsilons([epsilon])[0].delta <= 0.12
+        (1.287, True)
+        """
+        # The float above e^log_delta shall be at most delta as well.
+        target = log_bounds(read_inner_probability(delta)).lower - 1e-13
+        asked = self._question()
+        closer = replace(asked, tolerance=min(asked.tolerance, _CLOSER))
+
+        def log_upper(epsilon: float) -> float:
+            return closer.at(read_epsilon(epsilon), log_target=target).log_delta
+
+        # A float of this epsilon may be below it: the one above is not.
+        here = math.nextafter(self.guarantee.epsilon, math.inf)
+        return least_epsilon(log_upper, target, (here, self.log_delta))
+
+    def _question(self) -> Question:
+        if self._asked is None:
+            raise _false("a SmoothedDelta made by hand", "a result of smoothed_delta()")
+        return self._asked
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A mechanism and a model, with what is kept between epsilons."""
+
+    mechanism: SampledMechanism[Any]
+    model: DataModel
+    laws: ManyLaws
+    sharpen: bool = False
+    tolerance: float = TOLERANCE
+
+    def at(self, epsilon: Real, *, log_target: float | None = None) -> SmoothedDelta:
+        """Return smoothed delta at epsilon; with a target, only so close that its side is known."""
+        mechanism = self.mechanism
+        bracket = _bracket(self, epsilon, log_target)
+        # Every delta(x) is at most the chance to be drawn, a rational number: what is said is too.
+        log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
+        upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
+        most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
+        return SmoothedDelta(
+            delta=upper,
+            lower=min(upper, bracket.logs.linear()[0]),
+            log_delta=log_upper,
+            log_lower=bracket.logs.lower,
+            vertex_counts=bracket.vertex_counts,
+            method=bracket.method,
+            guarantee=SmoothedDP(epsilon, delta=most, model=self.model),
+            _asked=self,
+        )
+
 
 def _false(got: str, expected: str) -> InvalidParameter:
     return InvalidParameter(expected=expected, got=got, remedy="Take what smoothed_delta() returns")
@@ -84,6 +181,7 @@ def smoothed_delta(
     *,
     epsilon: Parameter,
     sharpen: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> SmoothedDelta:
     """Return the smoothed delta of a mechanism over a model (Definition 3, Algorithm 1).
 
@@ -91,7 +189,10 @@ def smoothed_delta(
     from any distribution of the model: that is over compositions of its vertices
     (proofs/smoothed-delta#1). Histograms of two categories at any number of
     records, others by all compositions while there are at most a million; beyond, a
-    histogram gets a proved upper bound, and ``method`` says so.
+    histogram gets a proved bracket by its two smallest counts (proofs/smoothed-brackets), and
+    ``method`` says so: within ``tolerance`` for one distribution, unless many categories are about
+    as rare; for several the upper end holds for every mixture, and the lower end is that of one
+    distribution.
 
     Args:
         mechanism: a sampled mechanism over the atoms of the model.
@@ -99,6 +200,8 @@ def smoothed_delta(
         epsilon: >= 0.
         sharpen: with two categories and up to 100,000 records, evaluate all compositions
             even where the ends of the model already give the value to within 1e-4.
+        tolerance: for brackets, how far apart in ln the ends may be: positive, 0.7 (a factor of
+            two) by default. A small one takes longer, and may not be reached.
 
     Raises:
         InvalidParameter: arguments outside these domains.
@@ -127,38 +230,33 @@ def smoothed_delta(
             got=repr(model),
             remedy="Build one with DataModel(vertices)",
         )
-    bracket = _bracket(mechanism, model.hull(), exact, sharpen)
-    # Every delta(x) is at most the chance to be drawn, a rational number: what is said is too.
-    log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
-    upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
-    most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
-    return SmoothedDelta(
-        delta=upper,
-        lower=min(upper, bracket.logs.linear()[0]),
-        log_delta=log_upper,
-        log_lower=bracket.logs.lower,
-        vertex_counts=bracket.vertex_counts,
-        method=bracket.method,
-        guarantee=SmoothedDP(epsilon, delta=most, model=model),
-    )
+    if not (isinstance(tolerance, int | float) and 0 < tolerance < math.inf):
+        raise InvalidParameter(
+            expected="a positive tolerance, a gap in ln",
+            got=f"tolerance={tolerance!r}",
+            remedy="Leave it out for a factor of two, or give 0.1 for ten percent",
+        )
+    laws = ManyLaws(mechanism.n_records, model.hull().vertices)
+    return Question(mechanism, model, laws, sharpen, float(tolerance)).at(exact)
 
 
-def _bracket(
-    mechanism: SampledMechanism[Any], hull: DataModel, epsilon: Real, sharpen: bool
-) -> Bracket:
-    vertices = hull.vertices
+def _bracket(asked: Question, epsilon: Real, log_target: float | None) -> Bracket:
+    mechanism, vertices = asked.mechanism, asked.laws.vertices
     if isinstance(mechanism, HistogramMechanism):
         alone = _without_a_value(mechanism, vertices)
         if alone is not None:
             return alone
-        if isinstance(mechanism, SamplingHistogram) and hull.n_atoms == 2:
+        if isinstance(mechanism, SamplingHistogram) and len(vertices[0]) == 2:
             draws = mechanism.draws
             if max(draws.n_records, draws.n_draws) < LARGEST_LINE:
                 line = DeltaLine.of(draws, epsilon)
                 chances = tuple(vertex[0] for vertex in vertices)
-                return two_values(line, chances, sharpen=sharpen)
+                return two_values(line, chances, sharpen=asked.sharpen)
     exact = every_composition(mechanism, vertices, epsilon)
-    return bounded(mechanism, vertices, epsilon) if exact is None else exact
+    if exact is not None:
+        return exact
+    assert isinstance(mechanism, HistogramMechanism)
+    return bounded(mechanism, asked.laws, epsilon, tolerance=asked.tolerance, log_target=log_target)
 
 
 def _without_a_value(
@@ -181,7 +279,7 @@ def _without_a_value(
             "smoothed delta is that of ordinary DP. Leave the value out of the universe if "
             "no record can have it.",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     counts = tuple(n if index == reaching[0] else 0 for index in range(len(vertices)))
     why = "nothing is lost" if keeps_all else "a value that nobody has"

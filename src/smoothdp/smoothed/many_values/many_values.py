@@ -14,6 +14,7 @@ from smoothdp.exact.probabilities.array_pmf import LARGEST_TOTAL
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
 from smoothdp.mechanisms.sampling.sampled import SampledMechanism
+from smoothdp.smoothed.brackets.many_laws import ManyLaws
 from smoothdp.smoothed.many_values.closed_bound import log_bound_of_drawn, log_bound_of_lost
 from smoothdp.smoothed.many_values.compositions import (
     LARGEST_FACTORS,
@@ -22,17 +23,14 @@ from smoothdp.smoothed.many_values.compositions import (
     expectations,
     relative_error,
 )
-from smoothdp.smoothed.many_values.rarest_bound import (
-    LARGEST,
-    LARGEST_SAMPLE,
-    log_bound_by_rarest,
-    merged,
-)
+from smoothdp.smoothed.many_values.merged import merged
 from smoothdp.smoothed.two_values.delta_line import Bracket
 from smoothdp.text import whole_text
 
 Vertex = tuple[Fraction, ...]
 LARGEST_LINE = LARGEST_TOTAL
+TOLERANCE = 0.7
+"""The gap in ln at which a bracket is narrow enough: a factor of 2."""
 MOST_COMPOSITIONS = 1_000_000
 MOST_WORK = 20_000_000_000
 MOST_CELLS = 20_000_000
@@ -107,42 +105,53 @@ def _table_seconds(mechanism: SampledMechanism[Any], m: int) -> float:
 
 
 def bounded(
-    mechanism: SampledMechanism[Any], vertices: tuple[Vertex, ...], epsilon: Real
+    mechanism: HistogramMechanism,
+    laws: ManyLaws,
+    epsilon: Real,
+    *,
+    tolerance: float = TOLERANCE,
+    log_target: float | None = None,
 ) -> Bracket:
-    """Bound the smoothed delta of a histogram, at any size."""
-    n, m = mechanism.n_records, len(vertices[0])
-    assert isinstance(mechanism, HistogramMechanism)
+    """Bracket the smoothed delta of a histogram, at any size, for every composition.
+
+    By the two smallest counts (proofs/smoothed-brackets#2, #5) for three or more values, by tails
+    and by merging; the best of each side counts. With a target it stops where it is certain on
+    which side of it smoothed delta lies.
+    """
+    n, vertices = laws.n_records, laws.vertices
     cap = mechanism.cap.logs
-    if isinstance(mechanism, SamplingHistogram) and mechanism.draws.replacing:
-        upper = log_bound_of_drawn(n, vertices, epsilon, mechanism.n_draws)
+    sampled = mechanism if isinstance(mechanism, SamplingHistogram) else None
+    replacing = sampled is not None and sampled.draws.replacing
+    if sampled is not None and replacing:
+        upper = log_bound_of_drawn(n, vertices, epsilon, sampled.n_draws)
     else:
         upper = log_bound_of_lost(n, vertices, epsilon, 1 - mechanism.inclusion())
-    method = "proved upper bound by tails"
+    upper, above = min(upper, cap.upper), "proved upper bound by tails"
     worst, lower = 0, -math.inf
-    if isinstance(mechanism, SamplingHistogram) and not mechanism.draws.replacing:
-        worst, lower = _all_of_a_value_lost(mechanism, vertices)
-    counts = tuple(n if index == worst else 0 for index in range(len(vertices)))
-    if m > 2 and isinstance(mechanism, SamplingHistogram):
-        below = merged(mechanism, vertices, epsilon)
+    if sampled is not None and not replacing:
+        worst, lower = _all_of_a_value_lost(sampled, vertices)
+    composition = tuple(n if index == worst else 0 for index in range(len(vertices)))
+    if len(vertices[0]) == 2 or not laws.within_reach:
+        return Bracket(LogBounds(lower, max(lower, upper)), composition, above)
+    decided = log_target is not None and (upper <= log_target or lower > log_target)
+    if not decided and upper - lower > tolerance:
+        try:
+            close, worst = laws.bracket(
+                mechanism, epsilon, tolerance=tolerance, log_target=log_target
+            )
+        except OutOfReach:
+            # Too many draws for the divergence of a pair; the bounds by tails hold.
+            close = LogBounds(lower, upper)
+        if close.lower > lower:
+            lower = close.lower
+            composition = tuple(n if index == worst else 0 for index in range(len(vertices)))
+        if close.upper < upper:
+            upper, above = close.upper, laws.method
+    if sampled is not None and upper - lower > tolerance and log_target is None:
+        below = merged(sampled, vertices, epsilon)
         if below is not None and below.logs.lower > lower:
-            lower, counts = below.logs.lower, below.vertex_counts
-    if m > 2 and n <= LARGEST and _sample_size(mechanism) <= LARGEST_SAMPLE:
-        near = lower if lower > -math.inf else upper
-        closer = log_bound_by_rarest(mechanism, vertices, epsilon, log_near=near)
-        if closer < upper:
-            upper, method = closer, "proved upper bound by the rarest value"
-    upper = max(lower, min(upper, cap.upper))
-    return Bracket(
-        LogBounds(lower, upper), counts, f"{method} (too many compositions to evaluate all)"
-    )
-
-
-def _sample_size(mechanism: HistogramMechanism) -> float:
-    """Return the fewer of the records drawn and lost, on average."""
-    n, share = mechanism.n_records, float(mechanism.inclusion())
-    if isinstance(mechanism, SamplingHistogram) and mechanism.draws.replacing:
-        return mechanism.n_draws
-    return n * min(share, 1 - share)
+            lower, composition = below.logs.lower, below.vertex_counts
+    return Bracket(LogBounds(lower, max(lower, upper)), composition, above)
 
 
 def _all_of_a_value_lost(

@@ -1,0 +1,1 @@
+"""Brackets of smoothed delta for three or more categories (proofs/smoothed-brackets)."""
