@@ -185,11 +185,7 @@ def _refuse_missing(missing: str | None) -> None:
         )
 
 
-def _refuse_beside_groups(
-    plan: Path | None,
-    missing: str | None,
-    sd_bound: str | None,
-) -> None:
+def _refuse_beside_groups(plan: Path | None, missing: str | None, sd_bound: str | None) -> None:
     """Refuse options that a release of groups has no use for."""
     _refuse_missing(missing)
     others = (("--plan", plan), ("--sd-bound", sd_bound))
