@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.mechanisms import HalfShift, QuantilesRelease, SmoothNoise
 from smoothdp.mechanisms.quantiles.chosen import uses_half_shift
 from smoothdp.mechanisms.quantiles.independent import IndependentQuantiles
+from smoothdp.mechanisms.quantiles.joint_release import JointQuantiles
+from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.chosen import mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
 
@@ -86,7 +89,19 @@ def test_each_guarantee_has_its_mechanism() -> None:
         found[repr(promise)] = type(mechanism_of(request, n_records=n))
     kinds = list(found.values())
     assert kinds[:3] == [HalfShift] * 3
-    assert kinds[3] is kinds[5] is kinds[6] is IndependentQuantiles
+    assert kinds[3] is JointQuantiles
+    assert kinds[5] is kinds[6] is IndependentQuantiles
+    # With intervals, and a single level: windows.
+    asked: dict[str, Any]
+    for asked in ({"coverage": Coverage.read("0.95", covers="quantile")}, {"smoothing": "0.1"}):
+        request = ReleaseRequest.read(QUERY, guarantee=sd.PureDP(5), **asked)
+        assert type(mechanism_of(request, n_records=4001)) is IndependentQuantiles
+    made = JointQuantiles.of_request(
+        ReleaseRequest.read(QUERY, guarantee=sd.PureDP(1)), n_records=4001
+    )
+    assert made is not None
+    with pytest.raises(sd.errors.InvalidParameter, match="follows from"):
+        replace(made, promise=sd.PureDP("0.9"))
     # Approximate DP: by the predicted noise.
     assert uses_half_shift(sd.ApproxDP(1, delta="1e-2"), 9)
     assert not uses_half_shift(sd.ApproxDP(1, delta="1e-12"), 1)
@@ -106,11 +121,11 @@ def test_each_guarantee_has_its_mechanism() -> None:
 
 @pytest.mark.parametrize(
     ("promise", "covers"),
-    [(PROMISES[0], "population"), *((promise, "statistic") for promise in PROMISES[1:3])],
+    [(PROMISES[0], "population"), *((promise, "quantile") for promise in PROMISES[1:3])],
     ids=str,
 )
 def test_intervals(promise: sd.claims.Guarantee, covers: str) -> None:
-    query = QUERY if covers == "statistic" else sd.queries.Quantiles([0.4, 0.6], bounds=(0, 1000))
+    query = QUERY if covers == "quantile" else sd.queries.Quantiles([0.4, 0.6], bounds=(0, 1000))
     released: Any = sd.release(
         DATA, query, guarantee=promise, confidence=0.95, covers=covers, rng=sd.SeededRandom(4)
     )

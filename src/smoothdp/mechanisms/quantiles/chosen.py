@@ -2,11 +2,12 @@
 
     one quantile    zCDP, truncated CDP and Gaussian DP, one record replaced, and neither window,
                     smoothing, noise nor confidence given: half-shift. Else the window.
-    several         zCDP, truncated CDP, Gaussian DP: half-shift. Pure DP, and where n is
-                    private: a release of each with its part of the budget. Approximate DP:
-                    whichever of the two is predicted to be nearer.
+    several         zCDP, truncated CDP, Gaussian DP: half-shift. Pure DP: joint noise, or the
+                    joint exponential mechanism. Approximate DP: whichever of these is predicted
+                    to be nearer. Where n is private, and pure DP with intervals: a release of
+                    each with its part of the budget.
 
-Source: docs/decisions/0019-quantiles-by-half-shifts.
+Source: docs/decisions/0019-quantiles-by-half-shifts, docs/decisions/0020-several-pure-quantiles.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.mechanisms.quantiles.half_shift.budget import concentrated
 from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.quantiles.independent import IndependentQuantiles, SingleMaker
+from smoothdp.mechanisms.quantiles.joint_release import JointQuantiles
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.queries import Median, Quantile, Quantiles
 
@@ -59,7 +61,7 @@ def shifts_by_default(query: object, guarantee: Guarantee, *, has_bars: bool) ->
 
 def several(
     request: ReleaseRequest, *, n_records: int | None, single: SingleMaker
-) -> HalfShift | IndependentQuantiles:
+) -> HalfShift | JointQuantiles | IndependentQuantiles:
     """Return the mechanism for `Quantiles`.
 
     Args:
@@ -68,16 +70,23 @@ def several(
     """
     query = request.query
     assert isinstance(query, Quantiles)
-    if n_records is not None and uses_half_shift(request.guarantee, len(query)):
-        return HalfShift.of_request(request, n_records=n_records)
+    if n_records is not None:
+        has_bars = request.coverage is not None
+        if uses_half_shift(request.guarantee, len(query), has_bars=has_bars):
+            return HalfShift.of_request(request, n_records=n_records)
+        joint = JointQuantiles.of_request(request, n_records=n_records)
+        if joint is not None:
+            return joint
     return IndependentQuantiles.of_request(request, n_records=n_records, single=single)
 
 
-def uses_half_shift(guarantee: Guarantee, n_values: int) -> bool:
+def uses_half_shift(guarantee: Guarantee, n_values: int, *, has_bars: bool = False) -> bool:
     """Whether so many quantiles are released by half shifts under a guarantee.
 
     Under approximate DP where the predicted noise in ranks, (1 + sqrt m) / (2 sqrt(2 rho)) of the
-    zCDP that implies it, is below that of windows with 1 / m of epsilon each.
+    zCDP that implies it, is below that of the joint exponential mechanism,
+    sqrt((8/3)(2m + 1)) / epsilon (proofs/joint-quantiles#10), or with intervals below that of
+    windows with 1 / m of epsilon each.
     """
     if guarantee.neighbours is not Neighbours.REPLACE_ONE:
         return False
@@ -93,4 +102,6 @@ def uses_half_shift(guarantee: Guarantee, n_values: int) -> bool:
     assert isinstance(rho, RhoTerms)
     shifted = (1 + math.sqrt(n_values)) / (2 * math.sqrt(2 * float_of(rho.rho)))
     epsilon = float_of(terms.epsilon)
-    return epsilon == 0 or shifted < _WINDOW_RANKS * n_values / epsilon
+    alone = _WINDOW_RANKS * n_values
+    ranks = alone if has_bars or n_values < 2 else min(alone, math.sqrt(8 * (2 * n_values + 1) / 3))
+    return epsilon == 0 or shifted < ranks / epsilon
