@@ -92,9 +92,11 @@ def test_each_guarantee_has_its_mechanism() -> None:
     assert kinds[3] is JointQuantiles
     assert kinds[5] is kinds[6] is IndependentQuantiles
     # With intervals, and a single level: windows.
-    asked: dict[str, Any]
-    for asked in ({"coverage": Coverage.read("0.95", covers="quantile")}, {"smoothing": "0.1"}):
-        request = ReleaseRequest.read(QUERY, guarantee=sd.PureDP(5), **asked)
+    bars = Coverage.read("0.95", covers="quantile")
+    for request in (
+        ReleaseRequest.read(QUERY, guarantee=sd.PureDP(5), coverage=bars),
+        ReleaseRequest.read(sd.queries.Quantiles([0.3], bounds=(0, 9)), guarantee=sd.PureDP(5)),
+    ):
         assert type(mechanism_of(request, n_records=4001)) is IndependentQuantiles
     made = JointQuantiles.of_request(
         ReleaseRequest.read(QUERY, guarantee=sd.PureDP(1)), n_records=4001
