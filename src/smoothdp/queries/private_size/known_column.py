@@ -73,6 +73,13 @@ class KnownColumn:
             self.ranks = self.more(first, last)
         return self.ranks
 
+    def whole(self) -> FloatArray:
+        """Return all values, rising: for what reads all of a small group."""
+        if not self.n_records:
+            return np.empty(0, np.float64)
+        known = self.need(1, self.n_records)
+        return np.repeat(known.values, known.counts)
+
 
 class KnownCells(PaddedCells):
     """The cells of a column of which some ranks are known."""

@@ -19,6 +19,7 @@ from smoothdp.mechanisms.quantiles.exponential.draws import drawn_step
 from smoothdp.mechanisms.quantiles.exponential.expected_error import root_mean_square
 from smoothdp.mechanisms.quantiles.exponential.slope import slope_of
 from smoothdp.mechanisms.release.grid import OutputGrid, finest_step, read_step
+from smoothdp.queries.private_size.known_column import KnownColumn
 from smoothdp.queries.private_size.read_rows import read_rows
 from smoothdp.queries.quantile import Quantile
 from smoothdp.queries.read_arguments import Bounds, Values, bounds_text, read_bounds, read_values
@@ -119,8 +120,9 @@ class ExponentialQuantile:
 
     def read(self, data: object) -> Values:
         """Return the numbers of the column, checked; no row is refused where n is private."""
-        is_private = self.guarantee.neighbours is Neighbours.ADD_REMOVE
-        return read_rows(data) if is_private else read_values(data)
+        if self.guarantee.neighbours is not Neighbours.ADD_REMOVE:
+            return read_values(data)
+        return data.whole() if isinstance(data, KnownColumn) else read_rows(data)
 
     def release(self, data: object, *, rng: Entropy | None = None) -> Release[float | int]:
         """Return a draw, and the guarantee.
