@@ -283,6 +283,7 @@ class TableMechanism:
             guarantee=self.guarantee,
             unit=self.unit,
             person=request.person,
+            person_column=self.person_column,
             is_private=is_private,
             covers=request.covers(),
             confidence=None if coverage is None else float(coverage.confidence),
