@@ -403,7 +403,7 @@ def test_notes_are_a_function_of_what_is_released() -> None:
         "me": ("v", sd.queries.ClampedMean((0, 10)), step),
     }
     ways: list[dict[str, Any]] = [{"counts": True}, {"n_guess": 30, "counts": False}]
-    known: dict[object, object] = {}
+    known: dict[str, tuple[str, int]] = {}
     same = other_rows = 0
     for turn in range(250):
         rows = [draw.choice([0, 10, 5, None]) for _ in range(draw.choice([0, 1, 2, 20, 23]))]
@@ -412,7 +412,7 @@ def test_notes_are_a_function_of_what_is_released() -> None:
         random_bits = sd.SeededRandom(turn)
         told = _table(data, keys=[0], **asked, **ways[turn % 2], rng=random_bits).to_dict()
         notes = json.dumps(told.pop("notes"))
-        found, size = known.setdefault(json.dumps(told), (notes, len(rows)))  # type: ignore[misc]
+        found, size = known.setdefault(json.dumps(told), (notes, len(rows)))
         assert found == notes
         same += 1
         other_rows += size != len(rows)
