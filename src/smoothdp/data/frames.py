@@ -104,7 +104,15 @@ def make_frame(columns: Mapping[str, list[Any]], kind: str) -> Any:
         library = "pyarrow"
     if find_spec(library) is None or find_spec("narwhals") is None:
         return dict(columns)
-    return _narwhals().from_dict(dict(columns), backend=library).to_native()
+    texts = {name: list(map(_writable, values)) for name, values in columns.items()}
+    return _narwhals().from_dict(texts, backend=library).to_native()
+
+
+def _writable(value: Any) -> Any:
+    """Return a text that can be encoded: a private key may hold half of a character."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()
 
 
 def _narwhals() -> Any:

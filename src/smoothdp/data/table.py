@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +24,9 @@ from smoothdp.types import FloatArray, IntArray
 
 Label: TypeAlias = str | int | float | bool
 MISSING = -1
+_ALL_DIGITS = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+_MOST_DIGITS = 400
+"""Of a decimal number that is taken as a whole one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +63,8 @@ def is_missing(label: object) -> bool:
         return bool(np.isnan(label))
     if isinstance(label, np.datetime64 | np.timedelta64):
         return bool(np.isnat(label))
+    if isinstance(label, Decimal):
+        return label.is_nan()
     return type(label).__name__ in ("NAType", "NaTType")
 
 
@@ -135,9 +142,28 @@ def _of_array(array: np.ndarray) -> Categories:
 
 def _plain(label: object) -> Label:
     value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, np.floating | Decimal | Fraction):
+        value = _plain_number(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _plain_number(value: np.floating | Decimal | Fraction) -> Label:
+    """Return one form of a number however it is written: 1 for 1.00, 0.1 for 0.10.
+
+    A whole number, the float that is written so, or its digits: different numbers stay apart.
+    """
+    nearest = _float(value)
+    if isinstance(value, Decimal):
+        value = value.normalize(_ALL_DIGITS)
+        small = value.is_finite() and value.adjusted() < _MOST_DIGITS
+        if small and value == value.to_integral_value():
+            return int(value)
+        return nearest if Decimal(repr(nearest)) == value else str(value)
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return int(value)
+    return nearest if nearest == value else str(value)
 
 
 def read_numbers(column: Sequence[object] | np.ndarray, name: str) -> FloatArray | IntArray:

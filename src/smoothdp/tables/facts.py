@@ -78,6 +78,7 @@ class TableFacts:
         selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
         marks: by what cells are marked as noise, in words; None: they are not judged.
+        person_column: the persons' ids; empty where rows are the unit. A ledger keeps one unit.
     """
 
     by: tuple[str, ...]
@@ -98,6 +99,7 @@ class TableFacts:
     frame: str = "columns"
     confidences: Mapping[str, float] = field(default_factory=dict)
     marks: str | None = None
+    person_column: str = ""
 
     def sentence(self) -> str:
         """Return the promise in plain English."""

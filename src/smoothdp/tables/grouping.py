@@ -117,6 +117,27 @@ def _shape(got: str, by: Sequence[str]) -> InvalidParameter:
     )
 
 
+def told_apart(keys: Sequence[Key]) -> list[Key]:
+    """Return keys with truth values as texts where a column has numbers too.
+
+    A mapping takes True and 1 for one key, and would show one group under the other's label. The
+    keys of a table that is released alone decide it.
+
+    >>> told_apart([(1,), (True,), ("True",)]), told_apart([(True,), ("N",)])
+    ([(1,), ('True (truth value)',), ('True',)], [(True,), ('N',)])
+    """
+    return list(zip(*map(_column_apart, zip(*keys, strict=True)), strict=True))
+
+
+def _column_apart(labels: Sequence[Label]) -> list[Label]:
+    kinds = {isinstance(label, bool) for label in labels if not isinstance(label, str)}
+    mark = ""
+    while len(kinds) > 1 and {f"{bit}{mark}" for bit in (True, False)} & set(labels):
+        mark += " (truth value)"
+    is_mixed = len(kinds) > 1
+    return [f"{one}{mark}" if is_mixed and isinstance(one, bool) else one for one in labels]
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Groups:
     """The rows of each group; those of no group are left out.

@@ -37,6 +37,7 @@ class ReleasedTable(TableFacts):
         selection: how private keys were chosen, in words; empty for public ones.
         frame: what kind of data came in.
         marks: by what cells are marked as noise, in words; None: they are not judged.
+        person_column: the persons' ids; empty where rows are the unit. A ledger keeps one unit.
     """
 
     def to_frame(self) -> Any:

@@ -26,7 +26,7 @@ from smoothdp.queries import Count
 from smoothdp.sources import Source
 from smoothdp.tables.asked.column_statistic import COUNT, KEYS, ColumnStatistic
 from smoothdp.tables.asked.several import ascending
-from smoothdp.tables.grouping import Groups, Key
+from smoothdp.tables.grouping import Groups, Key, told_apart
 from smoothdp.tables.kept_rows import public_groups, shown_groups
 from smoothdp.tables.released_table import Cell, ReleasedTable
 from smoothdp.tables.request import TableRequest
@@ -227,7 +227,7 @@ class TableMechanism:
         released: dict[Key, dict[str, Cell]] = {}
         made: dict[tuple[str, Fraction | None], Releasable] = {}
         marks = self.marks()
-        for place, key in enumerate(keys):
+        for place, (key, shown) in enumerate(zip(keys, told_apart(keys), strict=True)):
             count = None if counts is None else counts[place]
             if self.count_noise is not None:
                 count = self.count_noise.release(groups.size(place), rng=source).value
@@ -245,7 +245,7 @@ class TableMechanism:
                     made[which] = self._mechanism(statistic, which[1])
                 made_of = made[which].release(groups.data(place, statistic), rng=source)
                 cells[statistic.name] = _cell(made_of, statistic, marks, size)
-            released[key] = ascending(cells, {s.name: s.asked for s in self.request.statistics})
+            released[shown] = ascending(cells, {s.name: s.asked for s in self.request.statistics})
             if progress is not None:
                 progress(place + 1, len(keys))
         return self._table(released, source.is_private)
@@ -283,6 +283,7 @@ class TableMechanism:
             guarantee=self.guarantee,
             unit=self.unit,
             person=request.person,
+            person_column=self.person_column,
             is_private=is_private,
             covers=request.covers(),
             confidence=None if coverage is None else float(coverage.confidence),
