@@ -10,7 +10,7 @@ from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.mechanisms.release.bars.coverage import Coverage, read_coverage
 from smoothdp.planning.expected.assumption import Assumption, read_assumption
-from smoothdp.queries import Median, Quantile, Query
+from smoothdp.queries import Median, Quantile, Quantiles, Query
 
 _MOST_RECORDS = 10**15
 _OF_QUANTILES = ("quantile", "population")
@@ -81,6 +81,12 @@ class PlanRequest:
 
 
 def _check(query: object, guarantee: object) -> None:
+    if isinstance(query, Quantiles):
+        raise InvalidParameter(
+            expected="one statistic in a plan, such as Quantile(q, bounds=...)",
+            got=f"Quantiles of {len(query.levels)} levels",
+            remedy="Release them without a plan, whose rules see no data either: smoothdp.release",
+        )
     if not isinstance(query, Query):
         raise InvalidParameter(
             expected="a statistic such as Median((0, 100))",
@@ -103,5 +109,6 @@ def _check(query: object, guarantee: object) -> None:
         raise IncompatibleClaims(
             expected="a guarantee about replacing one record",
             got=f"{guarantee!r}",
-            remedy='Give a guarantee with neighbours="replace_one", such as PureDP(1)',
+            remedy='Give a guarantee with neighbours="replace_one", such as PureDP(1); where the '
+            "number of records is private, smoothdp.release goes by n_guess, without a plan",
         )
