@@ -106,11 +106,11 @@ def test_each_guarantee_has_its_mechanism() -> None:
 
 @pytest.mark.parametrize(
     ("promise", "covers"),
-    [(PROMISES[0], "population"), *((promise, "statistic") for promise in PROMISES[1:3])],
+    [(PROMISES[0], "population"), *((promise, "quantile") for promise in PROMISES[1:3])],
     ids=str,
 )
 def test_intervals(promise: sd.claims.Guarantee, covers: str) -> None:
-    query = QUERY if covers == "statistic" else sd.queries.Quantiles([0.4, 0.6], bounds=(0, 1000))
+    query = QUERY if covers == "quantile" else sd.queries.Quantiles([0.4, 0.6], bounds=(0, 1000))
     released: Any = sd.release(
         DATA, query, guarantee=promise, confidence=0.95, covers=covers, rng=sd.SeededRandom(4)
     )
