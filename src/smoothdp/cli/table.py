@@ -85,7 +85,9 @@ def table(
         return
     _check_outputs(html, csv_file)
     # What is asked before data are read is the table's own charge, which says whom it is about.
-    ledger = asked.ledger and open_ledger(asked.ledger, asked.request().guarantee)
+    ledger = None
+    if asked.ledger is not None:
+        ledger = open_ledger(asked.ledger, asked.request().guarantee)
     with progress_bar("groups") as progress:
         released = asked.release(file, csv=csv.given() or None, ledger=ledger, progress=progress)
     words = ["smoothdp", "table", *([str(file)] if file else []), "--spec", str(spec)]
