@@ -132,7 +132,7 @@ def test_sums_of_values_of_one_sign_have_intervals_of_that_sign(law: WholeLaw) -
         assert above.bars([noisy], 4) == (max(0, low), max(0, high))
         assert below.bars([noisy], 4) == (min(0, low), min(0, high))
     miss = Fraction(1, 3)
-    cases: list[tuple[Sum, list[float]]]
+    cases: list[tuple[Sums, list[float]]]
     cases = [(above, [1.2]), (above, [2.0, 5.0]), (below, [-1.0]), (below, [])]
     for query, rows in cases:
         truth = query.result(query.sums(query.read(rows, ADD)))
