@@ -267,3 +267,12 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
         half(partial)
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["kept", "pipe"]
     assert kept.read_text() == "as it was"
+
+
+def test_a_plan_names_what_to_do_with_several_quantiles_or_a_private_size() -> None:
+    several = sd.queries.Quantiles(["0.25", "0.75"], bounds=(0, 9))
+    with pytest.raises(sd.errors.InvalidParameter, match=r"one statistic.*without a plan"):
+        sd.plan(several, guarantee=sd.PureDP(1), n_records=99)  # type: ignore[arg-type]
+    private = sd.PureDP(1, neighbours="add_remove")
+    with pytest.raises(sd.errors.IncompatibleClaims, match="n_guess, without a plan"):
+        sd.plan(sd.queries.Median((0, 9)), guarantee=private, n_records=99)

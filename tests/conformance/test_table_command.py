@@ -451,3 +451,47 @@ def test_the_specs_of_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
     for key in inspect.signature(sd.tables.release_table).parameters:
         if key not in ("derive", "rng", "progress", "statistics", "person"):
             assert f"| `{key}` |" in page
+
+
+ROWS_ALONE = """
+by = "region"
+keys = ["N", "S<b>"]
+ledger = "budget.db"
+
+[statistics.people]
+statistic = "count"
+
+[guarantee]
+epsilon = 1
+"""
+OF_PERSONS = ROWS_ALONE + '\n[person]\ncolumn = "wage"\nrows = 2\n'
+
+
+def test_a_ledger_of_persons_takes_their_next_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("persons.toml").write_text(OF_PERSONS)
+    ledger = sd.Ledger("budget.db", budget=sd.PureDP(2, neighbours="add_remove"))
+    for _ in range(2):
+        main(["table", "--spec", "persons.toml", "--check"])
+        main(["table", "wages.csv", "--spec", "persons.toml"])
+    assert [entry.parameters["unit"] for entry in ledger.entries()] == ["person", "person"]
+    capsys.readouterr()
+    for more in (["--check"], ["wages.csv"]):
+        assert "what is left" in refused(["table", "--spec", "persons.toml", *more], capsys)
+
+
+@pytest.mark.parametrize("first", [ROWS_ALONE, OF_PERSONS])
+def test_check_and_release_refuse_the_ledger_of_another_unit(
+    first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("first.toml").write_text(first)
+    Path("other.toml").write_text(OF_PERSONS if first == ROWS_ALONE else ROWS_ALONE)
+    ledger = sd.Ledger("budget.db", budget=sd.PureDP(2, neighbours="add_remove"))
+    main(["table", "wages.csv", "--spec", "first.toml"])
+    capsys.readouterr()
+    # Of a file that is not there: the ledger is asked before the data.
+    for more in (["--check"], ["nowhere.csv"]):
+        said = refused(["table", "--spec", "other.toml", *more], capsys)
+        assert said.endswith("Keep a ledger for each unit.\n")
+    with pytest.raises(sd.errors.IncompatibleClaims):
+        TableSpec.read("other.toml").check()
+    assert len(ledger.entries()) == 1

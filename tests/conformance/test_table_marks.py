@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,16 @@ import pytest
 import smoothdp as sd
 from smoothdp.mechanisms.additive.whole_laws import DiscreteLaplaceLaw
 from smoothdp.mechanisms.private_size.bought_size import low_end
-from smoothdp.queries import ClampedMean, Count, Median, SkewedMean, Sum, Variance
+from smoothdp.queries import (
+    ClampedMean,
+    Count,
+    Median,
+    Quantile,
+    SkewedMean,
+    Sum,
+    TrimmedMean,
+    Variance,
+)
 from smoothdp.tables.request import TableRequest
 from smoothdp.tables.table_check import check_table
 from smoothdp.tables.table_mechanism import TableMechanism
@@ -152,3 +162,46 @@ def test_notes_take_a_name_that_is_free() -> None:
         rng=sd.SeededRandom(1),
     )
     assert list(table.columns()) == ["note", "note on noise", "note on noise_"]
+
+
+@pytest.mark.parametrize(
+    ("query", "covers"),
+    [
+        (WAGE, None),
+        (WAGE, "window"),
+        (Quantile("0.25", bounds=(0, 100)), None),
+        (TrimmedMean("0.1", bounds=(0, 100)), None),
+    ],
+)
+def test_check_says_from_what_size_on_an_interval_is_shorter_than_the_bounds(
+    query: Any, covers: str | None
+) -> None:
+    asked: dict[str, Any] = {
+        "by": "g",
+        "keys": ["a"],
+        "statistics": {"v": ("x", query)},
+        "guarantee": sd.PureDP(1, neighbours="add_remove"),
+        "confidence": "0.95",
+        "covers": covers,
+    }
+    said = check_table(TableRequest.read(**asked)).expected["v"]
+    found = re.search("interval is that of the bounds in groups of fewer than about ([0-9]+)", said)
+    assert found is not None
+    # The words are of what is released: by a guess of a few rows less, and of a few more.
+    for factor, is_bare in ((0.95, True), (1.02, False)):
+        n = round(factor * int(found[1])) - 1
+        rows = {"g": ["a"] * n, "x": [10 + 80 * k / n for k in range(n)]}
+        options = {**asked, "n_guess": n, "rng": sd.SeededRandom(1)}
+        # A guess saves the tenth of the guarantee that a count takes.
+        options["guarantee"] = sd.PureDP("0.9", neighbours="add_remove")
+        columns = sd.release_table(rows, **options).columns()
+        interval = (columns["v low"][0], columns["v high"][0])
+        assert (interval == (0, 100)) == is_bare
+
+
+def test_check_says_nothing_of_intervals_that_any_group_has() -> None:
+    asked: dict[str, Any] = {"by": "g", "keys": ["a"], "statistics": {"v": ("x", WAGE)}}
+    concentrated = sd.ZCDP("0.1", neighbours="add_remove")
+    for guarantee, confidence in ((concentrated, "0.95"), (PROMISE, None)):
+        request = TableRequest.read(**asked, guarantee=guarantee, confidence=confidence)
+        assert "interval" not in check_table(request).expected["v"]

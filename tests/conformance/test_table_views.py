@@ -280,6 +280,11 @@ def test_what_intervals_cover_is_said() -> None:
     with pytest.raises(sd.errors.InvalidParameter, match='"quantile" or "window"'):
         shops(covers="population", **asked)
     assert "clipped at the height that was released first" in covers["skewed"]
+    assert "not their trimmed mean" in covers["trimmed"]
+    counted = {"with x": ("x", sd.queries.Count()), "sum": ("x", sd.queries.Sum((0, 9), grid=1))}
+    of_column = shops(keys=["shop 0"], statistics=counted).covers
+    assert of_column["with x"] == "the number of kept rows with a number in 'x', not sampling error"
+    assert of_column["sum"].startswith("the sum of the values of the kept rows, each clamped to")
     assert "kept" not in shops(person=None, **asked).covers["middle"]
     assert shops(confidence=None, **asked).to_dict()["covers"] == {}
     assert "covers" not in shops(confidence=None, **asked).text()

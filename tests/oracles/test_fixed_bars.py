@@ -123,6 +123,22 @@ def test_counts_and_sums_are_covered(law: WholeLaw) -> None:
                 assert coverage(query, rows, truth, law, miss, too_short) < found
 
 
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_sums_of_values_of_one_sign_have_intervals_of_that_sign(law: WholeLaw) -> None:
+    above, below, both = Sum((0, 7), grid=1), Sum((-7, 0), grid=1), Sum((-7, 7), grid=1)
+    for noisy in range(-9, 10):
+        low, high = both.bars([noisy], 4)
+        assert (low, high) == (Fraction(noisy - 4), Fraction(noisy + 4))
+        assert above.bars([noisy], 4) == (max(0, low), max(0, high))
+        assert below.bars([noisy], 4) == (min(0, low), min(0, high))
+    miss = Fraction(1, 3)
+    cases: list[tuple[Sums, list[float]]]
+    cases = [(above, [1.2]), (above, [2.0, 5.0]), (below, [-1.0]), (below, [])]
+    for query, rows in cases:
+        truth = query.result(query.sums(query.read(rows, ADD)))
+        assert coverage(query, rows, truth, law, miss, honest) >= 1 - miss - Fraction(1, 10**8)
+
+
 def test_released_intervals() -> None:
     promise = PureDP(1, neighbours="add_remove")
     rows = [float(k % 11) for k in range(500)]

@@ -170,3 +170,16 @@ def test_rows_that_are_made_of_nothing_change_nothing() -> None:
         sd.release_table(one, **asked, rng=sd.SeededRandom(3)).columns() for one in (rows, more)
     )
     assert few == many
+
+
+@pytest.mark.parametrize("bound", ["31.01.2026", "1/2/2026", "02-01-2026", "31.01.2026 12:00"])
+def test_dates_with_the_year_last_are_refused(bound: str) -> None:
+    with pytest.raises(InvalidParameter, match="year first"):
+        RowFilter.read({"day": {"at_least": bound}})
+    # One day is no question of order.
+    assert RowFilter.read({"day": bound}).words() == f"rows with day {bound!r}"
+
+
+@pytest.mark.parametrize("bound", ["2026-01-31", "26-01-31", "2026.01", "01.13.20", "N", "1.2026"])
+def test_other_texts_are_bounds(bound: str) -> None:
+    assert RowFilter.read({"day": {"below": bound}}).words() == f"rows with day below {bound}"

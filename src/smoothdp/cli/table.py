@@ -15,7 +15,7 @@ import smoothdp as sd
 from smoothdp.cli.options.columns import ReleaseStatisticOptions
 from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
-from smoothdp.cli.options.files import ask_ledger
+from smoothdp.cli.options.files import ask_ledger, open_ledger
 from smoothdp.cli.options.groups import GroupOptions
 from smoothdp.data import CsvFormat
 from smoothdp.tables import ReleasedTable, TableSpec, release_table
@@ -79,12 +79,15 @@ def table(
             )
         CsvFormat.read(csv.given() or None)
         if asked.ledger is not None:
-            ask_ledger(asked.ledger, asked.request().guarantee)
+            open_ledger(asked.ledger, asked.request().guarantee)
         checked = asked.check()
         click.echo(json.dumps(checked.to_dict(), indent=2) if as_json else checked.text())
         return
     _check_outputs(html, csv_file)
-    ledger = ask_ledger(asked.ledger, asked.request().guarantee)
+    # What is asked before data are read is the table's own charge, which says whom it is about.
+    ledger = None
+    if asked.ledger is not None:
+        ledger = open_ledger(asked.ledger, asked.request().guarantee)
     with progress_bar("groups") as progress:
         released = asked.release(file, csv=csv.given() or None, ledger=ledger, progress=progress)
     words = ["smoothdp", "table", *([str(file)] if file else []), "--spec", str(spec)]

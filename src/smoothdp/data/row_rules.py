@@ -7,6 +7,7 @@ left out, or has no value. Source: proofs/tables#2.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ _RANGES: dict[str, Callable[[object, object], object]] = {
     "at_most": lambda value, bound: value <= bound,  # type: ignore[operator]
     "below": lambda value, bound: value < bound,  # type: ignore[operator]
 }
+_YEAR_LAST = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{4}(?:[ T].*)?")
+"""A date whose order as a text is not that of time: 02.01.2026 would come after 01.12.2026."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,14 @@ def _range(column: str, asked: Mapping[object, object]) -> Condition:
                 remedy=f"Did you mean {near[0]!r}?" if near else "Leave it out",
             )
         if isinstance(bound, str):
+            if _YEAR_LAST.fullmatch(bound.strip()):
+                raise InvalidParameter(
+                    expected=f"dates with the year first in where, for {column!r}: texts are "
+                    "compared letter by letter",
+                    got=f"{bound!r}"[:40],
+                    remedy="Write 2026-01-31 where the column does; of a column with the year last "
+                    "only a function of a row in Python tells earlier from later",
+                )
             ranges.append((str(name), bound))
             continue
         if isinstance(bound, bool) or not isinstance(bound, int | float | Fraction | Decimal):

@@ -13,7 +13,7 @@ from smoothdp.planning.alternatives import MIDPOINT, Alternative
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.expected.assumption import Assumption, read_assumption
 from smoothdp.planning.expected.simulated_samples import Drops
-from smoothdp.queries import Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Median, Quantile, Quantiles, Query, TrimmedMean
 
 _MOST_RECORDS = 10**15
 _OF_QUANTILES = ("quantile", "population")
@@ -104,6 +104,12 @@ class PlanRequest:
 
 
 def _check(query: object, guarantee: object) -> None:
+    if isinstance(query, Quantiles):
+        raise InvalidParameter(
+            expected="one statistic in a plan, such as Quantile(q, bounds=...)",
+            got=f"Quantiles of {len(query.levels)} levels",
+            remedy="Release them without a plan, whose rules see no data either: smoothdp.release",
+        )
     if not isinstance(query, Query):
         raise InvalidParameter(
             expected="a statistic such as Median((0, 100))",
@@ -126,5 +132,6 @@ def _check(query: object, guarantee: object) -> None:
         raise IncompatibleClaims(
             expected="a guarantee about replacing one record",
             got=f"{guarantee!r}",
-            remedy='Give a guarantee with neighbours="replace_one", such as PureDP(1)',
+            remedy='Give a guarantee with neighbours="replace_one", such as PureDP(1); where the '
+            "number of records is private, smoothdp.release goes by n_guess, without a plan",
         )

@@ -22,7 +22,7 @@ from smoothdp.mechanisms.release.bars.group_coverage import (
 )
 from smoothdp.mechanisms.release.by_ranks import draws_by_ranks
 from smoothdp.mechanisms.release.request import MOST_RECORDS, ReleaseRequest
-from smoothdp.queries import FixedStatistic, Median, Quantile, Query, TrimmedMean
+from smoothdp.queries import Count, FixedStatistic, Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.private_size.padded_window import PaddedWindow
 from smoothdp.queries.read_arguments import bounds_text
 from smoothdp.queries.statistic import Statistic
@@ -221,6 +221,8 @@ class TableRequest:
 
     def _covers(self, statistic: ColumnStatistic) -> str:
         query, rows = statistic.query, "rows" if self.person is None else "kept rows"
+        if isinstance(query, Count) and statistic.column is not None:
+            return f"the number of {rows} with a number in {statistic.column!r}, not sampling error"
         if isinstance(query, FixedStatistic | TrimmedMean):
             return fixed_group_words(query, rows)
         wide, coverage = self._windows(statistic)[1], statistic.coverage

@@ -12,7 +12,8 @@ from typing import Any
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label
-from smoothdp.queries import Count
+from smoothdp.mechanisms.private_size.rules import least_size_with_bars
+from smoothdp.queries import Count, Query
 from smoothdp.tables.asked.column_statistic import COUNT, KEYS, ColumnStatistic
 from smoothdp.tables.facts import person_words, promise_words
 from smoothdp.tables.person import Person
@@ -145,7 +146,24 @@ def _expected(mechanism: TableMechanism, statistic: ColumnStatistic, marks: Mark
         )
     return (
         f"{what}; noise by how the values lie, far below the bounds in groups of about {rows} "
-        f"rows or more, of their order in smaller ones{many}"
+        f"rows or more, of their order in smaller ones{many}{_bars(mechanism.request, statistic)}"
+    )
+
+
+def _bars(request: TableRequest, statistic: ColumnStatistic) -> str:
+    """Return words about how large a group has to be for an interval that says something."""
+    if statistic.coverage is None:
+        return ""
+    query, target = statistic.query, statistic.coverage.target
+    assert isinstance(query, Query)
+    least = least_size_with_bars(query, statistic.guarantee, covers=target)
+    if not math.isfinite(least):
+        return "; its interval is that of the bounds"
+    if least <= 1:
+        return ""
+    return (
+        f"; its interval is that of the bounds in groups of fewer than about {least:.0f} "
+        f"rows{_predicted(request, least)}"
     )
 
 

@@ -30,11 +30,14 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import float_of
+from smoothdp.mechanisms.release.bars.budget import is_worth
 from smoothdp.mechanisms.release.bars.targets import Target
 from smoothdp.mechanisms.release.defaults import BOUNDS_IN_SPREADS, LARGEST_SMOOTHING, Rule
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.queries import Median, Quantile, Query, TrimmedMean
 from smoothdp.queries.private_size.padded_window import PaddedWindow
+
+_MOST_ROWS = 1e12
 
 
 def needs_guess(request: ReleaseRequest) -> bool:
@@ -125,6 +128,35 @@ def private_size_smoothing(
         jump = math.log(BOUNDS_IN_SPREADS * n_records / width) / room
         share = min(rule.most, max(rule.least, jump / rule.epsilon))
     return Fraction(f"{min(share * rule.epsilon, LARGEST_SMOOTHING):.2g}")
+
+
+def least_size_with_bars(query: Query, guarantee: Guarantee, *, covers: Target) -> float:
+    """Return from about which n on an interval is shorter than the bounds, to 1%; inf for none.
+
+    Of fewer the rule's smoothing is beyond epsilon / 5, where bars are not worth their price.
+
+    >>> from smoothdp.claims import PureDP
+    >>> promise = PureDP(1, neighbours="add_remove")
+    >>> 60 < least_size_with_bars(Median((0, 1)), promise, covers="quantile") < 90
+    True
+    """
+
+    def has_bars(size: float) -> bool:
+        guess = Fraction(math.ceil(size))
+        window = resolve_private_size(query, guarantee, guess, covers=covers)
+        t = private_size_smoothing(window, guarantee, guess, covers=covers)
+        return is_worth(guarantee, t)
+
+    size = 1.0
+    while not has_bars(size):
+        size *= 2
+        if size > _MOST_ROWS:
+            return math.inf
+    low = size / 2
+    while size > max(low + 1, 1.01 * low):
+        middle = (low + size) / 2
+        low, size = (low, middle) if has_bars(middle) else (middle, size)
+    return float(math.ceil(size))
 
 
 def _rule(guarantee: Guarantee, *, covers: Target | None) -> Rule:

@@ -125,8 +125,14 @@ class Sum(Sums):
         return sums[0] * self.grid
 
     def bars(self, sums: Sequence[int], size: int) -> tuple[Fraction, Fraction]:
-        """Return what is within ``size`` steps."""
-        return (sums[0] - size) * self.grid, (sums[0] + size) * self.grid
+        """Return what is within ``size`` steps, and can be: values of one sign add up to it."""
+        first, last = self.steps
+        low, high = sums[0] - size, sums[0] + size
+        if first >= 0:
+            low, high = max(low, 0), max(high, 0)
+        if last <= 0:
+            low, high = min(low, 0), min(high, 0)
+        return low * self.grid, high * self.grid
 
     def covers(self) -> str:
         """Return what the interval covers, in words."""

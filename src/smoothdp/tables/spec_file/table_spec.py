@@ -30,6 +30,7 @@ from smoothdp.tables.request import TableRequest
 from smoothdp.tables.spec_file.key_file import read_key_file
 from smoothdp.tables.spec_file.named_statistics import named_statistic
 from smoothdp.tables.table_check import TableCheck, check_table
+from smoothdp.tables.table_mechanism import TableMechanism
 
 _OF_PYTHON = ("derive", "rng", "progress")
 _KINDS = {
@@ -105,13 +106,14 @@ class TableSpec:
         """Return what the table promises, and what accuracy to expect: no data are read.
 
         Raises:
-            BudgetExceeded, LedgerError: the ledger that the file names has no room, or is not
-                there.
+            BudgetExceeded, IncompatibleClaims, LedgerError: the ledger that the file names has no
+                room, keeps account of another unit, or is not there.
         """
-        checked = check_table(self.request())
+        request = self.request()
         if self.ledger is not None:
-            Ledger(self.ledger).check(checked.guarantee)
-        return checked
+            # The table's charge, not its bare guarantee: a ledger also asks whom it is about.
+            Ledger(self.ledger).check(TableMechanism.of(request))
+        return check_table(request)
 
     def release(
         self,

@@ -70,13 +70,14 @@ def fixed_group_words(query: FixedStatistic | TrimmedMean, rows: str) -> str:
         query: the statistic. rows: what is counted, such as "kept rows".
     """
     if isinstance(query, Sums):
-        return f"of the {rows} {query.covers()}, not sampling error"
+        named = query.covers().replace("these values", f"the values of the {rows}")
+        return f"{named.replace('these rows', f'the {rows}')}, not sampling error"
     if isinstance(query, TrimmedMean):
-        return f"the mean of that window of the {rows}, not sampling error"
+        return f"the mean of that window of the {rows}, not their trimmed mean, nor sampling error"
     # A `SkewedMean`: its height is drawn for each group.
     return (
-        f"of the {rows} the mean of values clipped at the height that was released first, not the "
-        "plain mean, nor sampling error"
+        f"the mean of the values of the {rows}, clipped at the height that was released first, not "
+        "the plain mean, nor sampling error"
     )
 
 
