@@ -14,7 +14,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.account import account
 from smoothdp.cli.collect import collect
-from smoothdp.cli.design import design
+from smoothdp.cli.designing.design import design
 from smoothdp.cli.measure import measure
 from smoothdp.cli.papers.figures import cite, papers
 from smoothdp.cli.plan import noise, plan

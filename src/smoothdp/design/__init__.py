@@ -1,6 +1,7 @@
 """Design: how many records may be published, and how private one step of training is."""
 
 from smoothdp.design.cells import Cell
+from smoothdp.design.cross_table import cross_table
 from smoothdp.design.designed import RateDesign
 from smoothdp.design.facts import Merge, StratumDesign
 from smoothdp.design.noise_option import NoiseOption
@@ -14,6 +15,7 @@ __all__ = [
     "RateDesign",
     "SgdStepDelta",
     "StratumDesign",
+    "cross_table",
     "rate_design",
     "sgd_step_delta",
 ]

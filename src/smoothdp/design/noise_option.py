@@ -27,7 +27,7 @@ class NoiseOption:
 
     >>> option = noise_option(Fraction(1, 4), Fraction(1), "a quarter")
     >>> float(option.noise_epsilon), round(option.standard_deviation, 4)
-    (4.12695867694, 1.3069)
+    (4.12691071002, 1.3118)
     """
 
     what: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.cells_file import cross_table, read_cells, read_strata_file
+from smoothdp.cli.designing.cells import CellOptions, read_design_cells
+from smoothdp.cli.designing.sgd import sgd
 from smoothdp.cli.options.command_line import (
     StrictCommand,
     gathered,
@@ -45,75 +44,6 @@ class RateByDefault(click.Group):
         if arguments[0] not in self.commands and arguments[0] not in ("--help", "-h"):
             arguments = ["rate", *arguments]
         return super().parse_args(context, arguments)
-
-
-@dataclass(frozen=True)
-class CellOptions:
-    """Where the cells come from, as it stands on the command line."""
-
-    counts_file: Path | None
-    count: str | None
-    file: Path | None
-    by: str | None
-    names: tuple[str, ...]
-    only_occurring: bool
-    public: bool
-    stratum: str | None
-    strata_file: Path | None
-
-
-def read_design_cells(
-    asked: CellOptions, csv: CsvTextOptions
-) -> tuple[dict[str, int], dict[str, str] | None]:
-    """Return the cells by label, and the stratum of every label if there are strata."""
-    if asked.counts_file is not None:
-        columns, (labels, counts) = read_cells(asked.counts_file, asked.count, csv)
-    else:
-        assert asked.file is not None
-        if asked.by is None or not asked.public:
-            lacking = "--by" if asked.by is None else "--public"
-            raise click.UsageError(
-                f"Expected --by and --public with --file; got no {lacking}. The rate is as private "
-                "as the cells: name the columns, and declare them public."
-            )
-        columns = [name.strip() for name in asked.by.split(",")]
-        labels, counts = cross_table(
-            asked.file, columns, _names(asked.names), csv, only_occurring=asked.only_occurring
-        )
-    place = _place(asked.stratum, columns)
-    joined = [", ".join(label) for label in labels]
-    if len(set(joined)) < len(joined):
-        twice = next(one for one in joined if joined.count(one) > 1)
-        raise click.UsageError(f"Expected every cell once; got {twice!r} twice. Add its rows up.")
-    cells = dict(zip(joined, counts, strict=True))
-    if asked.strata_file is not None:
-        return cells, read_strata_file(asked.strata_file, csv)
-    if place is None:
-        return cells, None
-    return cells, {name: label[place] for name, label in zip(joined, labels, strict=True)}
-
-
-def _place(stratum: str | None, columns: Sequence[str]) -> int | None:
-    if stratum is None:
-        return None
-    if stratum not in columns:
-        raise click.UsageError(
-            f"Expected --stratum as one of the columns {', '.join(columns)}; got {stratum!r}. Name "
-            "the column of the strata."
-        )
-    return list(columns).index(stratum)
-
-
-def _names(texts: Sequence[str]) -> dict[str, Path]:
-    named = {}
-    for text in texts:
-        column, equals, path = text.partition("=")
-        if not equals or not path:
-            raise click.UsageError(
-                f"Expected --names such as region=regions.csv; got {text!r}. Write COLUMN=FILE."
-            )
-        named[column] = Path(path)
-    return named
 
 
 def read_merge(text: str | None) -> tuple[int, ...] | None:
@@ -229,42 +159,4 @@ def rate(
     click.echo(designed.to_json() if as_json else designed.text())
 
 
-@design.command(cls=StrictCommand)
-@click.option(
-    "--model", type=click.Path(path_type=Path), required=True, help="CSV of label, counts."
-)
-@click.option("--n", "n_records", type=int, required=True, help="Number of records.")
-@click.option("--batch", type=int, required=True, help="How many are drawn and averaged.")
-@click.option("--epsilon", required=True, help='Epsilon, e.g. 0.5 or "ln(51/49)".')
-@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write one page of HTML.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw both ends against n.")
-@click.pass_context
-def sgd(
-    context: click.Context,
-    /,
-    model: Path,
-    n_records: int,
-    batch: int,
-    epsilon: str,
-    as_json: bool,
-    html: Path | None,
-    plot: Path | None,
-) -> None:
-    """Bound smoothed delta of one step of SGD with quantised gradients, from both sides.
-
-    The model is a CSV file: a header, then in every row a label and how often each level of the
-    quantised gradient occurs.
-
-    \b
-    Example:
-      smoothdp design sgd --model batch.csv --n 10000 --batch 100 --epsilon 1
-    """
-    step = sd.sgd_step_delta(read_model(model), n_records=n_records, batch=batch, epsilon=epsilon)
-    if html is not None:
-        step.write_html(html, command=written_command(context))
-        click.echo(f"Page: {html}", err=True)
-    if plot is not None:
-        save(step.plot(), plot)
-        click.echo(f"Picture: {plot}", err=True)
-    click.echo(step.to_json() if as_json else step.text())
+design.add_command(sgd)
