@@ -43,9 +43,7 @@ MODES = {
     "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen"))),
     "sample": Mode(
         "a FILE with --population and --model",
-        frozenset(
-            ("file", "column", "missing", *CSV_TEXT, "population", "model", "epsilon", "as_json")
-        ),
+        frozenset(("file", "population", "model", "epsilon", "as_json")),
     ),
     "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *SAMPLE, "databases"))),
     "design": Mode(
@@ -141,13 +139,13 @@ def measure(
       smoothdp measure --model units.csv --n 10000 --sampling-rate 0.998 --epsilon 7
       smoothdp measure --model units.csv --n 1000000 --epsilon 1 --target-delta 1e-9
       smoothdp measure votes.csv --column candidate --public --keep-probability 0.99 --epsilon 1
-      smoothdp measure sample.csv --column job --population 9000 --model census.csv --epsilon 1
+      smoothdp measure sample.csv --population 9000 --model census.csv --epsilon 1
     """
     mode = read_mode(context)
     if population is not None:
         assert file is not None
         assert model is not None
-        counted = sum(read_counts(None, file, column, None, missing, csv, quiet=True).values())
+        counted = sd.data.count_rows(file)
         text, document = describe_sample(model, population, counted, epsilon)
         click.echo(json.dumps(document, indent=2) if as_json else text)
         return

@@ -62,8 +62,8 @@ def cross_table(
         if unknown:
             raise InvalidData(
                 expected=f"every value of {name!r} among its names",
-                got=f"{unknown[0]!r} beside them",
-                remedy="Add it to the names",
+                got="another",
+                remedy="Add the values that are missing",
             )
         order = {value: place for place, value in enumerate(values)}
         axis = [shown or value for value, shown in values.items()]

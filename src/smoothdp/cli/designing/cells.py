@@ -126,7 +126,7 @@ def read_rows(path: Path, what: str, text: CsvTextOptions) -> list[list[str]]:
 
 
 def read_cells(path: Path, count: str | None, text: CsvTextOptions) -> Cells:
-    """Return the cells of a CSV file: a row for each, its labels and, in the last column, its count.
+    """Return the cells of a CSV file: a row for each, its labels and last its count.
 
     ``count`` names another column of counts.
     """

@@ -19,13 +19,8 @@ def read_counts(
     universe: str | None,
     missing: str | None = None,
     csv: CsvTextOptions | None = None,
-    *,
-    quiet: bool = False,
 ) -> dict[str, int]:
-    """Return records per category, in order, from --counts or from a column of a file.
-
-    ``quiet``: only their number is used, so that nothing is said of the categories.
-    """
+    """Return records per category, in order, from --counts or from a column of a file."""
     if counts is not None:
         return {f"category {number}": value for number, value in enumerate(_parse(counts), 1)}
     assert file is not None
@@ -36,7 +31,7 @@ def read_counts(
     named = [name.strip() for name in universe.split(",")] if universe is not None else None
     options: dict[str, Any] = {} if csv is None else csv.given()
     counted = sd.data.count_column(file, column, universe=named, missing=missing, **options)
-    if universe is None and not quiet:
+    if universe is None:
         click.echo(
             "Note: only categories that occur are known; a record that moved to another would "
             "stand out and is not covered. Name all with --universe",
