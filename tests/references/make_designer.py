@@ -12,6 +12,7 @@ import json
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import mpmath
 
@@ -69,7 +70,7 @@ def step(shares: list[str], n: int, batch: int, epsilon: str) -> tuple[str, str]
 
 def main() -> None:
     """Write the file."""
-    cases = []
+    cases: list[dict[str, Any]] = []
     for counts, growth, target in (
         ([40, 30], "2", "1/1000"),
         ([60, 61], "3/2", "1/100"),
@@ -78,7 +79,7 @@ def main() -> None:
         ([2, 9], "5", "1/50"),
     ):
         found = largest_draws(counts, Fraction(growth), Fraction(target))
-        inputs = {"counts": counts, "epsilon": f"ln({growth})", "delta": target}
+        inputs: dict[str, Any] = {"counts": counts, "epsilon": f"ln({growth})", "delta": target}
         cases.append({"kind": "largest sample", "inputs": inputs, "expected": found})
     for shares, n, batch, epsilon in (
         (["1/2", "1/2"], 200, 5, "1"),

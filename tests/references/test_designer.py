@@ -60,7 +60,7 @@ def lognormal_cells() -> list[int]:
     cells[0] = 101
     cells[1] = 119
     cells[-1] += 165_029_520 - int(cells.sum())
-    return cells.tolist()
+    return [int(count) for count in cells]
 
 
 def test_ten_thousand_cells() -> None:

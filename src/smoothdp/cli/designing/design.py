@@ -36,13 +36,15 @@ MODES = {
 
 
 class RateByDefault(click.Group):
-    """A group whose first command runs where another is not named."""
+    """A group of which one command runs where none is named."""
+
+    default = "rate"
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if not arguments:
             arguments = ["--help"]
         if arguments[0] not in self.commands and arguments[0] not in ("--help", "-h"):
-            arguments = ["rate", *arguments]
+            arguments = [self.default, *arguments]
         return super().parse_args(context, arguments)
 
 
