@@ -173,7 +173,7 @@ def _errors(design: DesignFacts) -> Section:
 
 
 def _python(design: DesignFacts) -> str:
-    target = f'epsilon="{exact_text(design.epsilon)}", delta="{design.target}"'
+    target = f'epsilon="{exact_text(design.epsilon)}", delta="{exact_text(design.target)}"'
     if design.model is not None:
         return (
             f"import smoothdp as sd\nsd.rate_design(model, n_records={design.n_records}, {target})"

@@ -215,7 +215,7 @@ def design_dict(design: DesignFacts) -> dict[str, object]:
         "what": "smoothed delta" if design.model is not None else "delta(x)",
         "epsilon": float(design.epsilon),
         "epsilon_exact": exact_text(design.epsilon),
-        "target_delta": str(design.target),
+        "target_delta": exact_text(design.target),
         "n_records": design.n_records,
         "n_cells": len(design.cells),
         "n_draws": design.n_draws,

@@ -173,3 +173,13 @@ def _read_names(path: Path, text: CsvTextOptions) -> dict[str, str | None]:
 
 def _whole(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
+
+
+def read_model_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the categories of a model: its header, without the first column."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = next((row for row in csv_module.reader(file) if row), [])
+    names = [name.strip() for name in header[1:]]
+    # A header of equal or empty names is no list of names.
+    unnamed = len(set(names)) < len(names) or "" in names
+    return tuple(f"category {k}" for k in range(1, len(names) + 1)) if unnamed else tuple(names)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.designing.cells import CellOptions, read_design_cells
+from smoothdp.cli.designing.cells import CellOptions, read_design_cells, read_model_names
 from smoothdp.cli.designing.sgd import sgd
 from smoothdp.cli.options.command_line import (
     StrictCommand,
@@ -17,7 +17,7 @@ from smoothdp.cli.options.command_line import (
     written_command,
 )
 from smoothdp.cli.options.csv_files import CSV_TEXT, CsvTextOptions, csv_text_options
-from smoothdp.cli.options.files import read_model, read_model_names
+from smoothdp.cli.options.files import read_model
 from smoothdp.plots import save
 
 _ASKED = ("epsilon", "delta", "merge", "as_json", "html", "plot")
@@ -118,7 +118,7 @@ def rate(
     \b
     Examples:
       smoothdp design --counts-file cells.csv --epsilon 1 --delta 1e-9 --merge 10,50
-      smoothdp design --counts-file cells.csv --stratum region --epsilon 1 --delta 1e-9
+      smoothdp design rate --counts-file cells.csv --stratum region --epsilon 1 --delta 1e-9
       smoothdp design --file census.csv --by region,job --public --epsilon 1 --delta 1e-9
       smoothdp design --model units.csv --n 1000000 --epsilon 1 --delta 1e-9
     """

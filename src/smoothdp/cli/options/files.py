@@ -169,16 +169,6 @@ def _refused(text: str, got: str) -> click.UsageError:
     )
 
 
-def read_model_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the categories of a model: its header, without the first column."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        header = next((row for row in csv.reader(file) if row), [])
-    names = [name.strip() for name in header[1:]]
-    # A header of equal or empty names is no list of names.
-    unnamed = len(set(names)) < len(names) or "" in names
-    return tuple(f"category {k}" for k in range(1, len(names) + 1)) if unnamed else tuple(names)
-
-
 def read_model(path: Path) -> sd.DataModel:
     """Return the model of a CSV file: a header, then a label and counts in every row."""
     try:
