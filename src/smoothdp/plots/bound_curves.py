@@ -39,8 +39,9 @@ def plot_bound_curves(
     axes, lowest = new_axes(), 0.0
     for (label, (xs, ys)), (colour, line) in zip(curves.items(), STYLES, strict=False):
         seen = [(a, b) for a, b in zip(xs, ys, strict=True) if math.isfinite(b) and b >= least]
+        name = label if seen else f"{label}, below the picture"
         axes.plot(
-            [a for a, _ in seen], [b for _, b in seen], color=colour, linestyle=line, label=label
+            [a for a, _ in seen], [b for _, b in seen], color=colour, linestyle=line, label=name
         )
         lowest = min([lowest, *(b for _, b in seen)])
     if reference is not None:
