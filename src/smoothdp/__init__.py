@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         claims as claims,
         composition as composition,
         data as data,
+        design as design,
         engines as engines,
         errors as errors,
         interop as interop,
@@ -62,6 +63,12 @@ if TYPE_CHECKING:
     )
     from smoothdp.data import (
         read_column as read_column,
+    )
+    from smoothdp.design import (
+        sgd_step_delta as sgd_step_delta,
+    )
+    from smoothdp.design.rate_design import (
+        rate_design as rate_design,
     )
     from smoothdp.exact.random.entropy import (
         SeededRandom as SeededRandom,

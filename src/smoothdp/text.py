@@ -20,6 +20,12 @@ from itertools import count
 _SMALLEST, _LARGEST = -7, 15
 """Decimal exponents outside which zeros say nothing to a reader."""
 
+SAMPLE_UNSEEN = (
+    "Which records are in the sample must be random and stay unseen. A delta below 1/n is no pass "
+    "mark by itself: choose it for what is at stake."
+)
+"""What holds of every sample that is published without noise."""
+
 
 def table(rows: Sequence[Sequence[str]], *, header: Sequence[str] | None = None) -> str:
     """Return rows aligned in columns, two spaces apart."""

@@ -17,6 +17,7 @@ BASE = {
     "counts": ["--counts", "30,20", "--n-draws", "40", "--epsilon", "1"],
     "column": ["votes.csv", "--column", "vote", "--n-draws", "40", "--epsilon", "1"],
     "model": ["--model", "units.csv", "--n", "50", "--n-draws", "20", "--epsilon", "1"],
+    "sample": ["votes.csv", "--population", "90", "--model", "units.csv", "--epsilon", "1"],
     "databases": [
         *("--model", "units.csv", "--n", "50", "--n-draws", "20", "--epsilon", "1"),
         *("--databases", "40"),
@@ -29,6 +30,7 @@ SAMPLE = {
     "column": ["--column", "side"],
     "universe": ["--universe", "a,b,c,+AGE-"],
     "public": ["--public"],
+    "population": ["--population", "70"],
     "missing": ["--missing", "c"],
     "delimiter": ["--delimiter", ";"],
     "na": ["--na", "a", "--missing", "b"],
@@ -80,7 +82,7 @@ def with_option(mode: str, name: str) -> list[str]:
     places = [at for at, word in enumerate(base) if word == added[0]]
     if places:
         return [*base[: places[0]], *added, *base[places[0] + 2 :]]
-    if name == "file" and mode == "column":
+    if name == "file" and mode in ("column", "sample"):
         return [*added, *base[1:]]
     if name in DRAWN and mode != "design" and name in MODES[mode].options:
         return [*base[: base.index("--n-draws")], *added, *base[base.index("--n-draws") + 2 :]]
@@ -108,6 +110,9 @@ def test_measure_ignores_nothing(mode: str, name: str, capsys: pytest.CaptureFix
     switched = "model" if name == "model" else name
     if mode in ("counts", "column") and switched == "model":
         assert (code, out, err.count("\n")) == (2, "", 1)
+    elif name == "population":
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "FILE is a sample then" in err
     elif (mode, name) in other:
         assert (code, out) == (2, "")
         assert "got both" in err

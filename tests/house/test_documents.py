@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import smoothdp as sd
+from smoothdp.cli.designing.design import RateByDefault
 from smoothdp.cli.main import commands
 
 ROOT = Path(__file__).parents[2]
@@ -139,6 +140,8 @@ def check_command(line: str) -> None:
     command: click.Command = commands
     while words and isinstance(command, click.Group) and words[0] in command.commands:
         command = command.commands[words.pop(0)]
+    if words and isinstance(command, RateByDefault):
+        command = command.commands[command.default]
     assert not isinstance(command, click.Group) or not words or words[0].endswith(".db"), line
     if isinstance(command, click.Group):
         return

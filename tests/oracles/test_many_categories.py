@@ -113,7 +113,7 @@ def test_the_closed_bounds_at_their_ends() -> None:
 
 def test_what_is_printed_is_never_above_ordinary_dp() -> None:
     """A rate is a rational number; the float, or the logarithm, above it may print as more."""
-    from smoothdp.cli.measure_model import smoothed_text
+    from smoothdp.cli.options.smoothed_words import smoothed_text
     from smoothdp.text import number_up
 
     model = sd.DataModel([("0.9999", "0.0001")])

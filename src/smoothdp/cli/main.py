@@ -14,6 +14,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.account import account
 from smoothdp.cli.collect import collect
+from smoothdp.cli.designing.design import design
 from smoothdp.cli.measure import measure
 from smoothdp.cli.papers.figures import cite, papers
 from smoothdp.cli.plan import noise, plan
@@ -120,7 +121,7 @@ def commands(context: click.Context) -> None:
 
 
 _COMMANDS = (
-    *(measure, noise, plan, release, table, account, collect, report),
+    *(measure, design, noise, plan, release, table, account, collect, report),
     *(task, serve, submit, results, papers, cite),
 )
 for command in _COMMANDS:

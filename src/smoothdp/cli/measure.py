@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 
 import smoothdp as sd
+from smoothdp.cli.designing.sample_file import describe_sample
 from smoothdp.cli.measure_model import ModelQuestion, describe_model
 from smoothdp.cli.options.columns import missing_note, missing_option
 from smoothdp.cli.options.command_line import (
@@ -40,6 +41,10 @@ MODES = {
         frozenset(("file", "column", "universe", "missing", *CSV_TEXT, *_AT_COUNTS)),
     ),
     "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen"))),
+    "sample": Mode(
+        "a FILE with --population and --model",
+        frozenset(("file", "population", "model", "epsilon", "as_json")),
+    ),
     "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *SAMPLE, "databases"))),
     "design": Mode(
         "--model with --target-delta", frozenset((*_OF_MODEL, "sampling", "target_delta"))
@@ -50,7 +55,15 @@ MODES = {
 def read_mode(context: click.Context) -> str:
     """Return the mode that the command line asks for, or raise UsageError for other options."""
     standing = given_options(context)
-    if "model" in standing:
+    if "population" in standing:
+        mode = "sample"
+        if not {"file", "model"} <= set(standing):
+            raise click.UsageError(
+                "Expected a FILE and --model with --population: FILE is a sample then, and "
+                "delta(x) needs the population's counts, which no sample has; got no "
+                f"{'--model' if 'file' in standing else 'FILE'}. Give a model of public tables."
+            )
+    elif "model" in standing:
         if {"sharpen", "databases"} <= set(standing):
             raise click.UsageError(
                 "Expected one of --sharpen and --databases; got both. An estimate is not sharpened."
@@ -74,6 +87,7 @@ def read_mode(context: click.Context) -> str:
 @click.option("--column", help="Column of FILE (CSV or Parquet) whose values are categories.")
 @click.option("--universe", help="All categories of the column, comma-separated.")
 @click.option("--public", is_flag=True, help="The counts, or the column, are public.")
+@click.option("--population", type=int, help="With --model: FILE is a sample of so many records.")
 @missing_option
 @csv_text_options
 @click.option("--model", type=click.Path(path_type=Path), help="CSV of label and counts.")
@@ -99,6 +113,7 @@ def measure(
     column: str | None,
     universe: str | None,
     public: bool,
+    population: int | None,
     missing: str | None,
     csv: CsvTextOptions,
     model: Path | None,
@@ -124,8 +139,16 @@ def measure(
       smoothdp measure --model units.csv --n 10000 --sampling-rate 0.998 --epsilon 7
       smoothdp measure --model units.csv --n 1000000 --epsilon 1 --target-delta 1e-9
       smoothdp measure votes.csv --column candidate --public --keep-probability 0.99 --epsilon 1
+      smoothdp measure sample.csv --population 9000 --model census.csv --epsilon 1
     """
     mode = read_mode(context)
+    if population is not None:
+        assert file is not None
+        assert model is not None
+        counted = sd.data.count_rows(file)
+        text, document = describe_sample(model, population, counted, epsilon)
+        click.echo(json.dumps(document, indent=2) if as_json else text)
+        return
     if model is not None:
         asked = ModelQuestion(model, n_records, epsilon, target_delta, databases, sharpen, sample)
         text, document = describe_model(asked)
@@ -141,18 +164,28 @@ def measure(
         all_named=file is None or universe is not None,
         counts_are="public" if public else "given" if mode == "counts" else "private",
     )
-    show_measurement(result, plot=plot, note=missing_note(missing), as_json=as_json)
+    notes = (population_note(result.mechanism.n_records) if file else "", missing_note(missing))
+    show_measurement(result, plot=plot, notes=notes, as_json=as_json)
+
+
+def population_note(n_records: int) -> str:
+    """Return what a FILE was taken for: it does not say so itself."""
+    return (
+        f"FILE was taken as the population, all {n_records} records that the sample is drawn from. "
+        "Where FILE is the sample itself, only a model answers: --population N --model PUBLIC."
+    )
 
 
 def show_measurement(
-    result: sd.report.Measurement, *, plot: Path | None, note: str, as_json: bool
+    result: sd.report.Measurement, *, plot: Path | None, notes: tuple[str, str], as_json: bool
 ) -> None:
     """Print a measurement, and draw it if asked to."""
     if plot is not None:
         result.draw(plot)
         click.echo(f"Picture: {plot}", err=True)
     if as_json:
-        shown = {**result.to_dict(), "missing": note, "version": sd.__version__}
+        told = {"file": notes[0], "missing": notes[1]}
+        shown = {**result.to_dict(), **told, "version": sd.__version__}
         click.echo(json.dumps(shown, indent=2))
     else:
-        click.echo(result.text() + (f"\n{note}" if note else ""))
+        click.echo("\n".join(filter(None, (result.text(), *notes))))

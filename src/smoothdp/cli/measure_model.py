@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -15,33 +14,15 @@ import smoothdp as sd
 from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.counts import SampleOptions, read_mechanism
 from smoothdp.cli.options.files import read_model
+from smoothdp.cli.options.smoothed_words import Mechanism, smoothed_sentence, smoothed_text
 from smoothdp.smoothed import LARGEST_SHARPENED
-from smoothdp.text import lesser, number_down, number_up, percent_text, rate_text, upper_text
-
-_SOON = 20_000
-Mechanism = sd.SamplingHistogram | sd.BernoulliHistogram
-
-
-def smoothed_text(smoothed: sd.smoothed.SmoothedDelta, mechanism: Mechanism) -> str:
-    """Return smoothed delta rounded up, never above ordinary DP beside it, rounded alike.
-
-    Its logarithm may be: that is a float above the rational number.
-    """
-    return lesser(upper_text(smoothed.log_delta, 8), number_up(mechanism.inclusion(), 8))
-
-
-def smoothed_sentence(smoothed: sd.smoothed.SmoothedDelta, mechanism: Mechanism) -> str:
-    """Return the claim in words, how often a guess is right by smoothed delta at epsilon 0.
-
-    (epsilon, delta) alone says much less: it is taken where that would take long.
-    """
-    if mechanism.n_records > _SOON:
-        return smoothed.guarantee.sentence(delta_at_zero=mechanism.inclusion())
-    with warnings.catch_warnings():
-        # It was said once, at epsilon.
-        warnings.simplefilter("ignore", sd.errors.PrivacyWarning)
-        at_zero = sd.smoothed_delta(mechanism, smoothed.guarantee.model, epsilon=0)
-    return smoothed.guarantee.sentence(delta_at_zero=at_zero.exact_delta)
+from smoothdp.text import (
+    SAMPLE_UNSEEN,
+    number_down,
+    number_up,
+    percent_text,
+    rate_text,
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +89,7 @@ def describe_design(
         f"largest sample  {design.n_draws} records drawn, a rate of "
         f"{rate_text(design.n_draws, n_records)} ({design.largest_text})\n"
         + (f"fewest lost     {design.n_lost}\n" if sampling != "with_replacement" else "")
-        + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n\n{sentence}"
+        + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n\n{sentence}\n{SAMPLE_UNSEEN}"
     )
     return text, {
         "n_records": n_records,
@@ -122,6 +103,7 @@ def describe_design(
         "log_smoothed_delta": smoothed.log_delta,
         "method": smoothed.method,
         "guarantee": sentence,
+        "unseen": SAMPLE_UNSEEN,
         "version": sd.__version__,
     }
 
@@ -147,9 +129,10 @@ def describe_exact(
         f"epsilon         {claim.epsilon:.6g}\n"
         f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
-        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}"
+        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
     )
     return text, {
+        "unseen": SAMPLE_UNSEEN,
         **_setting(mechanism, claim.epsilon),
         "smoothed_delta": result.delta,
         "smoothed_delta_lower": result.lower,
@@ -177,7 +160,8 @@ def describe_interval(
         f"databases       {result.n_databases} for each of {result.n_compositions} "
         f"compositions, each all from one distribution ({result.method})\n"
         f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n"
-        "An estimate, not a guarantee: mixtures of the distributions were not looked at."
+        "An estimate, not a guarantee: mixtures of the distributions were not looked at.\n"
+        f"{SAMPLE_UNSEEN}"
     )
     return text, {
         **_setting(mechanism, float(sd.PureDP(epsilon).epsilon)),

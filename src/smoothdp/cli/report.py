@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from smoothdp.cli.options.command_line import gathered, progress_bar
+from smoothdp.cli.options.command_line import gathered, progress_bar, written_command
 from smoothdp.cli.options.counts import SAMPLE, SampleOptions, read_counts, read_mechanism
 from smoothdp.cli.options.files import read_model, read_plan
 from smoothdp.cli.options.guarantees import read_approximate
@@ -100,19 +99,9 @@ def report(context: click.Context, /, out: Path, as_json: bool, asked: ReportOpt
     click.echo(json.dumps({"out": str(out), **made.summary}, indent=2) if as_json else str(out))
 
 
-def _command(context: click.Context) -> str:
-    """Return the command as it was given, with its options in the order of the help."""
-    words = ["smoothdp", "report"]
-    for option in context.command.params:
-        value = context.params.get(option.name or "")
-        if value not in (None, False) and option.name != "as_json":
-            words += [option.opts[0], str(value)]
-    return shlex.join(words)
-
-
 def make_report(context: click.Context, asked: ReportOptions) -> HtmlReport:
     """Return the report that the options ask for; those of another subject are refused."""
-    command = _command(context)
+    command = written_command(context)
     # In the order in which they stand on the command line.
     standing = [name for name in context.params if getattr(asked, name, None) is not None]
     subjects = [name for name in _SUBJECTS if name in standing]

@@ -19,7 +19,7 @@ from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramProfile
 from smoothdp.paper_bounds import liu_corollary_3
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profile
-from smoothdp.text import lesser, log10_up, number_down, number_up, table, upper_text
+from smoothdp.text import SAMPLE_UNSEEN, lesser, log10_up, number_down, number_up, table, upper_text
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram, SamplingHistogram
@@ -77,7 +77,7 @@ class Measurement:
 
     @property
     def below_one_over_n(self) -> bool:
-        """True if delta(x) < 1/n, the usual mark of a private release."""
+        """True if delta(x) < 1/n: what paper 1 asks for, and no pass mark."""
         return self.log_delta.upper < -math.log(self.mechanism.n_records)
 
     def text(self) -> str:
@@ -113,7 +113,7 @@ class Measurement:
                 f"{number_up(self.mechanism.inclusion())}  (its delta at every finite epsilon)",
             ),
             ("adversary's utility", utility),
-            ("1/n", f"{1 / n:.4g}  (delta(x) is {beside} it)"),
+            ("1/n", f"{1 / n:.4g}  (delta(x) is {beside} it; no pass mark)"),
         ]
         return f"{table(rows)}\n\n{self.sentence()}"
 
@@ -134,7 +134,7 @@ class Measurement:
         return (
             f"At these counts, replacing any one record by {others} changes the probability of "
             f"any set of published histograms by at most a factor {factor_text(self.epsilon)}, "
-            f"plus {self.delta_text()}.\n{unseen}{self.caution()}\n"
+            f"plus {self.delta_text()}.\n{unseen}{self.caution()}\n{SAMPLE_UNSEEN}\n"
             "For every database at once, only the ordinary DP line holds."
         )
 
@@ -184,6 +184,7 @@ class Measurement:
             "log_adversary_utility": _finite(self.log_utility.upper) if self.log_utility else None,
             "one_over_n": 1 / self.mechanism.n_records,
             "delta_below_one_over_n": self.below_one_over_n,
+            "unseen": SAMPLE_UNSEEN,
             "sentence": self.sentence(),
         }
 

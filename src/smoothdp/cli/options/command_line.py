@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -85,6 +86,17 @@ def refuse_strays(context: click.Context, belong: Collection[str], *, mode: str)
             f"Expected {mode} with options that belong to it; got {', '.join(strays)}. "
             "Leave out what does not apply."
         )
+
+
+def written_command(context: click.Context) -> str:
+    """Return the command as it was given, with its options in the order of the help."""
+    words = context.command_path.split()
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if value not in (None, False, ()) and option.name != "as_json":
+            for one in value if isinstance(value, tuple) else (value,):
+                words += [option.opts[0], *([] if one is True else [str(one)])]
+    return shlex.join(words)
 
 
 def refuse_nan(

@@ -126,7 +126,7 @@ def _comparison(measured: Measurement, counts: list[int]) -> Section:
         (
             "1/n",
             log_text(-math.log(mechanism.n_records)),
-            "what paper 1 asks a private release to be below",
+            "what paper 1 asks a private release to be below; no pass mark",
         ),
     ]
     if isinstance(mechanism, SamplingHistogram) and mechanism.sampling == "without_replacement":
@@ -148,7 +148,10 @@ def _comparison(measured: Measurement, counts: list[int]) -> Section:
         caption="The same question answered in several ways; figures are rounded up.",
     )
     beside = "below" if measured.below_one_over_n else "not below"
-    return section.text(f"delta at these counts is {beside} 1/n.")
+    return section.text(
+        f"delta at these counts is {beside} 1/n. That is no pass mark: choose a target for what is "
+        "at stake."
+    )
 
 
 def _code(mechanism: SamplingHistogram | BernoulliHistogram) -> str:
