@@ -178,6 +178,9 @@ class HalfShiftColumn:
         if clamp.first > clamp.last:
             # No number of the column's kind is inside: every value is a bound.
             return np.where(u_high & v_low, float(upper - lower), 0.0)
+        if u.dtype == np.int64:
+            # u >= v; 2^62 less -2^62 is no 64-bit number with a sign.
+            u, v = u.view(np.uint64), v.view(np.uint64)
         inner = (u - v).astype(np.float64)
         inner = inner + np.where(u_high & ~v_high, float(upper - Fraction(clamp.last)), 0.0)
         return np.asarray(
