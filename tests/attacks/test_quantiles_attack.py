@@ -249,7 +249,7 @@ def _sigma(made: HalfShift) -> float:
 
 def test_one_value_behind_a_half_shift_follows_its_mixture() -> None:
     made = HalfShift.calibrate(sd.queries.Median(FRAME), guarantee=sd.ZCDP(2), n_records=len(ROWS))
-    y = np.array([made.release(ROWS, rng=sd.SeededRandom(seed)).value for seed in range(900)])
+    y = np.array([made.release(ROWS, rng=sd.SeededRandom(seed)).value for seed in range(1200)])
     parts, sigma = _mixture(made, ROWS, FRAME), _sigma(made)
     mixed = sum(p * stats.norm.cdf(_arsinh((y - f) / s, sigma)) for p, f, s in parts)
     assert stats.kstest(mixed, "uniform").pvalue > FALSE_ALARM
