@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar
 
@@ -65,6 +65,9 @@ class MaxLaw:
                 expected="an offset from 0 to 100", got=f"offset={offset}", remedy="Give 1"
             )
         object.__setattr__(self, "offset", d)
+
+    def __reduce__(self) -> tuple[type[MaxLaw], tuple[Fraction]]:
+        return type(self), (self.offset,)
 
     def calibrate(self, guarantee: Guarantee, *, smoothing: Parameter) -> MaxLawCalibration:
         """Return the law for a guarantee and a smoothing t: its shape is a = epsilon / t.
@@ -131,6 +134,10 @@ class MaxLawCalibration:
                 got=f"shape={exact_text(self.shape)}, smoothing={exact_text(self.smoothing)}",
                 remedy="Take what MaxLaw.calibrate returns",
             )
+
+    def __reduce__(self) -> tuple[type[MaxLawCalibration], tuple[object, ...]]:
+        # A pickle is read by the constructor, which compares what it says.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def profile(self) -> PrivacyProfile:
         """Return the privacy profile: that of the guarantee."""

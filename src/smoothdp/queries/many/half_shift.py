@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 import numpy as np
 
 from smoothdp.claims.sealed import Sealed
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.exact.parameters.numbers import float_of
-from smoothdp.queries.read_arguments import Bounds, Values
+from smoothdp.exact.parameters.numbers import exact_int, float_of
+from smoothdp.queries.read_arguments import Bounds, Values, read_smoothing
 from smoothdp.queries.sensitivity.candidates import Candidate, largest
 from smoothdp.queries.statistic import PrivateSummary
 from smoothdp.queries.windows.exact_sums import clamped_sum
@@ -54,6 +54,9 @@ class HalfShiftWindow:
         centre: twice the rank that it is centred on. width: w, in ranks; W is twice it.
         smoothing: t. reach: K.
 
+    Raises:
+        InvalidParameter: a width below 1, a negative centre or reach, no smoothing above 0.
+
     >>> import numpy as np
     >>> window = HalfShiftWindow(8, 1, Fraction(1, 10), 400)
     >>> data = HalfShiftColumn(np.array([1.0, 2, 4, 7, 11, 16, 22]), (Fraction(0), Fraction(30)))
@@ -66,6 +69,17 @@ class HalfShiftWindow:
     width: int
     smoothing: Fraction
     reach: int
+
+    def __post_init__(self) -> None:
+        # A width of -3 would have a value and a sensitivity too, and neither bounds the other.
+        object.__setattr__(self, "centre", exact_int(self.centre, name="centre", minimum=0))
+        object.__setattr__(self, "width", exact_int(self.width, name="width", minimum=1))
+        object.__setattr__(self, "smoothing", read_smoothing(self.smoothing))
+        object.__setattr__(self, "reach", exact_int(self.reach, name="reach", minimum=0))
+
+    def __reduce__(self) -> tuple[type[HalfShiftWindow], tuple[object, ...]]:
+        # A pickle is read by the constructor, which compares what it says.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def start(self, half_shift: int) -> int:
         """Return l, the first cell."""
@@ -178,6 +192,9 @@ class HalfShiftColumn:
         if clamp.first > clamp.last:
             # No number of the column's kind is inside: every value is a bound.
             return np.where(u_high & v_low, float(upper - lower), 0.0)
+        if u.dtype == np.int64:
+            # u >= v; 2^62 less -2^62 is no 64-bit number with a sign.
+            u, v = u.view(np.uint64), v.view(np.uint64)
         inner = (u - v).astype(np.float64)
         inner = inner + np.where(u_high & ~v_high, float(upper - Fraction(clamp.last)), 0.0)
         return np.asarray(

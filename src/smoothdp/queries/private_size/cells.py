@@ -32,7 +32,11 @@ class CellValues:
 
     def minus(self, other: CellValues) -> FloatArray:
         """Return self - other, which must not be negative, within 3 roundings."""
-        gap = np.asarray(self.raw - other.raw, np.float64)
+        raw, subtracted = self.raw, other.raw
+        if raw.dtype == np.int64:
+            # 2^62 less -2^62 is no 64-bit number with a sign.
+            raw, subtracted = raw.view(np.uint64), subtracted.view(np.uint64)
+        gap = np.asarray(raw - subtracted, np.float64)
         return np.asarray(gap + (self.rest - other.rest), np.float64)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar
 
@@ -82,6 +82,10 @@ class PairNoise:
                 got=f"factor={self.factor!r}",
                 remedy="Let sd.release make the mechanism",
             )
+
+    def __reduce__(self) -> tuple[type[PairNoise], tuple[object, ...]]:
+        # The constructor reads a pickle, and compares the fields with each other.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
     def of_resolved(cls, resolved: Resolved) -> PairNoise:
