@@ -75,7 +75,7 @@ class Mixtures:
             heapq.heappop(leaves)
             for cell in leaf.cell.split():
                 bound = self._bound(values, cell, leaf, tolerance, goal())
-                slope = max(leaf.slope, (-leaf.negative - bound) / leaf.cell.size)
+                slope = max(leaf.slope, (-leaf.negative - bound) / (leaf.cell.size - cell.size))
                 heapq.heappush(leaves, _Leaf(-bound, cell, slope))
                 made += 1
         return -leaves[0].negative

@@ -136,15 +136,14 @@ def bounded(
     decided = log_target is not None and (upper <= log_target or lower > log_target)
     if not decided and upper - lower > tolerance:
         try:
-            close, worst = laws.bracket(
+            close, inside = laws.bracket(
                 mechanism, epsilon, tolerance=tolerance, log_target=log_target
             )
         except OutOfReach:
             # Too many draws for the divergence of a pair; the bounds by tails hold.
-            close = LogBounds(lower, upper)
+            close, inside = LogBounds(lower, upper), composition
         if close.lower > lower:
-            lower = close.lower
-            composition = tuple(n if index == worst else 0 for index in range(len(vertices)))
+            lower, composition = close.lower, inside
         if close.upper < upper:
             upper, above = close.upper, laws.method
     if sampled is not None and upper - lower > tolerance and log_target is None:
