@@ -21,7 +21,7 @@ from smoothdp.smoothed.brackets.binomial_cells import log_below, log_cells, log_
 Law = tuple[Fraction, ...]
 _SLABS = 48
 _REACH = 7.0
-_DEVIATIONS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+_DEVIATIONS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _SLACK = 1e-9
 
 
@@ -68,15 +68,7 @@ class CompositionCell:
             for place in range(len(self.least))
         ]
 
-    def shares(self, deviations: float) -> tuple[Fraction, ...]:
-        """Return s, so many standard deviations below least / n."""
-        n = self.n_records
-        return tuple(
-            Fraction(max(0, k - math.ceil(deviations * math.sqrt(k * (n - k) / n))), n)
-            for k in self.least
-        )
-
-    def choices(self, slope: float) -> list[tuple[Fraction, ...]]:
+    def shares(self, slope: float) -> tuple[Fraction, ...]:
         """Return the s that is likely to give the least bound, where a free record costs so much.
 
         Fewer records that choose a distribution lose by what the others cost; more of them by a
@@ -87,7 +79,15 @@ class CompositionCell:
             free = self.n_records * (1 - float(sum(shares)))
             return slope * free - log_within(self.n_records, shares, self.least)
 
-        return [min((self.shares(d) for d in _DEVIATIONS), key=cost)]
+        return min((self._below(deviations) for deviations in _DEVIATIONS), key=cost)
+
+    def _below(self, deviations: float) -> tuple[Fraction, ...]:
+        """Return shares so many standard deviations below least / n."""
+        n = self.n_records
+        return tuple(
+            Fraction(max(0, k - math.ceil(deviations * math.sqrt(k * (n - k) / n))), n)
+            for k in self.least
+        )
 
 
 def mixed_law(vertices: Sequence[Law], shares: Sequence[Fraction]) -> Law:

@@ -17,7 +17,7 @@ from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histogram_mechanism import HistogramMechanism
 from smoothdp.smoothed.brackets.composition_cells import CompositionCell, mixed_law
-from smoothdp.smoothed.brackets.mixtures import Mixtures
+from smoothdp.smoothed.brackets.mixtures import MOST_DIVERGENCES, Mixtures
 from smoothdp.smoothed.brackets.one_law import OneLaw
 from smoothdp.smoothed.brackets.pair_hulls import PairHulls
 from smoothdp.smoothed.brackets.shares import shares_of
@@ -28,7 +28,7 @@ _CANDIDATES = 3
 _ROUGH = 2.5
 _FEW = 4
 _LOOKS = 4
-_MOST_CELLS = 24
+_MOST_CELLS = 80
 _MOST_RECORDS = 10**13
 _LEAST = Fraction(1, 10**100)
 
@@ -54,11 +54,10 @@ class Below:
         if self.law is None or lower > self.lower:
             self.lower, self.composition, self.law = lower, composition, law
 
-    def closer(self, values: TwoCounts, tolerance: float, enough: float) -> None:
+    def closer(self, values: TwoCounts, tolerance: float) -> None:
         """Refine the bound of the law that is kept."""
         if self.law is not None:
-            bracket = self.law.bracket(values, tolerance=tolerance, log_target=enough)
-            self.lower = max(self.lower, bracket.lower)
+            self.lower = max(self.lower, self.law.bracket(values, tolerance=tolerance).lower)
 
 
 @dataclass
@@ -140,24 +139,19 @@ class ManyLaws:
             hulls = PairHulls(self.n_records, self.vertices)
             if not hulls.within_reach:
                 return upper
-            return hulls.upper(values, goal=goal, tolerance=tolerance / 2)
+            return hulls.upper(values, goal=goal(), tolerance=tolerance / 2)
+        mixtures = Mixtures(self.n_records, self.vertices, values, upper)
         looked = 0
-
-        def look(cell: CompositionCell) -> None:
-            """Try a mixture inside: the largest expectation may be there."""
-            nonlocal looked
+        while mixtures.upper > goal() and mixtures.can_improve:
+            if max(values.n_evaluations / MOST_DIVERGENCES, mixtures.n_cells / _MOST_CELLS) > 1:
+                break
+            cell = mixtures.worst
             if cell.size <= self.n_records // 2 and looked < _LOOKS:
+                # The largest expectation may be inside.
                 looked += 1
                 found.take(values, self._mixture(cell.centre), cell.centre, tolerance / 2)
-
-        return Mixtures(self.n_records, self.vertices).upper(
-            values,
-            start=upper,
-            goal=goal,
-            tolerance=tolerance / 2,
-            most_cells=_MOST_CELLS * len(self.vertices),
-            look=look,
-        )
+            mixtures.split(target=goal(), tolerance=tolerance / 2)
+        return mixtures.upper
 
     def _mixture(self, composition: Sequence[int]) -> OneLaw:
         """Return the law of records that choose a distribution each, so often in the mean."""
@@ -174,7 +168,7 @@ class ManyLaws:
         even = CompositionCell(self.n_records, (0,) * len(self.vertices)).centre
         found.take(values, self._mixture(even), even, _ROUGH)
         if upper - found.lower > tolerance and found.law is not None:
-            found.closer(values, tolerance / 2, upper - tolerance)
+            found.closer(values, tolerance / 2)
         return found
 
     def _alone(self, v: int) -> tuple[int, ...]:

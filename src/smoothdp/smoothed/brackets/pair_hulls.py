@@ -7,20 +7,21 @@ the lower left hull of the pair's probabilities (proofs/smoothed-brackets#10).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
+from typing import NamedTuple
 
 from smoothdp.smoothed.brackets.composition_cells import Law
-from smoothdp.smoothed.brackets.mixtures import Mixtures
+from smoothdp.smoothed.brackets.mixtures import MOST_DIVERGENCES, Mixtures
 from smoothdp.smoothed.brackets.one_law import OneLaw
 from smoothdp.smoothed.brackets.shares import shares_of
 from smoothdp.smoothed.brackets.two_counts import TwoCounts
 
 Point = tuple[Fraction, Fraction]
 _MOST_PAIRS = 200
-_MOST_CELLS = 12
+_MOST_SPLITS = 60
+_ROUGH = 2.5
 _NEGLIGIBLE = 4.0
 _SLACK = 1e-9
 
@@ -48,14 +49,19 @@ def lower_left_hull(points: Sequence[Point]) -> list[Point]:
     return hull
 
 
-@dataclass
-class _Pair:
-    """Distributions that matter for a pair of categories, how many such pairs, and a bound."""
+class _Pair(NamedTuple):
+    """The mixtures that matter for a pair of categories, and ln of how many such pairs."""
 
-    vertices: tuple[Law, ...]
+    mixtures: Mixtures
     log_number: float
-    upper: float = math.inf
-    final: bool = False
+
+    @property
+    def upper(self) -> float:
+        return self.mixtures.upper + self.log_number
+
+    @property
+    def can_improve(self) -> bool:
+        return len(self.mixtures.vertices) > 1 and self.mixtures.can_improve
 
 
 class PairHulls:
@@ -77,38 +83,28 @@ class PairHulls:
             numbers[key] = numbers.get(key, 0) + 1
         self._numbers = numbers
 
-    def upper(
-        self, values: TwoCounts, *, goal: Callable[[], float], tolerance: float
-    ) -> float:
+    def upper(self, values: TwoCounts, *, goal: float, tolerance: float) -> float:
         """Bound ln of smoothed delta: the sum of every pair's own largest expectation."""
-        n = self.n_records
-        pairs = [_Pair(corners, math.log(times)) for corners, times in self._numbers.items()]
-        for pair in pairs:
-            least = [min(chances) for chances in zip(*pair.vertices, strict=True)]
-            law = OneLaw(n, shares_of(least))
-            enough = goal() - _NEGLIGIBLE - math.log(len(pairs))
-            pair.upper = law.bracket(values, tolerance=tolerance, log_target=enough).upper
-            pair.final = len(pair.vertices) == 1
-        while True:
-            total = _log_sum([pair.upper + pair.log_number for pair in pairs]) + _SLACK
-            left = [pair for pair in pairs if not pair.final]
-            if total <= goal() or not left:
-                return total
-            worst = max(left, key=lambda pair: pair.upper + pair.log_number)
-            if worst.upper + worst.log_number < total - _NEGLIGIBLE:
-                return total
-            share = goal() - math.log(len(pairs)) - worst.log_number
-            worst.upper = min(
-                worst.upper,
-                Mixtures(n, worst.vertices).upper(
-                    values,
-                    start=worst.upper,
-                    goal=lambda: share,  # noqa: B023
-                    tolerance=tolerance,
-                    most_cells=_MOST_CELLS * len(worst.vertices),
-                ),
-            )
-            worst.final = True
+        pairs = []
+        for corners, times in self._numbers.items():
+            least = [min(chances) for chances in zip(*corners, strict=True)]
+            law = OneLaw(self.n_records, shares_of(least))
+            enough = goal - _NEGLIGIBLE - math.log(len(self._numbers))
+            width = tolerance if len(corners) == 1 else _ROUGH
+            upper = law.bracket(values, tolerance=width, log_target=enough).upper
+            mixtures = Mixtures(self.n_records, corners, values, upper)
+            pairs.append(_Pair(mixtures, math.log(times)))
+        for _ in range(_MOST_SPLITS):
+            total = _log_sum([pair.upper for pair in pairs])
+            left = [pair for pair in pairs if pair.can_improve]
+            if total <= goal or not left or values.n_evaluations > MOST_DIVERGENCES:
+                break
+            worst = max(left, key=lambda pair: pair.upper)
+            if worst.upper < total - _NEGLIGIBLE:
+                break
+            target = goal - math.log(len(pairs)) - worst.log_number
+            worst.mixtures.split(target=target, tolerance=tolerance)
+        return _log_sum([pair.upper for pair in pairs]) + _SLACK
 
 
 def _log_sum(logs: Sequence[float]) -> float:
