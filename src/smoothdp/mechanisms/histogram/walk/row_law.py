@@ -153,5 +153,7 @@ def log_binomial(x: float, size: float, chance: float, miss: float | None = None
     if not -1e-9 <= x <= size + 1e-9:
         return -math.inf
     x, rest = max(0.0, x), max(0.0, size - x)
-    parts = deviance(x, size * chance) + deviance(rest, size * (1.0 - chance if miss is None else miss))
+    parts = deviance(x, size * chance) + deviance(
+        rest, size * (1.0 - chance if miss is None else miss)
+    )
     return excess(size) - excess(x) - excess(rest) - parts
