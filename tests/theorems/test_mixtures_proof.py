@@ -86,6 +86,8 @@ def test_cells_bound_every_composition(n: int, draws: int, growth: Fraction, r: 
     for _ in range(3 if r == 2 else 2):
         vertices = vertices_of(rng, r)
         truth = means(n, vertices, draws, growth)
+        floors = tuple(min(chances) for chances in zip(*vertices, strict=True))
+        assert mixed_law(vertices, [F(0)] * r) == floors
         for _ in range(12):
             k = rng.choice(list(truth))
             least = tuple(rng.randint(0, number) for number in k)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _CELLS = ("tests/theorems/test_mixtures_proof.py",)
-_MIXED = ("tests/oracles/test_mixtures.py",)
+_MIXED = (
+    "tests/oracles/test_mixtures.py::test_the_bound_of_a_single_composition",
+    "tests/oracles/test_mixtures.py::test_the_worst_cell_counts",
+)
 _LAWS = ("tests/oracles/test_smoothed_brackets.py",)
 _PAGE = ("tests/theorems/test_smoothed_brackets_proof.py", *_LAWS)
 _BRACKETS = "smoothed/brackets"
@@ -27,9 +30,9 @@ MUTANTS = (
     ),
     Mutant(
         f"{_BRACKETS}/composition_cells.py",
-        "    rest = 1 - sum(shares)\n",
-        "    rest = (1 - sum(shares)) / 2\n",
-        "records that chose nothing are lost",
+        "rest * min(chances)",
+        "rest * max(chances)",
+        "records that chose nothing count as the largest share",
         _CELLS,
     ),
     Mutant(
