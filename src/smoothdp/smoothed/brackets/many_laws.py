@@ -1,9 +1,10 @@
-"""Smoothed delta over several distributions: every mixture from above, one distribution from below.
+"""Smoothed delta over several distributions: every mixture from above, one law from below.
 
 With q the least probability that a distribution gives each category, a record of any of them is
 in category c with a probability of at least q_c. Leaving records uncounted lowers counts, and delta
 falls in the two smallest: so the bound for the law q holds for every composition
-(proofs/smoothed-brackets#5).
+(proofs/smoothed-brackets#5). Where it is far above, cells of compositions close the gap (#8), or
+hulls of pairs (#10).
 """
 
 from __future__ import annotations

@@ -114,9 +114,9 @@ def bounded(
 ) -> Bracket:
     """Bracket the smoothed delta of a histogram, at any size, for every composition.
 
-    By the two smallest counts (proofs/smoothed-brackets#2, #5) for three or more values, by tails
-    and by merging; the best of each side counts. With a target it stops where it is certain on
-    which side of it smoothed delta lies.
+    By the two smallest counts (proofs/smoothed-brackets#2, #5, #8) for three or more values, by
+    tails and by merging; the best of each side counts. With a target it stops where it is certain
+    on which side of it smoothed delta lies.
     """
     n, vertices = laws.n_records, laws.vertices
     cap = mechanism.cap.logs
