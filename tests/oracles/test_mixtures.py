@@ -109,12 +109,12 @@ def test_the_gap_of_crossing_distributions_is_closed(n: int, rate: str) -> None:
 
 def test_the_bound_of_a_single_composition() -> None:
     """Two names of one distribution: half of each is that distribution."""
-    n, law = 2000, (F(1, 5), F(3, 10), F(1, 2))
-    values = TwoCounts(sd.SamplingHistogram(n, n_draws=1600), exact_real("0.5", name="e"))
+    n, law = 10**6, (F(1, 5), F(3, 10), F(1, 2))
+    values = TwoCounts(sd.SamplingHistogram(n, n_draws=990_000), exact_real("0.5", name="e"))
     alone = OneLaw(n, shares_of(law)).bracket(values, tolerance=0.4)
     mixtures = Mixtures(n, (law, law), values, 0.0)
     # Free records cost so much that none is left free: the probability is that of one number.
-    upper = mixtures._bound(CompositionCell(n, (1000, 1000)), 100.0, 0.4, -math.inf)
+    upper = mixtures._bound(CompositionCell(n, (n // 2, n // 2)), 100.0, 0.4, -math.inf)
     assert alone.lower <= upper <= alone.upper + math.log(math.sqrt(math.pi * n)) + 3
 
 

@@ -24,7 +24,7 @@ SETTINGS = [(6, 4, F(3, 2)), (6, 5, F(2)), (7, 3, F(11, 10)), (7, 6, F(1))]
 @cache
 def histogram(n: int, law: Law) -> Histogram:
     """Return the law of the counts of n records; what is missing in ``law`` is not counted."""
-    rest = 1 - sum(law)
+    rest = 1 - sum(law, F(0))
     full = {(*h[1:],): chance(h, (rest, *law)) for h in histograms(n, len(law) + 1)}
     return {counts: p for counts, p in full.items() if p}
 
@@ -64,7 +64,7 @@ def means(
 
 
 def within(n: int, shares: Sequence[Fraction], least: Sequence[int]) -> Fraction:
-    law = (1 - sum(shares), *shares)
+    law = (1 - sum(shares, F(0)), *shares)
     return sum(
         (
             chance(j, law)
@@ -174,7 +174,7 @@ def test_only_the_hull_of_a_pair_matters(n: int, draws: int, growth: Fraction) -
             others = [corner for corner in corners if corner != point]
             if point in corners and others:
                 # A corner is needed: at some slope it is the least of all.
-                assert lower_left_hull([*others, point]) == corners  # type: ignore[list-item]
+                assert lower_left_hull([*others, point]) == corners
     assert fewer
 
 

@@ -156,7 +156,8 @@ def describe_exact(
         f"epsilon         {claim.epsilon:.6g}\n"
         f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
-        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}"
+        + ("" if tolerance is None else f"tolerance       {tolerance:.6g} in ln, for brackets\n")
+        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}"
     )
     return text, {
         **_setting(mechanism, claim.epsilon),

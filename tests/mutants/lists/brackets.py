@@ -10,7 +10,6 @@ _MIXED = (
     "tests/oracles/test_mixtures.py::test_the_worst_cell_counts",
 )
 _LAWS = ("tests/oracles/test_smoothed_brackets.py",)
-_PAGE = ("tests/theorems/test_smoothed_brackets_proof.py", *_LAWS)
 _BRACKETS = "smoothed/brackets"
 
 MUTANTS = (
@@ -37,13 +36,6 @@ MUTANTS = (
     ),
     Mutant(
         f"{_BRACKETS}/mixtures.py",
-        "return min(rough - inside + _ROUNDING, self._values.cap.upper)",
-        "return min(rough + inside, self._values.cap.upper)",
-        "a probability multiplied where it is divided by",
-        _MIXED,
-    ),
-    Mutant(
-        f"{_BRACKETS}/mixtures.py",
         "        return -self._leaves[0].negative",
         "        return -self._leaves[-1].negative",
         "the bound of a cell that is not the worst",
@@ -55,13 +47,6 @@ MUTANTS = (
         "        if hull:",
         "one corner of a hull alone",
         (*_CELLS, *_MIXED),
-    ),
-    Mutant(
-        f"{_BRACKETS}/weights.py",
-        "left = np.maximum(n - x[1], 0)",
-        "left = np.maximum(n - x[0] - 1, 0)",
-        "the second count by the wrong end of the first",
-        _PAGE,
     ),
     Mutant(
         f"{_BRACKETS}/pair_grid.py",
