@@ -38,6 +38,7 @@ SAMPLE = {
     "model": ["--model", "wider.csv"],
     "n_records": ["--n", "60"],
     "sharpen": ["--sharpen"],
+    "tolerance": ["--tolerance", "0.5"],
     "databases": ["--databases", "30"],
     "target_delta": ["--target-delta", "1e-3"],
     "sampling_rate": ["--sampling-rate", "0.5"],

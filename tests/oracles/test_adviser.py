@@ -19,6 +19,7 @@ from smoothdp.planning import Plan
 from smoothdp.queries.worst_case import WorstCase
 from smoothdp.report import html
 from tests.checkers.known import known
+from tests.checkers.labels import label
 
 Q = sd.queries
 BOUNDS = (0, 300)
@@ -130,7 +131,7 @@ CASES: list[tuple[sd.queries.Query, sd.Guarantee, int, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "guarantee", "n", "law"), CASES, ids=repr)
+@pytest.mark.parametrize(("query", "guarantee", "n", "law"), CASES, ids=label)
 def test_predicted_errors_are_those_of_fresh_samples(
     query: sd.queries.Query, guarantee: sd.Guarantee, n: int, law: Any
 ) -> None:

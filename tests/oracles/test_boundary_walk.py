@@ -240,3 +240,19 @@ def test_a_row_beyond_floats_claims_nothing() -> None:
     assert bounds.lower == -math.inf
     assert bounds.upper == 0.0
     assert walked_hypergeometric(1607, 1, 5209, 6172, F(0)).lower > -0.2
+
+
+@pytest.mark.parametrize("counts", [(3 * 10**6, 2 * 10**6), (2 * 10**6, 3 * 10**6)])
+@pytest.mark.parametrize("epsilon", ["1e-18", "1e-9"])
+def test_hardly_any_record_is_kept(counts: tuple[int, int], epsilon: str) -> None:
+    """A share of 1e-20: its complement is no float, and every row once looked impossible."""
+    share, e = F(1, 10**20), exact_real(epsilon, name="epsilon")
+    found = walked_independent(*counts, share, e)
+    # To first order in the share: one record kept, of a; then one of a and one of b.
+    growth, (a, b) = 1 + F(epsilon) + F(epsilon) ** 2 / 2, counts
+    none = 1 - share * (a + b - 1)
+    truth = share * (a - growth * (a - 1)) * none
+    both = share**2 * (a * b - growth * (a - 1) * (b + 1))
+    truth += max(both, F(0))
+    assert math.isclose(math.exp(found.upper), float(truth), rel_tol=1e-9)
+    assert found.upper - found.lower < 1e-10

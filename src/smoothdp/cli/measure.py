@@ -11,6 +11,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.designing.sample_file import describe_sample
 from smoothdp.cli.measure_model import ModelQuestion, describe_model
+from smoothdp.cli.measure_several import show_several, split_epsilons
 from smoothdp.cli.options.columns import missing_note, missing_option
 from smoothdp.cli.options.command_line import (
     StrictCommand,
@@ -40,11 +41,15 @@ MODES = {
         "a FILE with --column",
         frozenset(("file", "column", "universe", "missing", *CSV_TEXT, *_AT_COUNTS)),
     ),
+<<<<<<< HEAD
     "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen"))),
     "sample": Mode(
         "a FILE with --population and --model",
         frozenset(("file", "population", "model", "epsilon", "as_json")),
     ),
+=======
+    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen", "tolerance"))),
+>>>>>>> wip-hulls
     "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *SAMPLE, "databases"))),
     "design": Mode(
         "--model with --target-delta", frozenset((*_OF_MODEL, "sampling", "target_delta"))
@@ -93,13 +98,17 @@ def read_mode(context: click.Context) -> str:
 @click.option("--model", type=click.Path(path_type=Path), help="CSV of label and counts.")
 @click.option("--n", "n_records", type=int, help="Number of records, with --model.")
 @click.option("--sharpen", is_flag=True, help="With --model: all mixtures, up to 100,000 records.")
+@click.option("--tolerance", type=float, help="With --model: how close in ln; default 0.7.")
 @click.option("--databases", type=int, help="With --model: estimate by so many databases.")
 @click.option("--target-delta", help="With --model: the largest sample that meets it.")
 @click.option("--sampling-rate", help="Share of records drawn; T = ceil(rate * n), exactly.")
 @click.option("--n-draws", type=int, help="Number of records drawn, instead of a rate.")
 @click.option("--sampling", type=SAMPLING, help="Default: without_replacement.")
 @click.option("--keep-probability", help="Instead: each record is kept independently.")
-@click.option("--epsilon", help='Epsilon, e.g. 0.5 or "ln(51/49)".')
+@click.option(
+    "--epsilon",
+    help='Epsilon, e.g. 0.5 or "ln(51/49)"; of counts also several: 0.01,0.1,1.',
+)
 @click.option("--threshold", help="Adversary's accuracy t; sets epsilon = ln(t / (1 - t)).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw delta(x) against epsilon.")
@@ -119,6 +128,7 @@ def measure(
     model: Path | None,
     n_records: int | None,
     sharpen: bool,
+    tolerance: float | None,
     databases: int | None,
     target_delta: str | None,
     sample: SampleOptions,
@@ -136,6 +146,7 @@ def measure(
     \b
     Examples:
       smoothdp measure --counts 81283501,74223975 --sampling-rate 0.998 --threshold 0.51
+      smoothdp measure --counts 300,900,4000 --sampling-rate 0.9 --epsilon 0.1,0.5,1
       smoothdp measure --model units.csv --n 10000 --sampling-rate 0.998 --epsilon 7
       smoothdp measure --model units.csv --n 1000000 --epsilon 1 --target-delta 1e-9
       smoothdp measure votes.csv --column candidate --public --keep-probability 0.99 --epsilon 1
@@ -150,12 +161,15 @@ def measure(
         click.echo(json.dumps(document, indent=2) if as_json else text)
         return
     if model is not None:
-        asked = ModelQuestion(model, n_records, epsilon, target_delta, databases, sharpen, sample)
+        asked = ModelQuestion(
+            model, n_records, epsilon, target_delta, databases, sharpen, tolerance, sample
+        )
         text, document = describe_model(asked)
         click.echo(json.dumps(document, indent=2) if as_json else text)
         return
     categories = read_counts(counts, file, column, universe, missing, csv)
     mechanism = read_mechanism(sum(categories.values()), sample)
+<<<<<<< HEAD
     result = sd.report.measure_histogram(
         mechanism,
         categories,
@@ -174,6 +188,23 @@ def population_note(n_records: int) -> str:
         f"FILE was taken as the population, all {n_records} records that the sample is drawn from. "
         "Where FILE is the sample itself, only a model answers: --population N --model PUBLIC."
     )
+=======
+    results = [
+        sd.report.measure_histogram(
+            mechanism,
+            categories,
+            epsilon=each,
+            threshold=threshold,
+            all_named=file is None or universe is not None,
+            counts_are="public" if public else "given" if mode == "counts" else "private",
+        )
+        for each in split_epsilons(epsilon)
+    ]
+    if len(results) > 1:
+        show_several(results, plot=plot, note=missing_note(missing), as_json=as_json)
+    else:
+        show_measurement(results[0], plot=plot, note=missing_note(missing), as_json=as_json)
+>>>>>>> wip-hulls
 
 
 def show_measurement(

@@ -35,6 +35,7 @@ class ModelQuestion:
     target_delta: str | None
     databases: int | None
     sharpen: bool
+    tolerance: float | None
     sample: SampleOptions
 
 
@@ -59,7 +60,9 @@ def describe_model(asked: ModelQuestion) -> tuple[str, dict[str, object]]:
         )
     if databases is not None:
         return describe_interval(chosen, distributions, epsilon, databases)
-    return describe_exact(chosen, distributions, epsilon, sharpen=asked.sharpen)
+    return describe_exact(
+        chosen, distributions, epsilon, sharpen=asked.sharpen, tolerance=asked.tolerance
+    )
 
 
 def _can_sharpen(mechanism: Mechanism, model: sd.DataModel) -> bool:
@@ -109,10 +112,16 @@ def describe_design(
 
 
 def describe_exact(
-    mechanism: Mechanism, model: sd.DataModel, epsilon: str, *, sharpen: bool
+    mechanism: Mechanism,
+    model: sd.DataModel,
+    epsilon: str,
+    *,
+    sharpen: bool,
+    tolerance: float | None,
 ) -> tuple[str, dict[str, object]]:
     """Return smoothed delta with ordinary DP beside it, in words and for JSON."""
-    result = sd.smoothed_delta(mechanism, model, epsilon=epsilon, sharpen=sharpen)
+    closer = {} if tolerance is None else {"tolerance": tolerance}
+    result = sd.smoothed_delta(mechanism, model, epsilon=epsilon, sharpen=sharpen, **closer)
     claim = result.guarantee
     gap = math.expm1(min(700.0, result.log_delta - result.log_lower))
     if gap < 0.01:
@@ -129,7 +138,12 @@ def describe_exact(
         f"epsilon         {claim.epsilon:.6g}\n"
         f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
+<<<<<<< HEAD
         f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
+=======
+        + ("" if tolerance is None else f"tolerance       {tolerance:.6g} in ln, for brackets\n")
+        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}"
+>>>>>>> wip-hulls
     )
     return text, {
         "unseen": SAMPLE_UNSEEN,

@@ -7,7 +7,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
@@ -19,6 +19,8 @@ from smoothdp.data.refusals import column_index, no_rows, unreadable
 from smoothdp.errors import InvalidData
 
 _ROWS_AT_ONCE = 65536
+_LISTS_AT_ONCE = 512
+"""Rows are lists while they are read: so many stay in the cache, and out of the collector's way."""
 _UNKNOWN = "\ufffd"
 STDIN = Path("-")
 """The path that stands for standard input, which holds CSV."""
@@ -39,18 +41,34 @@ def csv_values(
 ) -> Iterator[list[str]]:
     """Yield the texts of a column, in chunks; see `smoothdp.data.missing`."""
     is_empty = True
-    with csv_records(path, csv_format, may_refuse=True) as (header, chunks):
-        pick = itemgetter(column_index(path, header, column))
-        for rows in chunks:
-            if set(map(len, rows)) != {len(header)}:
-                raise _ragged(path, len(header))
-            texts = list(map(pick, rows))
+    with csv_records(path, csv_format, may_refuse=True, at_once=_LISTS_AT_ONCE) as (header, chunks):
+        pick, widths = itemgetter(column_index(path, header, column)), {len(header)}
+        for texts in _gathered(path, chunks, pick, widths):
             if csv_format.na:
                 texts = ["" if csv_format.is_missing(text) else text for text in texts]
             yield without_missing(texts, missing, column)
             is_empty = False
     if is_empty:
         raise no_rows(path)
+
+
+def _gathered(
+    path: Path,
+    chunks: Iterator[list[list[str]]],
+    pick: Callable[[list[str]], str],
+    widths: set[int],
+) -> Iterator[list[str]]:
+    """Yield the texts of one column in larger chunks than the rows are read in."""
+    texts: list[str] = []
+    for rows in chunks:
+        if set(map(len, rows)) != widths:
+            raise _ragged(path, *widths)
+        texts.extend(map(pick, rows))
+        if len(texts) >= _ROWS_AT_ONCE:
+            yield texts
+            texts = []
+    if texts:
+        yield texts
 
 
 def csv_columns(
@@ -71,13 +89,14 @@ def csv_columns(
 
 @contextmanager
 def csv_records(
-    path: Path, csv_format: CsvFormat, *, may_refuse: bool
+    path: Path, csv_format: CsvFormat, *, may_refuse: bool, at_once: int = _ROWS_AT_ONCE
 ) -> Iterator[tuple[list[str], Iterator[list[list[str]]]]]:
     """Open a CSV file; yield its header, and its records in chunks.
 
     Args:
         may_refuse: whether a record may be refused: bytes of another encoding, or a quotation
             mark that is not closed. Otherwise the header alone may.
+        at_once: records in a chunk.
     """
     try:
         with _opened(path, csv_format, "strict" if may_refuse else "replace") as file:
@@ -90,7 +109,7 @@ def csv_records(
             header = [name.strip() for name in next(reader, [])]
             if any(_UNKNOWN in name for name in header):
                 raise _other_bytes(path, csv_format)
-            yield header, _chunks(reader)
+            yield header, _chunks(reader, at_once)
     except UnicodeError:
         raise _other_bytes(path, csv_format) from None
     except csv.Error:
@@ -103,8 +122,8 @@ def csv_records(
         raise unreadable(path, error) from None
 
 
-def _chunks(reader: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    while rows := list(islice(reader, _ROWS_AT_ONCE)):
+def _chunks(reader: Iterator[list[str]], at_once: int) -> Iterator[list[list[str]]]:
+    while rows := list(islice(reader, at_once)):
         yield rows
 
 

@@ -100,8 +100,8 @@ class Measurement:
         beside = "below" if self.below_one_over_n else "NOT below"
         rows = [
             ("mechanism", self.mechanism.describe()),
-            ("counts", self._counts_text()),
-            ("epsilon", _real_text(self.epsilon)),
+            ("counts", self.counts_text()),
+            ("epsilon", self.epsilon_text()),
             (
                 "delta(x)",
                 f"{self.delta_text()}  (exact, rounded up; log10 {log10_up(self.log_delta.upper)})"
@@ -117,7 +117,8 @@ class Measurement:
         ]
         return f"{table(rows)}\n\n{self.sentence()}"
 
-    def _counts_text(self) -> str:
+    def counts_text(self) -> str:
+        """Return the counts by name, unless they are private."""
         if self.counts_are == "private":
             return "not shown: they and their categories are private, unless declared --public"
         return ", ".join(f"{name}: {value}" for name, value in self.counts.items())
@@ -154,6 +155,10 @@ class Measurement:
             "PRIVATE: delta(x), the utility and all that is said of them are exact functions of "
             "the data and as private as the data: do not publish them."
         )
+
+    def epsilon_text(self) -> str:
+        """Return epsilon, with its exact form where that is another."""
+        return _real_text(self.epsilon)
 
     def delta_text(self) -> str:
         """Return delta(x) rounded up, never above ordinary DP."""

@@ -44,7 +44,7 @@ class SmoothedDelta:
         delta: an upper bound, as a float; lower: a lower bound.
         log_delta: ln of the upper bound; log_lower: ln of the lower bound.
         vertex_counts: records per vertex of ``model.hull()`` in the worst composition known:
-            the one that gives the lower bound.
+            the one that gives the lower bound, or the middle of those whose mean it is.
         method: how it was computed.
         guarantee: the claim that it proves.
 
@@ -191,8 +191,8 @@ def smoothed_delta(
     records, others by all compositions while there are at most a million; beyond, a
     histogram gets a proved bracket by its two smallest counts (proofs/smoothed-brackets), and
     ``method`` says so: within ``tolerance`` for one distribution, unless many categories are about
-    as rare; for several the upper end holds for every mixture, and the lower end is that of one
-    distribution.
+    as rare, and about as close for two to four. For several the upper end holds for every mixture,
+    and the lower end is that of one distribution, or of records that choose theirs at random.
 
     Args:
         mechanism: a sampled mechanism over the atoms of the model.

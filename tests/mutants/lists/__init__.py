@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.lists import (
     balls,
+    brackets,
     calibration,
     composition,
     contours,
@@ -40,6 +41,7 @@ ALL: tuple[Mutant, ...] = (
     *quantiles.MUTANTS,
     *shuffle.MUTANTS,
     *smoothed.MUTANTS,
+    *brackets.MUTANTS,
     *walk.MUTANTS,
     *keys.MUTANTS,
     *sums.MUTANTS,

@@ -57,6 +57,7 @@ class OneLaw:
 
         With a target: until it is known on which side of the target the expectation is.
         """
+        most = values.n_evaluations + _MOST_EVALUATIONS
         few = self.some_count_below_two()
         certain = values.cap.lower + few.lower
         if certain >= values.cap.upper - min(tolerance, _ALMOST):
@@ -75,7 +76,7 @@ class OneLaw:
         for number in range(_MOST_STEPS):
             upper = _log_sum([*beside, *(part.upper for part in parts.values())])
             lower = max(certain, _log_sum([part.lower for part in parts.values()]))
-            if upper - lower <= tolerance or values.n_evaluations > _MOST_EVALUATIONS:
+            if upper - lower <= tolerance or values.n_evaluations > most:
                 break
             if log_target is not None and (upper < log_target - _SLACK or lower > log_target):
                 break

@@ -84,9 +84,31 @@ class Bounds:
         self._low = np.full(shape, -np.inf)
         self._low[grid.x <= 1] = self._values.cap.lower
         self._low[:, grid.y <= 1] = self._values.cap.lower
-        for (x, y), known in self._values.all_known():
-            self._take(x, y, known)
+        known = self._values.all_known()
+        if known:
+            self._take_all(known)
         self._join()
+
+    def _take_all(self, known: Sequence[tuple[tuple[int, int], LogBounds]]) -> None:
+        """Do what `_take` does for each of many values, in one sweep along both axes."""
+        small, large = np.array([key for key, _ in known], dtype=np.int64).T
+        logs = np.array([value for _, value in known])
+        for x, y in ((small, large), (large, small)):
+            self._sweep(x, y, logs)
+
+    def _sweep(self, x: IntArray, y: IntArray, logs: FloatArray) -> None:
+        grid, nodes = self._grid, self._high.shape
+        i, j = np.searchsorted(grid.x, x), np.searchsorted(grid.y, y)
+        some = (i < nodes[0]) & (j < nodes[1])
+        np.minimum.at(self._high, (i[some], j[some]), logs[some, 1])
+        for axis in (0, 1):
+            np.minimum.accumulate(self._high, axis=axis, out=self._high)
+        i, j = np.searchsorted(grid.x, x, "right"), np.searchsorted(grid.y, y, "right")
+        some = (i > 0) & (j > 0)
+        np.maximum.at(self._low, (i[some] - 1, j[some] - 1), logs[some, 0])
+        back = self._low[::-1, ::-1]
+        for axis in (0, 1):
+            np.maximum.accumulate(back, axis=axis, out=back)
 
     def _take(self, x: int, y: int, known: LogBounds) -> None:
         grid = self._grid

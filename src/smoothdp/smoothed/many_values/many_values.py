@@ -114,9 +114,9 @@ def bounded(
 ) -> Bracket:
     """Bracket the smoothed delta of a histogram, at any size, for every composition.
 
-    By the two smallest counts (proofs/smoothed-brackets#2, #5) for three or more values, by tails
-    and by merging; the best of each side counts. With a target it stops where it is certain on
-    which side of it smoothed delta lies.
+    By the two smallest counts (proofs/smoothed-brackets#2, #5, #8) for three or more values, by
+    tails and by merging; the best of each side counts. With a target it stops where it is certain
+    on which side of it smoothed delta lies.
     """
     n, vertices = laws.n_records, laws.vertices
     cap = mechanism.cap.logs
@@ -136,15 +136,14 @@ def bounded(
     decided = log_target is not None and (upper <= log_target or lower > log_target)
     if not decided and upper - lower > tolerance:
         try:
-            close, worst = laws.bracket(
+            close, inside = laws.bracket(
                 mechanism, epsilon, tolerance=tolerance, log_target=log_target
             )
         except OutOfReach:
             # Too many draws for the divergence of a pair; the bounds by tails hold.
-            close = LogBounds(lower, upper)
+            close, inside = LogBounds(lower, upper), composition
         if close.lower > lower:
-            lower = close.lower
-            composition = tuple(n if index == worst else 0 for index in range(len(vertices)))
+            lower, composition = close.lower, inside
         if close.upper < upper:
             upper, above = close.upper, laws.method
     if sampled is not None and upper - lower > tolerance and log_target is None:

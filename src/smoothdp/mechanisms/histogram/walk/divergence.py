@@ -41,6 +41,7 @@ _LARGEST = 600.0
 _LN2 = math.log(2)
 _MOST = 10**13
 """Rows are about 18 times the root of this: a few seconds."""
+_MOST_ROWS = 10**8
 
 
 def is_resolved(bounds: LogBounds) -> bool:
@@ -123,6 +124,16 @@ def _refuse_beyond(number: int) -> None:
         )
 
 
+def _refuse_rows(number: int) -> None:
+    """Refuse more rows than the most records need: the window is a guess, the work is not."""
+    if number > _MOST_ROWS:
+        raise OutOfReach(
+            expected=f"at most {_MOST_ROWS:.0e} rows of outputs that matter",
+            got=f"about {float(number):.0e}",
+            remedy="Take fewer draws or records, or the bounds of smoothed delta",
+        )
+
+
 def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real) -> LogBounds:
     """Bound ln of factor e^epsilon times the sum of Q(j) W_j over all rows."""
     lowest, _ = law.rows
@@ -137,6 +148,7 @@ def walked_sum(law: RowLaw, boundary: Boundary, factor: Fraction, epsilon: Real)
     nats = _NATS
     while True:
         bottom, top = rows_within(height, peak, (lowest, highest), nats)
+        _refuse_rows(top - bottom + 1)
         shape = law.shape(top, 0.0)
         k = (boundary.at(top) >> 64) + 1
         state = state_at(law, top, k, shape.mean, shape.deviation)

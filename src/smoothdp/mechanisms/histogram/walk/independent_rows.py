@@ -100,8 +100,10 @@ class IndependentRows(RowLaw):
         return part, 1.0
 
     def shape(self, j: int, kappa: float) -> Shape:
-        share = self.hit / (self.hit + self.miss)
-        at_j = log_binomial(j, self.beside, share)
+        whole = self.hit + self.miss
+        share, miss = self.hit / whole, self.miss / whole
+        at_j = log_binomial(j, self.beside, share, miss)
         mean = self.marked * share
-        deviation = math.sqrt(mean * (1 - share))
-        return Shape(at_j + log_binomial(kappa, self.marked, share), at_j, mean, deviation)
+        deviation = math.sqrt(mean * miss)
+        joint = at_j + log_binomial(kappa, self.marked, share, miss)
+        return Shape(joint, at_j, mean, deviation)

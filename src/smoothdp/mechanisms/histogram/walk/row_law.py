@@ -142,12 +142,18 @@ def deviance(x: float, mean: float) -> float:
     return x * math.log1p(away / mean) - away
 
 
-def log_binomial(x: float, size: float, chance: float) -> float:
-    """Return about ln of a binomial probability at a real x, off the support -inf."""
+def log_binomial(x: float, size: float, chance: float, miss: float | None = None) -> float:
+    """Return about ln of a binomial probability at a real x, off the support -inf.
+
+    ``miss`` is 1 - chance, where that is no float: next to 1, 1 - 1e-20 would be 1, and all but one
+    x impossible.
+    """
     if size <= 0.0:
         return 0.0
     if not -1e-9 <= x <= size + 1e-9:
         return -math.inf
     x, rest = max(0.0, x), max(0.0, size - x)
-    parts = deviance(x, size * chance) + deviance(rest, size * (1.0 - chance))
+    parts = deviance(x, size * chance) + deviance(
+        rest, size * (1.0 - chance if miss is None else miss)
+    )
     return excess(size) - excess(x) - excess(rest) - parts
