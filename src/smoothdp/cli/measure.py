@@ -41,15 +41,11 @@ MODES = {
         "a FILE with --column",
         frozenset(("file", "column", "universe", "missing", *CSV_TEXT, *_AT_COUNTS)),
     ),
-<<<<<<< HEAD
-    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen"))),
+    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen", "tolerance"))),
     "sample": Mode(
         "a FILE with --population and --model",
         frozenset(("file", "population", "model", "epsilon", "as_json")),
     ),
-=======
-    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen", "tolerance"))),
->>>>>>> wip-hulls
     "databases": Mode("--model with --databases", frozenset((*_OF_MODEL, *SAMPLE, "databases"))),
     "design": Mode(
         "--model with --target-delta", frozenset((*_OF_MODEL, "sampling", "target_delta"))
@@ -169,26 +165,6 @@ def measure(
         return
     categories = read_counts(counts, file, column, universe, missing, csv)
     mechanism = read_mechanism(sum(categories.values()), sample)
-<<<<<<< HEAD
-    result = sd.report.measure_histogram(
-        mechanism,
-        categories,
-        epsilon=epsilon,
-        threshold=threshold,
-        all_named=file is None or universe is not None,
-        counts_are="public" if public else "given" if mode == "counts" else "private",
-    )
-    notes = (population_note(result.mechanism.n_records) if file else "", missing_note(missing))
-    show_measurement(result, plot=plot, notes=notes, as_json=as_json)
-
-
-def population_note(n_records: int) -> str:
-    """Return what a FILE was taken for: it does not say so itself."""
-    return (
-        f"FILE was taken as the population, all {n_records} records that the sample is drawn from. "
-        "Where FILE is the sample itself, only a model answers: --population N --model PUBLIC."
-    )
-=======
     results = [
         sd.report.measure_histogram(
             mechanism,
@@ -200,11 +176,20 @@ def population_note(n_records: int) -> str:
         )
         for each in split_epsilons(epsilon)
     ]
+    first = results[0]
+    notes = (population_note(first.mechanism.n_records) if file else "", missing_note(missing))
     if len(results) > 1:
-        show_several(results, plot=plot, note=missing_note(missing), as_json=as_json)
+        show_several(results, plot=plot, notes=notes, as_json=as_json)
     else:
-        show_measurement(results[0], plot=plot, note=missing_note(missing), as_json=as_json)
->>>>>>> wip-hulls
+        show_measurement(first, plot=plot, notes=notes, as_json=as_json)
+
+
+def population_note(n_records: int) -> str:
+    """Return what a FILE was taken for: it does not say so itself."""
+    return (
+        f"FILE was taken as the population, all {n_records} records that the sample is drawn from. "
+        "Where FILE is the sample itself, only a model answers: --population N --model PUBLIC."
+    )
 
 
 def show_measurement(

@@ -138,12 +138,8 @@ def describe_exact(
         f"epsilon         {claim.epsilon:.6g}\n"
         f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
-<<<<<<< HEAD
-        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
-=======
         + ("" if tolerance is None else f"tolerance       {tolerance:.6g} in ln, for brackets\n")
-        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}"
->>>>>>> wip-hulls
+        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
     )
     return text, {
         "unseen": SAMPLE_UNSEEN,

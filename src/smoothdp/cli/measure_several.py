@@ -31,15 +31,24 @@ def split_epsilons(epsilon: str | None) -> list[str | None]:
 
 
 def show_several(
-    results: Sequence[sd.report.Measurement], *, plot: Path | None, note: str, as_json: bool
+    results: Sequence[sd.report.Measurement],
+    *,
+    plot: Path | None,
+    notes: tuple[str, str],
+    as_json: bool,
 ) -> None:
-    """Print delta(x) at each epsilon, and what holds between; draw the widest if asked to."""
+    """Print delta(x) at each epsilon, and what holds between; draw the widest if asked to.
+
+    Args:
+        notes: about the file and about missing values; "" for none.
+    """
     if plot is not None:
         max(results, key=lambda result: float(result.epsilon)).draw(plot)
         click.echo(f"Picture: {plot}", err=True)
     if as_json:
         several = [result.to_dict() for result in results]
-        shown = {"measurements": several, "missing": note, "version": sd.__version__}
+        told = {"file": notes[0], "missing": notes[1]}
+        shown = {"measurements": several, **told, "version": sd.__version__}
         click.echo(json.dumps(shown, indent=2))
         return
     first, last = results[0], results[-1]
@@ -53,7 +62,7 @@ def show_several(
         ),
     ]
     text = f"{table(rows)}\n\n{_BETWEEN}\n{last.sentence()}"
-    click.echo(text + (f"\n{note}" if note else ""))
+    click.echo("\n".join(filter(None, (text, *notes))))
 
 
 def _delta(result: sd.report.Measurement) -> str:
