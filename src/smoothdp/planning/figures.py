@@ -10,6 +10,8 @@ from typing import Any, Self
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
+from smoothdp.mechanisms.quantiles.chosen import shifts_by_default
+from smoothdp.mechanisms.quantiles.half_shift.rules import shifted_words
 from smoothdp.mechanisms.release.statistic_words import drawn_words, value_words
 from smoothdp.mechanisms.release.usefulness import useless_words
 from smoothdp.noise.law import NoiseDistribution
@@ -19,13 +21,16 @@ from smoothdp.planning.alternatives import (
     ERRORS_OF_OTHERS,
     EXPONENTIAL,
     GLOBAL,
+    HALF_SHIFT,
     METHODS,
     MIDPOINT,
     WINDOW,
+    WITHOUT_NOISE,
     Alternative,
     Replaced,
     Rival,
 )
+from smoothdp.planning.candidates import without_window
 from smoothdp.queries import Mean, Median, Quantile, Query
 from smoothdp.queries.read_arguments import bounds_text
 
@@ -79,7 +84,7 @@ class PlanFigures:
         """Return what of the plan its method has no place for; "" if nothing."""
         if self.method not in METHODS:
             return f"a method that is none of {', '.join(METHODS)}"
-        if (self.noise is None) != (self.method in (EXPONENTIAL, MIDPOINT)):
+        if (self.noise is None) != (self.method in WITHOUT_NOISE):
             return f"noise={self.noise!r}"
         if (self.smoothing is None) != (self.noise is None):
             return f"smoothing={self.smoothing}"
@@ -89,6 +94,10 @@ class PlanFigures:
             return f"query={self.query!r}"
         if self.method == EXPONENTIAL and not isinstance(self.query, Median | Quantile):
             return f"query={self.query!r}"
+        if self.method == HALF_SHIFT and not shifts_by_default(
+            without_window(self.query), self.guarantee, has_bars=False
+        ):
+            return f"query={self.query!r}, guarantee={self.guarantee!r}"
         if self.method != WINDOW and self.confidence is not None:
             return f"confidence={self.confidence}, for a method without error bars"
         return self._other_than_asked()
@@ -117,6 +126,8 @@ class PlanFigures:
         words, plain = value_words(self.query, self.n_records), self._asked_words()
         if isinstance(self.query, Median | Quantile) and self.method == EXPONENTIAL:
             return drawn_words(self.query)
+        if isinstance(self.query, Median | Quantile) and self.method == HALF_SHIFT:
+            return shifted_words(self.query, self.guarantee, self.n_records)
         if self.method == MIDPOINT:
             return f"the middle of {bounds_text(self.query.bounds)}, in place of {plain}; no data"
         if self.method == CLIPPED:
