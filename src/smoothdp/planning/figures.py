@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.quantiles.chosen import shifts_by_default
@@ -24,6 +25,7 @@ from smoothdp.planning.alternatives import (
     HALF_SHIFT,
     METHODS,
     MIDPOINT,
+    PAIR,
     WINDOW,
     WITHOUT_NOISE,
     Alternative,
@@ -86,7 +88,7 @@ class PlanFigures:
             return f"a method that is none of {', '.join(METHODS)}"
         if (self.noise is None) != (self.method in WITHOUT_NOISE):
             return f"noise={self.noise!r}"
-        if (self.smoothing is None) != (self.noise is None):
+        if (self.smoothing is None) != (self.noise is None and self.method != PAIR):
             return f"smoothing={self.smoothing}"
         if self.method in (GLOBAL, CLIPPED) and self.smoothing != 0:
             return f"smoothing={self.smoothing}"
@@ -98,9 +100,17 @@ class PlanFigures:
             without_window(self.query), self.guarantee, has_bars=False
         ):
             return f"query={self.query!r}, guarantee={self.guarantee!r}"
-        if self.method != WINDOW and self.confidence is not None:
+        if self.method == PAIR and (self.confidence is None or not self._suits_pair()):
+            return f"query={self.query!r}, guarantee={self.guarantee!r}, covers={self.covers}"
+        if self.method not in (WINDOW, PAIR) and self.confidence is not None:
             return f"confidence={self.confidence}, for a method without error bars"
         return self._other_than_asked()
+
+    def _suits_pair(self) -> bool:
+        """Whether one law may serve the value and bars for its quantile."""
+        is_pure = isinstance(self.guarantee.terms(), EpsilonTerms)
+        of_quantile = self.covers in ("quantile", "population")
+        return is_pure and of_quantile and isinstance(self.query, Median | Quantile)
 
     def _other_than_asked(self) -> str:
         """Return what of the statistic is not what was asked for; "" if nothing."""

@@ -22,7 +22,7 @@ from smoothdp.planning.other_ways import other_ways
 from smoothdp.planning.plan_request import PlanRequest
 from smoothdp.planning.planned import Plan
 from smoothdp.planning.price import Price
-from smoothdp.planning.winner import winner
+from smoothdp.planning.winner import winner, with_pair
 from smoothdp.queries import Query, TrimmedMean
 
 _SAMPLES = 800
@@ -208,6 +208,8 @@ def best_plan(request: PlanRequest) -> Plan:
     made = _best_window(request, choices, price, error)
     if request.coverage is None:
         made = winner(request, made, other_ways(request, queries, error))
+    elif request.has_quantile_bars:
+        made = with_pair(request, made, error)
     return made.without_errors() if assumption.is_default else made
 
 
