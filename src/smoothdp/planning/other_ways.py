@@ -25,7 +25,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from smoothdp.claims.terms import MuTerms
 from smoothdp.errors import SmoothdpError
+from smoothdp.exact.parameters.numbers import float_of
 from smoothdp.mechanisms.quantiles.chosen import shifts_by_default
 from smoothdp.mechanisms.quantiles.exponential.slope import slope_of
 from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
@@ -95,7 +97,9 @@ def _global_way(request: PlanRequest, query: Query, error: SamplingError) -> Alt
     low, high = request.bounds
     n_records, law = request.n_records, global_law(request.guarantee)
     drops = query.drops(n_records)
-    moved, e = (high - low) / (n_records - sum(drops)), Rule.of(request.guarantee).epsilon
+    moved, terms = (high - low) / (n_records - sum(drops)), request.guarantee.terms()
+    # The Gaussian law keeps mu itself, and not only the pure claim that implies it.
+    e = float_of(terms.mu) if isinstance(terms, MuTerms) else Rule.of(request.guarantee).epsilon
     noise = moved * law.standard_deviation / e
     errors = []
     for without, against_sample in ((error.total(drops), False), (error.moved(drops), True)):
