@@ -57,7 +57,9 @@ def shifted_squares(
         for h in shifts:
             k, difference = column.largest(window, h)
             size = math.exp(-float(window.smoothing) * k) * float(difference) / window.cells
-            y = np.clip(float(column.value(window, h)) + size * noise, *map(float, bounds))
+            y = np.clip(
+                float(column.value(window, h)) + size * noise, float(bounds[0]), float(bounds[1])
+            )
             squares.append(float(np.mean((y - target) ** 2)))
         found.append(float(weights @ np.array(squares) / weights.sum()))
     return np.array(found)

@@ -66,7 +66,8 @@ def shifted_square(plan: Plan, mechanism: HalfShift, row: Any) -> float:
         weight = math.exp(-h * h / (2 * variance))
         log_size = wide.log_half_shift_sensitivity(row, half_shift=h, smoothing=t)
         y = wide.half_shift_value(row, half_shift=h) + math.exp(log_size) * noise
-        away = np.clip(y, *map(float, wide.bounds)) - query.value(row)
+        low, high = float(wide.bounds[0]), float(wide.bounds[1])
+        away = np.clip(y, low, high) - query.value(row)
         total, square = total + weight, square + weight * float(np.mean(away**2))
     return square / total
 
