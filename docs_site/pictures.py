@@ -78,6 +78,24 @@ def smooth_sensitivity() -> Axes:
     )
 
 
+def several_quantiles() -> Axes:
+    """Draw seven released quantiles of made-up incomes, with their intervals."""
+    incomes = np.random.default_rng(3).lognormal(10, 0.6, 400)
+    query = sd.queries.Quantiles(
+        ["0.1", "0.25", "0.4", "0.5", "0.6", "0.75", "0.9"], bounds=(0, 1_000_000)
+    )
+    found = sd.release(
+        incomes, query, guarantee=sd.ZCDP("1/2"), confidence="0.95", rng=sd.SeededRandom(3)
+    )
+    return plots.plot_quantiles(
+        [float(level) for level in query.levels],
+        found.value,
+        title="quantiles of 400 made-up incomes, rho = 1/2",
+        x_label="income",
+        intervals=found.interval,  # type: ignore[attr-defined]
+    )
+
+
 def smoothed_dp() -> Axes:
     """Draw delta(x) at every count of a poll, the model's share of counts, and ordinary DP."""
     n, draws, epsilon = 100, 90, 1
@@ -159,6 +177,7 @@ PICTURES: dict[str, Callable[[], Axes]] = {
         privacy_profile,
         tradeoff_function,
         smooth_sensitivity,
+        several_quantiles,
         smoothed_dp,
         shuffle_model,
         concentrated_dp,

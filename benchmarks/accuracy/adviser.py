@@ -50,7 +50,8 @@ def show_adviser(full: bool, targets: Targets) -> None:
         "\nThe adviser: predicted over simulated error, and its choice over the best in hindsight"
     )
     print(
-        "  by its list: window, exponential mechanism, global sensitivity, clipped mean, midpoint"
+        "  by its list: window, half shift, exponential mechanism, global sensitivity, "
+        "clipped mean, midpoint"
     )
     choice = targets.row(
         "plan: its choice over the best of its list in hindsight", 1.1, at_most=True

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from benchmarks.accuracy.smooth import clamped_squares
-from smoothdp.mechanisms import ExponentialQuantile, SmoothNoise
+from smoothdp.mechanisms import ExponentialQuantile, HalfShift, SmoothNoise
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.planning import Plan
+from smoothdp.queries.many.half_shift import HalfShiftColumn
 from smoothdp.types import FloatArray
 
 
@@ -27,5 +31,35 @@ def planned_squares(plan: Plan, targets: FloatArray, columns: list[FloatArray]) 
     if isinstance(mechanism, ExponentialQuantile):
         pairs = zip(columns, targets, strict=True)
         return np.array([mechanism.rmse(data, target=float(about)) ** 2 for data, about in pairs])
+    if isinstance(mechanism, HalfShift):
+        return shifted_squares(mechanism, targets, columns)
+    assert not isinstance(mechanism, PairNoise)
     middle = float(sum(mechanism.bounds)) / 2
     return (targets - middle) ** 2
+
+
+def shifted_squares(
+    mechanism: HalfShift, targets: FloatArray, columns: list[FloatArray]
+) -> FloatArray:
+    """Return E (y - target)^2 for each column, over the hidden shift and quantiles of the noise."""
+    (part,) = mechanism.parts
+    window, law, bounds = part.window, part.calibration.law, mechanism.query.bounds
+    variance = float(mechanism.shift_variance)
+    reach = math.ceil(6 * math.sqrt(variance))
+    shifts = range(-reach, reach + 1, max(1, math.floor(math.sqrt(variance) / 3)))
+    weights = np.array([math.exp(-h * h / (2 * variance)) for h in shifts])
+    noise = np.asarray(law.quantile((np.arange(2000) + 0.5) / 2000)) / part.calibration.shift
+    found = []
+    for data, target in zip(columns, targets, strict=True):
+        column = HalfShiftColumn(np.asarray(data), bounds)
+        column.arrange([(window, h) for h in shifts])
+        squares = []
+        for h in shifts:
+            k, difference = column.largest(window, h)
+            size = math.exp(-float(window.smoothing) * k) * float(difference) / window.cells
+            y = np.clip(
+                float(column.value(window, h)) + size * noise, float(bounds[0]), float(bounds[1])
+            )
+            squares.append(float(np.mean((y - target) ** 2)))
+        found.append(float(weights @ np.array(squares) / weights.sum()))
+    return np.array(found)

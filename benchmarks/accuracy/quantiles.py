@@ -60,7 +60,10 @@ def settings(full: bool) -> Iterator[tuple[Cell, Fraction, int]]:
 def show_quantiles(full: bool, targets: Targets) -> None:
     """Print a line for each cell, and count the cells for the targets."""
     print("\nQuantiles: error of the peer / error of smoothdp (95% interval); above 1 is a win")
-    print("  rule: `release` as it is; plan: told the law; k = n min(q, 1 - q) epsilon")
+    print(
+        "  rule: the window of `release`, which takes a half shift under zCDP; plan: told the law;"
+        " k = n min(q, 1 - q) epsilon"
+    )
     if not opendp_peer.is_installed():
         print("  OpenDP is not installed: its columns are empty")
     if not diffprivlib_peer.is_installed():

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import smoothdp as sd
 from smoothdp.cli import main
+from smoothdp.report import draw_plan
 
 LAW = "lognorm(s=1, scale=20)"
 QUERY = ["--statistic", "median", "--bounds", "-60", "1440", "--epsilon", "1"]
@@ -126,3 +128,23 @@ def test_a_charge_needs_data_that_can_be_released(folder: Path) -> None:
     with pytest.raises(sd.errors.InvalidParameter, match="ledger as a Ledger"):
         found.release([1.0] * 100, ledger="ledger.db")  # type: ignore[arg-type]
     assert ledger.entries() == []
+
+
+def test_a_picture_plans_anew_for_each_size_and_budget(folder: Path) -> None:
+    """The window chosen for many records is more than few have; and mu varies as epsilon does."""
+    pytest.importorskip("matplotlib")
+    law = stats.norm(45, 15)
+    many = sd.plan(
+        sd.queries.Quantile("0.9", bounds=(0, 120)),
+        guarantee=sd.PureDP("0.05"),
+        n_records=3001,
+        assuming=law,
+    )
+    assert isinstance(many.query, sd.queries.Quantile)
+    assert many.query.window is not None
+    assert many.query.window > 3001 // 10 // 10 * 2
+    assert draw_plan(many, folder / "pure.png", assuming=law).stat().st_size > 1000
+    gaussian = sd.plan(
+        sd.queries.Mean((0, 120)), guarantee=sd.GaussianDP("0.5"), n_records=300, assuming=law
+    )
+    assert draw_plan(gaussian, folder / "mu.png", assuming=law).stat().st_size > 1000

@@ -14,7 +14,11 @@ from scipy import stats
 
 import smoothdp as sd
 from smoothdp.cli import main
-from smoothdp.mechanisms import ExponentialQuantile, SmoothNoise
+from smoothdp.mechanisms import ExponentialQuantile, HalfShift, SmoothNoise
+from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
+from smoothdp.mechanisms.release.chosen import mechanism_of
+from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.planning import Plan
 from smoothdp.queries.worst_case import WorstCase
 from smoothdp.report import html
@@ -46,6 +50,29 @@ def drawn(won: Plan) -> Plan:
     return with_method(won, "exponential mechanism")
 
 
+def shifted_square(plan: Plan, mechanism: HalfShift, row: Any) -> float:
+    """Mean square error of a half shift given the data: sums over h and quantiles of noise."""
+    (part,), query = mechanism.parts, plan.asked
+    if isinstance(query, Q.Median):
+        wide: Q.Median | Q.Quantile = Q.Median(query.bounds, window=part.window.width)
+    else:
+        assert isinstance(query, Q.Quantile)
+        wide = Q.Quantile(query.q, bounds=query.bounds, window=part.window.width)
+    variance = float(mechanism.shift_variance)
+    reach = math.ceil(5 * math.sqrt(variance))
+    total = square = 0.0
+    law, t = part.calibration.law, part.window.smoothing
+    noise = np.asarray(law.quantile((np.arange(400) + 0.5) / 400)) / part.calibration.shift
+    for h in range(-reach, reach + 1, max(1, reach // 12)):
+        weight = math.exp(-h * h / (2 * variance))
+        log_size = wide.log_half_shift_sensitivity(row, half_shift=h, smoothing=t)
+        y = wide.half_shift_value(row, half_shift=h) + math.exp(log_size) * noise
+        low, high = float(wide.bounds[0]), float(wide.bounds[1])
+        away = np.clip(y, low, high) - query.value(row)
+        total, square = total + weight, square + weight * float(np.mean(away**2))
+    return square / total
+
+
 def simulated(plan: Plan, law: Any, count: int) -> tuple[float, float]:
     """Root mean square error on fresh samples about the asked statistic, and its relative error.
 
@@ -60,6 +87,9 @@ def simulated(plan: Plan, law: Any, count: int) -> tuple[float, float]:
         target = query.value(row)
         if isinstance(mechanism, ExponentialQuantile):
             squares.append(mechanism.rmse(row, target=target) ** 2)
+            continue
+        if isinstance(mechanism, HalfShift):
+            squares.append(shifted_square(plan, mechanism, row))
             continue
         low, high = map(float, plan.query.bounds)
         if not isinstance(mechanism, SmoothNoise):
@@ -128,6 +158,9 @@ CASES: list[tuple[sd.queries.Query, sd.Guarantee, int, Any]] = [
     (Q.Median((0, 120)), sd.PureDP(1), 101, LOGNORMAL),
     (Q.Quantile("0.9", bounds=BOUNDS), sd.PureDP("0.2"), 201, LOGNORMAL),
     (Q.TrimmedMean("0.1", bounds=BOUNDS), sd.PureDP("0.5"), 101, stats.norm(100, 30)),
+    (Q.Median(BOUNDS), sd.ZCDP("0.0123"), 201, LOGNORMAL),
+    (Q.Quantile("0.9", bounds=BOUNDS), sd.ZCDP("0.02"), 301, LOGNORMAL),
+    (Q.Median((0, 120)), sd.GaussianDP("0.5"), 100, LOGNORMAL),
 ]
 
 
@@ -143,6 +176,87 @@ def test_predicted_errors_are_those_of_fresh_samples(
         found[method], spread = simulated(way, law, 60)
         assert way.privacy_rmse == pytest.approx(found[method], rel=0.1 + 3 * spread), method
     assert found[made.method] <= 1.1 * min(found.values())
+
+
+# ---- what `release` takes ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("guarantee", [sd.ZCDP("0.02"), sd.GaussianDP("0.3")], ids=repr)
+def test_a_plan_runs_the_half_shift_of_release(guarantee: sd.Guarantee) -> None:
+    """The same mechanism, through JSON as well; a plan of it cannot be edited."""
+    query, n = Q.Quantile("0.9", bounds=BOUNDS), 301
+    made = sd.plan(query, guarantee=guarantee, n_records=n, assuming=LOGNORMAL)
+    assert made.method == "half shift"
+    request = ReleaseRequest.read(query, guarantee=guarantee)
+    assert made.mechanism() == mechanism_of(request, n_records=n)
+    again = sd.planning.plan_from_json(made.to_json())
+    assert again == made
+    data = [float(i % 50) for i in range(n)]
+    one, two = (plan.release(data, rng=sd.SeededRandom(4)) for plan in (made, again))
+    assert one == two == sd.release(data, query, guarantee=guarantee, rng=sd.SeededRandom(4))
+    assert "ranks around the 0.9 quantile, moved by a hidden number of half ranks" in made.statistic
+    assert "A half shift errs least" in made.text()
+    page = html.report_plan(made).html()
+    assert "one hidden number of half ranks" in page
+    # Bars that it has are released, of value and interval together.
+    barred = made.release(data, confidence="0.9", rng=sd.SeededRandom(4))
+    assert isinstance(barred, IntervalRelease)
+    assert barred.guarantee == guarantee
+    with pytest.raises(sd.errors.InvalidParameter, match="window"):
+        made.release(data, confidence="0.9", covers="window")
+    fields = json.loads(made.to_json())
+    fixed = {"noise": {"type": "Laplace"}, "smoothing": "0"}
+    private = sd.PureDP(1).to_json()
+    for change in (
+        fixed,
+        {"smoothing": "0.1"},
+        {"guarantee": json.loads(private)},
+        {"query": {"type": "Mean", "bounds": ["0", "300"]}},
+        {"confidence": "0.9", "covers": "quantile"},
+    ):
+        with pytest.raises(sd.errors.InvalidData):
+            sd.planning.plan_from_json(json.dumps(fields | change))
+
+
+def test_a_narrow_window_that_was_asked_for_is_kept() -> None:
+    made = sd.plan(
+        Q.Median(BOUNDS, window=3), guarantee=sd.ZCDP("0.02"), n_records=301, assuming=LOGNORMAL
+    )
+    assert "half shift" not in {made.method, *(way.method for way in made.runners_up)}
+
+
+@pytest.mark.parametrize("covers", ["quantile", "population"])
+def test_a_plan_of_bars_is_edited_in_vain(covers: str) -> None:
+    made = sd.plan(
+        Q.Median(BOUNDS),
+        guarantee=sd.PureDP(1),
+        n_records=1001,
+        assuming=LOGNORMAL,
+        confidence="0.95",
+        covers=covers,
+    )
+    assert (made.method, made.noise) == ("window, max law", None)
+    fields = json.loads(made.to_json())
+    for change in (
+        {"guarantee": json.loads(sd.ZCDP("0.5").to_json())},
+        {"smoothing": None},
+        {"noise": {"type": "PolyPlace", "alpha": "5"}},
+        {"confidence": None, "covers": None},
+        {"covers": "window"},
+    ):
+        with pytest.raises(sd.errors.InvalidData):
+            sd.planning.plan_from_json(json.dumps(fields | change))
+    # Another smoothing or epsilon is paid for: noise and factor are made anew.
+    weaker = sd.planning.plan_from_json(json.dumps(fields | {"smoothing": "0.15"}))
+    mechanism = weaker.mechanism()
+    assert isinstance(mechanism, PairNoise)
+    assert mechanism.calibration.shape * mechanism.smoothing == 1
+    assert mechanism != made.mechanism()
+
+
+def test_a_plan_for_a_private_number_is_refused() -> None:
+    with pytest.raises(sd.errors.IncompatibleClaims, match="release without a plan"):
+        sd.plan(Q.Median(BOUNDS), guarantee=sd.PureDP(1, neighbours="add_remove"), n_records=100)
 
 
 def test_the_trimming_asked_for_is_kept() -> None:
@@ -164,7 +278,7 @@ def test_with_error_bars_only_windows_compete() -> None:
         assuming=LOGNORMAL,
         confidence="0.95",
     )
-    assert {made.method, *(way.method for way in made.runners_up)} == {"window"}
+    assert (made.method, made.runners_up) == ("window, max law", ())
 
 
 def test_a_plan_without_bars_refuses_them(drawn: Plan) -> None:

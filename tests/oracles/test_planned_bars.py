@@ -17,31 +17,36 @@ from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
+from smoothdp.mechanisms.release.chosen import mechanism_of
 from smoothdp.mechanisms.release.defaults import default_family, default_smoothing, default_trim
+from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Log1pNormal
 from smoothdp.planning import errors_by_size, plan, plan_from_json
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 from tests.checkers.known import known
 from tests.checkers.labels import label
-from tests.checkers.windows import smooth
+from tests.checkers.windows import best_window, smooth
 
 BOUNDS = (-60, 1440)
 LOGNORMAL = stats.lognorm(s=1, scale=20)
 HALF = Fraction(1, 2)
 
 
-def half_widths(mechanism: SmoothNoise, law: Any, runs: int, seed: int) -> Any:
+def half_widths(mechanism: SmoothNoise | PairNoise, law: Any, runs: int, seed: int) -> Any:
     """Return the half-widths of released intervals and whether each covers its statistic."""
     rng, draws = np.random.default_rng(seed), SeededRandom(seed)
     halves, covered = [], []
     for _ in range(runs):
         data = law.rvs(size=mechanism.n_records, random_state=rng)
+        query = mechanism.query
+        assert isinstance(query, Query)
         result = mechanism.release(data, rng=draws)
         assert isinstance(result, IntervalRelease)
         low, high = result.interval
         halves.append((high - low) / 2)
-        covered.append(low <= mechanism.windowed.value(data) <= high)
+        covered.append(low <= query.value(data) <= high)
     return np.array(halves), np.array(covered)
 
 
@@ -89,7 +94,11 @@ def test_planned_bars_are_shorter(guarantee: Guarantee) -> None:
     )
     ours, theirs, ruled = (
         half_widths(made, LOGNORMAL, 150, 6)[0].mean()
-        for made in (smooth(planned), smooth(alone, confidence="0.95", covers="window"), rule)
+        for made in (
+            smooth(planned),
+            smooth(best_window(alone), confidence="0.95", covers="window"),
+            rule,
+        )
     )
     assert ours < 0.95 * theirs
     assert ours < 1.05 * ruled
@@ -110,15 +119,20 @@ def test_bars_of_a_quantile_come_out_as_planned(guarantee: Guarantee, covers: st
         covers=covers,
     )
     assert found.covers == (covers or "quantile")
-    mechanism = smooth(found)
-    rule = SmoothNoise.calibrate(
-        query,
-        guarantee=guarantee,
-        n_records=1001,
-        coverage=Coverage.read("0.95", covers=covers or "quantile"),
+    mechanism = found.mechanism()
+    coverage = Coverage.read("0.95", covers=covers or "quantile")
+    rule = mechanism_of(
+        ReleaseRequest.read(query, guarantee=guarantee, coverage=coverage), n_records=1001
     )
-    assert mechanism.query == rule.query
-    assert float(mechanism.smoothing) == pytest.approx(float(rule.smoothing), rel=0.02)
+    if isinstance(guarantee, PureDP):
+        # One law for value and bars.
+        assert isinstance(mechanism, PairNoise)
+        assert mechanism == rule
+    else:
+        assert isinstance(mechanism, SmoothNoise)
+        assert isinstance(rule, SmoothNoise)
+        assert mechanism.query == rule.query
+        assert float(mechanism.smoothing) == pytest.approx(float(rule.smoothing), rel=0.02)
     halves, _ = half_widths(mechanism, LOGNORMAL, 150, 5)
     spread = halves.std() / math.sqrt(len(halves)) / halves.mean()
     # The root mean square of S stands for its mean: up to a tenth longer for short windows.
@@ -139,7 +153,7 @@ def test_a_plan_for_bars_releases_them() -> None:
     assert other.confidence == Fraction("0.99")
     assert "Error bars  0.9 confidence" in found.text()
     assert plan_from_json(found.to_json()) == found
-    assert smooth(plan_from_json(found.to_json())) == smooth(found)
+    assert plan_from_json(found.to_json()).mechanism() == found.mechanism()
 
 
 def test_bars_of_a_mean_cost_nothing() -> None:

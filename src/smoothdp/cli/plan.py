@@ -61,8 +61,8 @@ def plan(
 ) -> None:
     """Choose how to release a statistic, from public facts alone, and write the plan to a file.
 
-    Windows with smooth noise, the exponential mechanism on ranks, noise scaled to global
-    sensitivity and the middle of the bounds are weighed; release --plan runs the winner.
+    Windows with smooth noise, half shifts, the exponential mechanism on ranks, noise scaled to
+    global sensitivity and the middle of the bounds are weighed; release --plan runs the winner.
 
     The errors shown are those to expect under the assumption; a wrong one costs accuracy, never
     privacy. Without --assume and --public-sample none are shown, and the choice is one that suits

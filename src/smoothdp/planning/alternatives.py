@@ -13,13 +13,19 @@ WINDOW = "window"
 """The mean of a window, noise scaled to its smooth sensitivity (or (b - a) / n of a mean)."""
 EXPONENTIAL = "exponential mechanism"
 """A quantile drawn by ranks."""
+HALF_SHIFT = "half shift"
+"""A quantile behind a hidden shift of half ranks, window and noise by the rule of `release`."""
 GLOBAL = "global sensitivity"
 """The mean of a window, noise scaled to what it moves by at all data."""
 CLIPPED = "clipped mean"
 """The mean of all values, clamped to the bounds, in the place of a quantile."""
 MIDPOINT = "midpoint"
 """The middle of the bounds, which reads no data."""
-METHODS = (WINDOW, EXPONENTIAL, GLOBAL, CLIPPED, MIDPOINT)
+PAIR = "window, max law"
+"""The mean of a window and bars of its quantile, one law of noise for both."""
+METHODS = (WINDOW, PAIR, EXPONENTIAL, HALF_SHIFT, GLOBAL, CLIPPED, MIDPOINT)
+WITHOUT_NOISE = (PAIR, EXPONENTIAL, HALF_SHIFT, MIDPOINT)
+"""Methods without a law to choose: none is added, or the mechanism chooses its own."""
 
 ERRORS_OF_OTHERS = ("rmse", "privacy_rmse", "rmse_without_noise", "rmse_lower_bound")
 ERRORS = (*ERRORS_OF_OTHERS[:3], "rmse_without_privacy", "rmse_lower_bound")
@@ -34,11 +40,11 @@ class Alternative:
 
     Attributes:
         query: the statistic, its window resolved.
-        noise: its law, at unit scale; None where nothing is added.
-        smoothing: t; 0 where the sensitivity is the same at all data, None without noise.
+        noise: its law, at unit scale; None where nothing is added, or the mechanism chooses it.
+        smoothing: t; 0 where the sensitivity is the same at all data, None without a law.
         rmse, privacy_rmse, rmse_without_noise, rmse_lower_bound, half_width: as of `Plan`.
-        method: how it is released: "window", "exponential mechanism", "global sensitivity",
-            "clipped mean" or "midpoint".
+        method: how it is released: "window", "window, max law", "exponential mechanism",
+            "half shift", "global sensitivity", "clipped mean" or "midpoint".
         gaps: `privacy_rmse` in mean distances of neighbouring values near the quantile.
 
     >>> from smoothdp.planning.search import plan
@@ -110,9 +116,13 @@ def choice_words(
     """
     if method == EXPONENTIAL:
         return "the exponential mechanism on ranks"
+    if method == HALF_SHIFT:
+        return "a half shift"
     if method == MIDPOINT:
         return NO_DATA
     words = statistic_words(query, n_records)
+    if method == PAIR:
+        return f"{words}; the max law, t = {smoothing_text(smoothing or Fraction(0))}"
     if method in (GLOBAL, CLIPPED):
         return f"{type(noise).__name__} noise to global sensitivity, on {words}"
     return f"{words}; {noise!r}, t = {smoothing_text(smoothing or Fraction(0))}"

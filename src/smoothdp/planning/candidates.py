@@ -49,6 +49,13 @@ def plain(query: Query) -> Query:
     return Mean(query.bounds) if isinstance(query, TrimmedMean) else query
 
 
+def without_window(query: Query) -> Query:
+    """Return a median or quantile as one whose window is open; others as they are."""
+    if isinstance(query, Median):
+        return Median(query.bounds)
+    return Quantile(query.q, bounds=query.bounds) if isinstance(query, Quantile) else query
+
+
 def _windows(shorter_side: int) -> list[int]:
     widths, width = [1], 3.0
     while width <= max(1.0, _WIDEST * shorter_side):

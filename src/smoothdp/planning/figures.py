@@ -8,8 +8,11 @@ from fractions import Fraction
 from typing import Any, Self
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
+from smoothdp.mechanisms.quantiles.chosen import shifts_by_default
+from smoothdp.mechanisms.quantiles.half_shift.rules import shifted_words
 from smoothdp.mechanisms.release.statistic_words import drawn_words, value_words
 from smoothdp.mechanisms.release.usefulness import useless_words
 from smoothdp.noise.law import NoiseDistribution
@@ -19,13 +22,17 @@ from smoothdp.planning.alternatives import (
     ERRORS_OF_OTHERS,
     EXPONENTIAL,
     GLOBAL,
+    HALF_SHIFT,
     METHODS,
     MIDPOINT,
+    PAIR,
     WINDOW,
+    WITHOUT_NOISE,
     Alternative,
     Replaced,
     Rival,
 )
+from smoothdp.planning.candidates import without_window
 from smoothdp.queries import Mean, Median, Quantile, Query
 from smoothdp.queries.read_arguments import bounds_text
 
@@ -79,9 +86,9 @@ class PlanFigures:
         """Return what of the plan its method has no place for; "" if nothing."""
         if self.method not in METHODS:
             return f"a method that is none of {', '.join(METHODS)}"
-        if (self.noise is None) != (self.method in (EXPONENTIAL, MIDPOINT)):
+        if (self.noise is None) != (self.method in WITHOUT_NOISE):
             return f"noise={self.noise!r}"
-        if (self.smoothing is None) != (self.noise is None):
+        if (self.smoothing is None) != (self.noise is None and self.method != PAIR):
             return f"smoothing={self.smoothing}"
         if self.method in (GLOBAL, CLIPPED) and self.smoothing != 0:
             return f"smoothing={self.smoothing}"
@@ -89,9 +96,21 @@ class PlanFigures:
             return f"query={self.query!r}"
         if self.method == EXPONENTIAL and not isinstance(self.query, Median | Quantile):
             return f"query={self.query!r}"
-        if self.method != WINDOW and self.confidence is not None:
+        if self.method == HALF_SHIFT and not shifts_by_default(
+            without_window(self.query), self.guarantee, has_bars=False
+        ):
+            return f"query={self.query!r}, guarantee={self.guarantee!r}"
+        if self.method == PAIR and (self.confidence is None or not self._suits_pair()):
+            return f"query={self.query!r}, guarantee={self.guarantee!r}, covers={self.covers}"
+        if self.method not in (WINDOW, PAIR) and self.confidence is not None:
             return f"confidence={self.confidence}, for a method without error bars"
         return self._other_than_asked()
+
+    def _suits_pair(self) -> bool:
+        """Whether one law may serve the value and bars for its quantile."""
+        is_pure = isinstance(self.guarantee.terms(), EpsilonTerms)
+        of_quantile = self.covers in ("quantile", "population")
+        return is_pure and of_quantile and isinstance(self.query, Median | Quantile)
 
     def _other_than_asked(self) -> str:
         """Return what of the statistic is not what was asked for; "" if nothing."""
@@ -117,6 +136,8 @@ class PlanFigures:
         words, plain = value_words(self.query, self.n_records), self._asked_words()
         if isinstance(self.query, Median | Quantile) and self.method == EXPONENTIAL:
             return drawn_words(self.query)
+        if isinstance(self.query, Median | Quantile) and self.method == HALF_SHIFT:
+            return shifted_words(self.query, self.guarantee, self.n_records)
         if self.method == MIDPOINT:
             return f"the middle of {bounds_text(self.query.bounds)}, in place of {plain}; no data"
         if self.method == CLIPPED:

@@ -7,6 +7,7 @@
       sum_i e^(-lambda |i - qn|) ((x_(i+1) - theta)^3 - (x_(i) - theta)^3) / 3
       / sum_i e^(-lambda |i - qn|) d_i.
 
+* A half shift (`smoothdp.mechanisms.HalfShift`), where `release` takes it without a plan.
 * Laplace noise (concentrated claims: Gaussian) to the sensitivity at all data: (b - a) / w for the
   mean of a window of w values, of which the best is taken, and (b - a) / n for the mean of all
   values in the place of a quantile, if something is assumed of the data.
@@ -24,12 +25,25 @@ from fractions import Fraction
 
 import numpy as np
 
+from smoothdp.claims.terms import MuTerms
+from smoothdp.errors import SmoothdpError
+from smoothdp.exact.parameters.numbers import float_of
+from smoothdp.mechanisms.quantiles.chosen import shifts_by_default
 from smoothdp.mechanisms.quantiles.exponential.slope import slope_of
+from smoothdp.mechanisms.quantiles.half_shift.half_shift import HalfShift
 from smoothdp.mechanisms.release.defaults import Rule, global_law
-from smoothdp.planning.alternatives import CLIPPED, EXPONENTIAL, GLOBAL, MIDPOINT, Alternative
+from smoothdp.planning.alternatives import (
+    CLIPPED,
+    EXPONENTIAL,
+    GLOBAL,
+    HALF_SHIFT,
+    MIDPOINT,
+    Alternative,
+)
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.expected.clamped_error import Samples, clamped_error
 from smoothdp.planning.expected.sampling_error import SamplingError
+from smoothdp.planning.expected.shifted_error import ShiftedSamples
 from smoothdp.planning.expected.simulated_samples import order_statistics
 from smoothdp.planning.plan_request import PlanRequest
 from smoothdp.queries import Mean, Median, Quantile, Query
@@ -56,6 +70,7 @@ def other_ways(
     query, is_assumed = request.query, not request.assumption.is_default
     if isinstance(query, Median | Quantile) and query.window is None:
         found.append(_exponential_way(request, error))
+        found.append(_shifted_way(request, error))
         if is_assumed:
             # Where the mean lies beside the quantile nobody knows unless something is assumed.
             found.append(_global_way(request, Mean(query.bounds), error))
@@ -82,7 +97,9 @@ def _global_way(request: PlanRequest, query: Query, error: SamplingError) -> Alt
     low, high = request.bounds
     n_records, law = request.n_records, global_law(request.guarantee)
     drops = query.drops(n_records)
-    moved, e = (high - low) / (n_records - sum(drops)), Rule.of(request.guarantee).epsilon
+    moved, terms = (high - low) / (n_records - sum(drops)), request.guarantee.terms()
+    # The Gaussian law keeps mu itself, and not only the pure claim that implies it.
+    e = float_of(terms.mu) if isinstance(terms, MuTerms) else Rule.of(request.guarantee).epsilon
     noise = moved * law.standard_deviation / e
     errors = []
     for without, against_sample in ((error.total(drops), False), (error.moved(drops), True)):
@@ -139,20 +156,64 @@ def _exponential_way(request: PlanRequest, error: SamplingError) -> Alternative 
         float(_exponential(values, ranks, about, bounds, centre, slope).mean())
         for about in (population, targets)
     )
-    # What the draw adds to the error of the plain statistic, which is known better.
-    without, drawn = error.plain(), float(np.mean((targets - population) ** 2))
-    release = math.sqrt(max(without**2 + square - drawn, 0.0))
+    return _by_ranks(request, error, EXPONENTIAL, (square, privacy), targets)
+
+
+def _shifted_way(request: PlanRequest, error: SamplingError) -> Alternative | None:
+    """Return the half shift of a quantile as `release` makes it; None where it does not."""
+    query, guarantee, n_records = request.query, request.guarantee, request.n_records
+    if not shifts_by_default(query, guarantee, has_bars=False):
+        return None
+    assert isinstance(query, Median | Quantile)
+    try:
+        mechanism = HalfShift.calibrate(query, guarantee=guarantee, n_records=n_records)
+    except SmoothdpError:
+        return None
+    (part,) = mechanism.parts
+    samples = ShiftedSamples.draw(
+        request.assumption,
+        n_records,
+        part.window,
+        request.bounds,
+        shift_variance=float(mechanism.shift_variance),
+        plain=plain(query).drops(n_records),
+    )
+    law, scale = part.calibration.law, 1 / part.calibration.shift
+    low, high = request.bounds
+    population = np.full_like(samples.plain, min(max(error.target, low), high))
+    square, privacy = (samples.square(law, scale, about) for about in (population, samples.plain))
+    return _by_ranks(request, error, HALF_SHIFT, (square, privacy), samples.plain)
+
+
+def _by_ranks(
+    request: PlanRequest,
+    error: SamplingError,
+    method: str,
+    squares: tuple[float, float],
+    targets: FloatArray,
+) -> Alternative:
+    """Return a way without a window or noise of its own.
+
+    Args:
+        squares: its mean square errors about the population and about the records.
+        targets: the plain statistic of simulated samples.
+    """
+    low, high = request.bounds
+    # What privacy adds to the error of the plain statistic, which is known better.
+    away = min(max(error.target, low), high)
+    without, drawn = error.plain(), float(np.mean((targets - away) ** 2))
+    release = math.sqrt(max(without**2 + squares[0] - drawn, 0.0))
     release = min(release, max(high - error.target, error.target - low))
-    privacy = math.sqrt(privacy)
+    privacy = math.sqrt(squares[1])
     return Alternative(
-        plain(query),
+        plain(request.query),
         None,
         None,
         release,
         privacy,
         without,
         min(without, release),
-        method=EXPONENTIAL,
+        method=method,
         gaps=error.in_gaps(privacy),
     )
 

@@ -132,6 +132,9 @@ def _check(query: object, guarantee: object) -> None:
         raise IncompatibleClaims(
             expected="a guarantee about replacing one record",
             got=f"{guarantee!r}",
-            remedy='Give a guarantee with neighbours="replace_one", such as PureDP(1); where the '
-            "number of records is private, smoothdp.release goes by n_guess, without a plan",
+            remedy=(
+                'Give a guarantee with neighbours="replace_one", such as PureDP(1); where the '
+                "number of records is private, release without a plan: smoothdp.release has rules "
+                "for it, with n_guess="
+            ),
         )

@@ -9,6 +9,7 @@ from smoothdp.mechanisms.release.bars.targets import read_target
 from smoothdp.planning.alternatives import (
     MIDPOINT,
     NO_DATA,
+    PAIR,
     WINDOW,
     choice_words,
     smoothing_text,
@@ -141,6 +142,8 @@ def method_words(plan: PlanFigures) -> str:
     >>> method_words(plan(Median((0, 9)), guarantee=PureDP(1), n_records=1000))
     'A window with noise scaled to smooth sensitivity'
     """
+    if plan.method == PAIR:
+        return "A window, noise of the max law on it and on ln of its smooth sensitivity"
     if plan.method == WINDOW:
         fixed = plan.smoothing == 0
         kind = "sensitivity at all data" if fixed else "smooth sensitivity"
@@ -198,10 +201,10 @@ def plan_text(plan: PlanFigures) -> str:
     if plan.replaced is not None:
         lines.append(f"Replaced    {replaced_words(plan)}")
     lines += [f"Method      {method_words(plan)}", f"Promise     {plan.guarantee!r}"]
-    if plan.noise is not None and plan.smoothing is not None:
-        size = noise_words(plan)
+    if plan.smoothing is not None:
+        size, law = noise_words(plan), "max law" if plan.noise is None else repr(plan.noise)
         lines.append(
-            f"Noise       {plan.noise!r} at smoothing t = {smoothing_text(plan.smoothing)}"
+            f"Noise       {law} at smoothing t = {smoothing_text(plan.smoothing)}"
             + (f"; standard deviation {size}" if size else "")
         )
     if plan.caution():
@@ -218,8 +221,7 @@ def plan_text(plan: PlanFigures) -> str:
         length = "" if plan.half_width is None else f", +- {plan.half_width:.4g} on average"
         lines.append(
             f"Error bars  {float(plan.confidence):.15g} confidence{length}: each "
-            f"{plan_covers(plan)}; a share of the promise pays for them, and the plan chose for "
-            "them and the error together"
+            f"{plan_covers(plan)}; {paid_words(plan)}"
         )
     if words := rivals_words(plan):
         lines.append(f"Beside      {words}")
@@ -230,6 +232,18 @@ def plan_text(plan: PlanFigures) -> str:
         f"Runner-up   {alternative.describe(plan.n_records)}" for alternative in plan.runners_up
     ]
     return "\n".join(lines)
+
+
+def paid_words(plan: PlanFigures) -> str:
+    """Return what of the promise pays for error bars, and by whom window and noise were chosen."""
+    if plan.covers in ("quantile", "population"):
+        how = "one law of noise serves value and bars"
+        if plan.method != PAIR:
+            how = "a share of the promise pays for them"
+        return f"{how}, window and smoothing as release chooses them without a plan"
+    return (
+        "a share of the promise pays for them, and the plan chose for them and the error together"
+    )
 
 
 def plan_covers(plan: PlanFigures) -> str:

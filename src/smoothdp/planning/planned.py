@@ -37,7 +37,8 @@ class Plan(PlanFigures):
     Attributes:
         query: the statistic with window or trimming resolved.
         guarantee: what the release will promise. n_records: n, public.
-        noise: the law of the noise. smoothing: t, 0 where nothing is left out.
+        noise: the law of the noise, where the plan chose it. smoothing: t, 0 where nothing is left
+            out.
         rmse: root of the expected squared error of the release, for the population's quantile
             or mean (of values clamped to the bounds); None without an assumption, like the next.
         privacy_rmse: the same against the statistic of the records without noise: for a
@@ -57,9 +58,10 @@ class Plan(PlanFigures):
         replaced: the trimmed mean that was asked for, if this one trims otherwise; else None.
         noise_deviation: the standard deviation of the noise in units of the smooth sensitivity of
             the data, which is private; None in files of older versions.
-        method: how it is released: "window", "exponential mechanism", "global sensitivity",
-            "clipped mean" or "midpoint". `release` runs it. Without noise `noise` and `smoothing`
-            are None.
+        method: how it is released: "window", "window, max law", "exponential mechanism",
+            "half shift", "global sensitivity", "clipped mean" or "midpoint". `release` runs it.
+            Without noise, and where the method has its own law, `noise` is None; so is
+            `smoothing`, but for the max law.
         gaps: `privacy_rmse` in mean distances of neighbouring values near the quantile: the error
             in ranks. It has no unit, and is told where nothing was assumed too, for the stand-in.
         asked: the statistic as it was asked for. may_change_trim: whether another trimming was
@@ -93,10 +95,10 @@ class Plan(PlanFigures):
     ) -> PlannedMechanism:
         """Return the mechanism of the plan; its noise is calibrated anew.
 
-        A `SmoothNoise`, an `ExponentialQuantile`, or a `Midpoint`. With a confidence, a share of
-        the guarantee goes to error bars, and the noise is of the same family with a shape for the
-        rest. A plan that was made without it is then exceeded in its errors, and may lead to bars
-        that are longer than need be.
+        A `SmoothNoise`, a `PairNoise`, an `ExponentialQuantile`, a `HalfShift`, or a `Midpoint`.
+        With a confidence, a share of the guarantee goes to error bars, and the noise is of the same
+        family with a shape for the rest. A plan that was made without it is then exceeded in its
+        errors, and may lead to bars that are longer than need be.
 
         Args:
             confidence: None: that of the plan, if it has one.

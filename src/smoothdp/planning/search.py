@@ -22,7 +22,7 @@ from smoothdp.planning.other_ways import other_ways
 from smoothdp.planning.plan_request import PlanRequest
 from smoothdp.planning.planned import Plan
 from smoothdp.planning.price import Price
-from smoothdp.planning.winner import winner
+from smoothdp.planning.winner import winner, with_pair
 from smoothdp.queries import Query, TrimmedMean
 
 _SAMPLES = 800
@@ -67,11 +67,14 @@ def plan(
     """Return the release of least expected squared error under an assumption about the data.
 
     Weighed are the mean of a window with noise scaled to its smooth sensitivity; for a quantile
-    whose window is open the exponential mechanism on ranks; noise scaled to global sensitivity, on
+    whose window is open the exponential mechanism on ranks and, under concentrated and Gaussian DP,
+    a half shift as `release` makes it; noise scaled to global sensitivity, on
     the best window or the mean of all values; and, where something is assumed, the middle of the
     bounds, which reads no data. `Plan.method` is the winner, and the plan runs it; the others are
-    `Plan.runners_up`. With a confidence only windows compete: the others have no error bars.
-    A window wins where it is within 2% of the best.
+    `Plan.runners_up`. With a confidence only windows compete, and for a quantile of the data or of
+    the population the plan is what `release` runs: one law of noise for value and bars under pure
+    and approximate DP, where `release` takes it, else two. Within 2% of the best wins the way of
+    `release`: the half shift where there is one, else the window.
 
     For a median or quantile the error is the distance to the plain sample quantile, so that a wide
     window counts against itself even if the assumed law is symmetric; for other statistics it is
@@ -99,7 +102,7 @@ def plan(
     Args:
         query: the statistic with its bounds. A window of its own is kept, None is chosen; the
             trimming of a `TrimmedMean` is kept.
-        guarantee: PureDP, ApproxDP, ZCDP or TruncatedCDP, about replacing one record.
+        guarantee: PureDP, ApproxDP, ZCDP, TruncatedCDP or GaussianDP, about replacing one record.
         n_records: n, public.
         assuming: a frozen distribution of scipy, or a public sample of at least 10 numbers.
             None: chosen as for Student's T(3) with bounds 6,000 of its scale apart, with t at most
@@ -208,6 +211,8 @@ def best_plan(request: PlanRequest) -> Plan:
     made = _best_window(request, choices, price, error)
     if request.coverage is None:
         made = winner(request, made, other_ways(request, queries, error))
+    elif request.has_quantile_bars:
+        made = with_pair(request, made, error)
     return made.without_errors() if assumption.is_default else made
 
 

@@ -37,7 +37,8 @@ def draw_plan(plan: Plan, path: str | Path, *, assuming: object = None) -> Path:
     sizes = sorted(
         {max(round(plan.n_records * up / 10), _LEAST_RECORDS) for up in _FACTORS} | {plan.n_records}
     )
-    query, guarantee = plan.query, plan.guarantee
+    # A window that was chosen for this n and epsilon suits no others.
+    query, guarantee = plan.query if plan.asked is None else plan.asked, plan.guarantee
     by_size = errors_by_size(query, sizes, guarantee=guarantee, assuming=assuming)
     by_epsilon = errors_by_epsilon(
         query,
@@ -45,7 +46,8 @@ def draw_plan(plan: Plan, path: str | Path, *, assuming: object = None) -> Path:
         n_records=plan.n_records,
         assuming=assuming,
     )
-    name = "epsilon" if "epsilon" in guarantee.parameters() else "sqrt(2 rho)"
+    names = {"epsilon": "epsilon", "mu": "mu"}
+    name = next((names[p] for p in guarantee.parameters() if p in names), "sqrt(2 rho)")
     panels = [
         _panel(by_size, f"{guarantee!r}", "records"),
         _panel(by_epsilon, f"n = {plan.n_records}", name),
@@ -72,7 +74,8 @@ def _panel(points: list[ErrorPoint], title: str, x_label: str) -> Panel:
 
 
 def _at(guarantee: Guarantee, epsilon: str) -> Guarantee:
-    """Return the guarantee of the same kind with another epsilon, or rho = epsilon^2 / 2."""
-    if "epsilon" in guarantee.parameters():
-        return guarantee.changed(epsilon=epsilon)
+    """Return the guarantee of the same kind with another epsilon or mu, or rho = epsilon^2 / 2."""
+    for name in ("epsilon", "mu"):
+        if name in guarantee.parameters():
+            return guarantee.changed(**{name: epsilon})
     return guarantee.changed(rho=float(epsilon) ** 2 / 2)

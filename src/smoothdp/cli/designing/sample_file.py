@@ -26,7 +26,9 @@ def describe_sample(
             "Give the number of records that the sample was drawn from."
         )
     mechanism = sd.SamplingHistogram(population, n_draws=n_draws)
-    text, document = describe_exact(mechanism, read_model(model), epsilon, sharpen=False)
+    text, document = describe_exact(
+        mechanism, read_model(model), epsilon, sharpen=False, tolerance=None
+    )
     used = (
         f"FILE is the sample: of it only its number of rows, {n_draws}, was used. Its counts "
         "scaled up are no population: a delta(x) of them would be a guess, made from private data, "

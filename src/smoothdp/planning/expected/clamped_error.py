@@ -16,12 +16,16 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from smoothdp.noise.law import NoiseDistribution
+from smoothdp.planning.expected.max_law_tail import MaxLawTail
 from smoothdp.types import FloatArray
 
+Tailed: TypeAlias = NoiseDistribution | MaxLawTail
+"""What has tails and a deviation."""
 _DEEPEST, _GROWTH, _POINTS = 600.0, 1.35, 8
 _SAME = 0.999
 """Clamping that takes less than a thousandth of the added square is left out."""
@@ -47,7 +51,7 @@ class Samples:
         low, high = self.bounds
         return float(np.sqrt(np.mean(np.maximum(high - self.targets, self.targets - low) ** 2)))
 
-    def added(self, law: NoiseDistribution, scale: float) -> tuple[float, float]:
+    def added(self, law: Tailed, scale: float) -> tuple[float, float]:
         """Return the mean square that noise of S scale Z adds, with and without clamping."""
         quantiles, weights = _nodes(law)
         weights_of_both = np.concatenate([weights, weights])
@@ -62,7 +66,7 @@ class Samples:
 
 
 def clamped_error(
-    without: float, noise: float, samples: Samples, law: NoiseDistribution, scale: float
+    without: float, noise: float, samples: Samples, law: Tailed, scale: float
 ) -> tuple[float, bool]:
     """Return the root mean square error of the clamped value, and whether clamping shows.
 
@@ -77,7 +81,7 @@ def clamped_error(
 
 
 @lru_cache(maxsize=256)
-def _nodes(law: NoiseDistribution) -> tuple[FloatArray, FloatArray]:
+def _nodes(law: Tailed) -> tuple[FloatArray, FloatArray]:
     """Return quantiles of the upper half of a law, and the probability that each stands for."""
     points, shares = np.polynomial.legendre.leggauss(_POINTS)
     ends = [math.log(2)]

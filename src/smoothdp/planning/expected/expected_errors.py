@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from smoothdp.noise.law import NoiseDistribution
-from smoothdp.planning.expected.clamped_error import clamped_error
+from smoothdp.planning.expected.clamped_error import Tailed, clamped_error
 from smoothdp.planning.expected.sampling_error import SamplingError
 from smoothdp.planning.expected.simulated_samples import Drops
 
@@ -31,7 +30,7 @@ def expected_errors(
     error: SamplingError,
     window: Drops,
     rate: Fraction,
-    law: NoiseDistribution,
+    law: Tailed,
     *,
     noise: float,
     least: float,

@@ -7,7 +7,8 @@ from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.errors import SmoothdpError
 from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.parameters.numbers import exact_text
-from smoothdp.mechanisms import SmoothNoise
+from smoothdp.mechanisms import HalfShift, SmoothNoise
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.defaults import WELL_KNOWN
 from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.planning import Plan
@@ -114,6 +115,14 @@ def reach_of(guarantee: Guarantee) -> float:
 
 def _noise_rows(plan: Plan, mechanism: PlannedMechanism) -> list[tuple[str, str]]:
     """Return rows about the noise and the error bars; none where nothing is added."""
+    if isinstance(mechanism, PairNoise):
+        return [
+            ("noise", "the max law, scaled to the smooth sensitivity, and on its logarithm"),
+            ("smoothing", smoothing_text(mechanism.smoothing)),
+            *_covered_rows(plan, "none alone: one law of noise serves value and bars"),
+        ]
+    if isinstance(mechanism, HalfShift):
+        return [("noise", mechanism.describe())]
     if not isinstance(mechanism, SmoothNoise):
         return []
     fixed = mechanism.smoothing == 0
@@ -148,6 +157,12 @@ def _bars_rows(plan: Plan, mechanism: SmoothNoise) -> list[tuple[str, str]]:
         if value_guarantee == plan.guarantee
         else f"a share; the noise of the value keeps {share}"
     )
+    return _covered_rows(plan, cost)
+
+
+def _covered_rows(plan: Plan, cost: str) -> list[tuple[str, str]]:
+    """Return rows about the error bars, and what they cost."""
+    assert plan.confidence is not None
     return [
         ("error bars", f"{percent_text(plan.confidence)} confidence, {_half_width(plan)}"),
         ("each", plan_covers(plan)),
