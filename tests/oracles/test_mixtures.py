@@ -6,7 +6,9 @@ import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import smoothdp as sd
 from smoothdp.exact.parameters.numbers import exact_real
@@ -113,9 +115,15 @@ def test_the_bound_of_a_single_composition() -> None:
     values = TwoCounts(sd.SamplingHistogram(n, n_draws=990_000), exact_real("0.5", name="e"))
     alone = OneLaw(n, shares_of(law)).bracket(values, tolerance=0.4)
     mixtures = Mixtures(n, (law, law), values, 0.0)
-    # Free records cost so much that none is left free: the probability is that of one number.
-    upper = mixtures._bound(CompositionCell(n, (n // 2, n // 2)), 100.0, 0.4, -math.inf)
-    assert alone.lower <= upper <= alone.upper + math.log(math.sqrt(math.pi * n)) + 3
+    cell = CompositionCell(n, (n // 2, n // 2))
+    upper = mixtures._bound(cell, 100.0, 0.4, -math.inf)
+    # The law of both names is that of one; its mean is divided by P(J_1, J_2 <= n / 2).
+    first, second = map(float, cell.shares(100.0))
+    chosen = np.arange(n // 2 + 1)
+    beside = stats.binom.cdf(n // 2, n - chosen, second / (1 - first))
+    nats = -math.log(float(np.sum(stats.binom.pmf(chosen, n, first) * beside)))
+    assert nats > 0.9
+    assert alone.lower + nats - 1e-3 <= upper <= alone.upper + nats + 3
 
 
 def test_the_worst_cell_counts() -> None:

@@ -14,6 +14,13 @@ _BRACKETS = "smoothed/brackets"
 
 MUTANTS = (
     Mutant(
+        f"{_BRACKETS}/mixtures.py",
+        "return min(rough - inside + _ROUNDING",
+        "return min(rough + inside + _ROUNDING",
+        "a mean multiplied by the probability that it is to be divided by",
+        _MIXED,
+    ),
+    Mutant(
         f"{_BRACKETS}/composition_cells.py",
         "step = -(-self.size // len(self.least))",
         "step = -(-self.size // len(self.least)) + 1 if self.size > 2 else self.size",
