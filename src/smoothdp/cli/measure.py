@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 import smoothdp as sd
-from smoothdp.cli.designing.sample_file import describe_sample
+from smoothdp.cli.designing.sample_file import describe_sample, population_note
 from smoothdp.cli.measure_model import ModelQuestion, describe_model
 from smoothdp.cli.measure_several import show_several, split_epsilons
 from smoothdp.cli.options.columns import missing_note, missing_option
@@ -182,14 +182,6 @@ def measure(
         show_several(results, plot=plot, notes=notes, as_json=as_json)
     else:
         show_measurement(first, plot=plot, notes=notes, as_json=as_json)
-
-
-def population_note(n_records: int) -> str:
-    """Return what a FILE was taken for: it does not say so itself."""
-    return (
-        f"FILE was taken as the population, all {n_records} records that the sample is drawn from. "
-        "Where FILE is the sample itself, only a model answers: --population N --model PUBLIC."
-    )
 
 
 def show_measurement(

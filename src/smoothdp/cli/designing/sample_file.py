@@ -35,3 +35,11 @@ def describe_sample(
         "and no guarantee."
     )
     return f"{text}\n{used}", {**document, "file": used}
+
+
+def population_note(n_records: int) -> str:
+    """Return what a FILE was taken for: it does not say so itself."""
+    return (
+        f"FILE was taken as the population, all {n_records} records that the sample is drawn from. "
+        "Where FILE is the sample itself, only a model answers: --population N --model PUBLIC."
+    )
