@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.timing import Row, peak_megabytes, show
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.shuffle.accounting.flip_kernel import flip_kernel
-from smoothdp.shuffle.boolean_sum import BooleanSum
-from smoothdp.shuffle.real_sum import RealSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 
 MEMORY = """
 import numpy as np

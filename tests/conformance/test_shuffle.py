@@ -21,10 +21,10 @@ from smoothdp.claims.guarantees.standard import ApproxDP, PureDP
 from smoothdp.errors import IncompatibleClaims, InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, SeededRandom
-from smoothdp.shuffle.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 from smoothdp.shuffle.messages import Message, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol
-from smoothdp.shuffle.real_sum import RealSum
 from smoothdp.sources import Source
 
 # ruff: noqa: ARG002 - the dummy does nothing with its arguments

@@ -12,7 +12,7 @@ import pytest
 from smoothdp.claims import PureDP
 from smoothdp.errors import InvalidParameter
 from smoothdp.shuffle import BooleanSum, RealSum
-from smoothdp.shuffle.flipped_sum import flip_word
+from smoothdp.shuffle.flipped.flipped_sum import flip_word
 
 RNG = random.Random(2026_11_22)
 WORD = 1 << 64
@@ -73,7 +73,7 @@ def test_a_pure_promise_on_the_edge_needs_the_rounding_up(
     assert (1 - kept.flip_probability) / kept.flip_probability <= Fraction(a, b)
     assert kept.profile().log_delta_bounds(promise.exact_epsilon).upper == -math.inf
     # The twin: with the word rounded down the same promise is false, and refused.
-    lower = "smoothdp.shuffle.flipped_sum.flip_word"
+    lower = "smoothdp.shuffle.flipped.flipped_sum.flip_word"
     monkeypatch.setattr(lower, lambda lam, m: math.floor(lam / (2 * m) * WORD))
     with pytest.raises(InvalidParameter, match="promise that the exact profile keeps"):
         BooleanSum(n, expected_random_users=users, promise=promise)

@@ -21,7 +21,7 @@ from smoothdp.shuffle import (
     RealSum,
     ZeroPreservingCount,
 )
-from smoothdp.shuffle.honesty import (
+from smoothdp.shuffle.users.honesty import (
     MessagesOfOne,
     most_honest_despite,
     most_honest_users,

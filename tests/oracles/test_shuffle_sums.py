@@ -21,8 +21,8 @@ from smoothdp.shuffle.accounting.flip_mu import CountTests, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta, log_flip_tail
 from smoothdp.shuffle.accounting.worst_case import violation, worst_case
-from smoothdp.shuffle.boolean_sum import BooleanSum
-from smoothdp.shuffle.real_sum import RealSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 from tests.checkers.rationals import hockey_stick, log_fraction
 from tests.oracles.bit_sums import (
     Law,

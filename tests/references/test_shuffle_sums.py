@@ -20,8 +20,8 @@ from smoothdp.paper_bounds.cheu import cheu_epsilon, cheu_fixed_set_epsilon
 from smoothdp.paper_bounds.clones import clones_delta
 from smoothdp.shuffle.accounting.flip_curve import flip_knots
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
-from smoothdp.shuffle.boolean_sum import BooleanSum
-from smoothdp.shuffle.real_sum import RealSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 
 CASES = json.loads(Path(__file__).with_name("shuffle_sums.json").read_text())
 

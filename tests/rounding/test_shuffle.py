@@ -20,16 +20,16 @@ from smoothdp.shuffle.accounting.flip_error import exact_deviation, tilted_devia
 from smoothdp.shuffle.accounting.flip_mu import _quantile, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.accounting.worst_case import violation, worst_case
-from smoothdp.shuffle.boolean_sum import BooleanSum
-from smoothdp.shuffle.flip_calibration import _pure_share, _rounded_up
-from smoothdp.shuffle.flipped_sum import flip_word
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.flip_calibration import _pure_share, _rounded_up
+from smoothdp.shuffle.flipped.flipped_sum import flip_word
+from smoothdp.shuffle.flipped.real_sum import RealSum
 from smoothdp.shuffle.histogram.accuracy import (
     log_of_exponent,
     mean_squared_error,
     worst_case_error,
 )
 from smoothdp.shuffle.histogram.calibration import _certain, paper_omission
-from smoothdp.shuffle.real_sum import RealSum
 from tests.checkers.rationals import binomial_law, hockey_stick
 from tests.oracles.bit_sums import convolve, total_law
 from tests.rounding.binomials import binomial_terms

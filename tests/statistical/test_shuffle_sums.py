@@ -13,9 +13,9 @@ import pytest
 
 from smoothdp.exact.random.entropy import Entropy, SeededRandom, SystemRandom
 from smoothdp.exact.random.random_words import random_words, uniform_order
-from smoothdp.shuffle.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 from smoothdp.shuffle.protocol import UniformShuffler
-from smoothdp.shuffle.real_sum import RealSum
 from smoothdp.testing import frequency_test
 from tests.oracles.bit_sums import binomial_law, convolve, total_law
 

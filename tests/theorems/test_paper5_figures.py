@@ -14,8 +14,8 @@ import pytest
 
 from smoothdp.paper_bounds.chen_long import chen_long_delta, chen_long_tradeoff
 from smoothdp.paper_bounds.cheu import cheu_delta, cheu_fixed_set_epsilon
-from smoothdp.shuffle.boolean_sum import BooleanSum
-from smoothdp.shuffle.real_sum import RealSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 from tests.checkers.rationals import hockey_stick
 from tests.oracles.bit_sums import beta_at, binomial_law, curve
 

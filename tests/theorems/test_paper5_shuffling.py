@@ -21,8 +21,8 @@ from smoothdp import GaussianDP, TradeoffFunction
 from smoothdp.paper_bounds.chen_long import chen_long_delta, chen_long_mu, chen_long_tradeoff
 from smoothdp.paper_bounds.cheu import cheu_delta, cheu_epsilon, cheu_fixed_set_epsilon
 from smoothdp.paper_bounds.clones import blanket_delta, clones_2021_delta, clones_delta
-from smoothdp.shuffle.boolean_sum import BooleanSum
-from smoothdp.shuffle.real_sum import RealSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 from tests.checkers.rationals import hockey_stick
 from tests.oracles.bit_sums import (
     Law,

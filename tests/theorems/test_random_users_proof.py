@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from smoothdp import paper_bounds as pb
-from smoothdp.shuffle.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
 
 F = Fraction
 

@@ -23,7 +23,7 @@ from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum
 from smoothdp.shuffle.histogram.estimate import require_bin
 from smoothdp.shuffle.histogram.zero_preserving import require_explicit
-from smoothdp.shuffle.user_data import read_bits, read_units
+from smoothdp.shuffle.users.user_data import read_bits, read_units
 from smoothdp.types import IntArray, WordArray
 
 Summed = BooleanSum | RealSum | Histogram

@@ -14,14 +14,14 @@ from smoothdp.shuffle.applications.support import (
     samples_needed,
     support_success,
 )
-from smoothdp.shuffle.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.real_sum import RealSum
 from smoothdp.shuffle.histogram.count import ZeroPreservingCount
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
 from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
-from smoothdp.shuffle.real_sum import RealSum
 
 __all__ = [
     "BooleanSum",

@@ -27,8 +27,8 @@ from smoothdp.exact.parameters.numbers import (
 )
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import uniform_order
-from smoothdp.shuffle.answering import Answering
 from smoothdp.shuffle.messages import ReadMessages
+from smoothdp.shuffle.users.answering import Answering
 from smoothdp.sources import Source
 from smoothdp.types import IntArray
 

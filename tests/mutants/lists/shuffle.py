@@ -11,28 +11,28 @@ _HISTOGRAM = (*_SUMS, "tests/references/test_shuffle_histogram.py")
 
 MUTANTS = (
     Mutant(
-        "shuffle/flipped_sum.py",
+        "shuffle/flipped/flipped_sum.py",
         "return math.ceil(expected_random_users / (2 * n_users) * (1 << WORD_BITS))",
         "return math.floor(expected_random_users / (2 * n_users) * (1 << WORD_BITS))",
         "fewer flips than asked for",
         _SUMS,
     ),
     Mutant(
-        "shuffle/boolean_sum.py",
+        "shuffle/flipped/boolean_sum.py",
         "random_words(bits.size, rng) < np.uint64(self.threshold)",
         "random_words(bits.size, rng) < np.uint64(self.threshold - 1)",
         "one word in 2^64 that is not flipped",
         _SUMS,
     ),
     Mutant(
-        "shuffle/flipped_sum.py",
+        "shuffle/flipped/flipped_sum.py",
         "return bit ^ (rng.bits(WORD_BITS) < self.threshold)",
         "return bit ^ (rng.bits(WORD_BITS) < self.threshold - 1)",
         "one word in 2^64 that is not flipped, one bit at a time",
         _SUMS,
     ),
     Mutant(
-        "shuffle/flipped_sum.py",
+        "shuffle/flipped/flipped_sum.py",
         "return math.nextafter(reach / gain * (1 + 1e-15), math.inf)",
         "return reach / gain * (1 - 1e-15)",
         "the error of a sum rounded down",
@@ -74,21 +74,21 @@ MUTANTS = (
         _SUMS,
     ),
     Mutant(
-        "shuffle/flip_calibration.py",
+        "shuffle/flipped/flip_calibration.py",
         "Context(prec=10, rounding=ROUND_CEILING)",
         'Context(prec=10, rounding="ROUND_FLOOR")',
         "random users rounded down",
         _SUMS,
     ),
     Mutant(
-        "shuffle/flip_calibration.py",
+        "shuffle/flipped/flip_calibration.py",
         "growth = exp_bounds(epsilon / n_bits).lower",
         "growth = exp_bounds(epsilon / n_bits).upper",
         "pure DP with the exponential of epsilon rounded up",
         _SUMS,
     ),
     Mutant(
-        "shuffle/flip_calibration.py",
+        "shuffle/flipped/flip_calibration.py",
         "growth = math.exp(power) * (1 - 1e-13 - 1e-15 * power)",
         "growth = math.exp(power) * (1 + 1e-13 + 1e-15 * power)",
         "pure DP with a logarithmic epsilon rounded up",
@@ -130,7 +130,7 @@ MUTANTS = (
         _ERRORS,
     ),
     Mutant(
-        "shuffle/real_sum.py",
+        "shuffle/flipped/real_sum.py",
         "rounding = Fraction(self.n_users, 4 * self.n_bits**2)",
         "rounding = Fraction(0)",
         "the rounding of numbers to bits left out of the error",

@@ -10,7 +10,7 @@ from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.paper_bounds.chen_long import chen_long_random_users
 from smoothdp.paper_bounds.cheu import cheu_random_users
 from smoothdp.paper_bounds.clones import clones_random_users
-from smoothdp.shuffle.boolean_sum import BooleanSum
+from smoothdp.shuffle.flipped.boolean_sum import BooleanSum
 from smoothdp.text import table
 
 

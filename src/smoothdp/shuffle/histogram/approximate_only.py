@@ -16,13 +16,13 @@ from smoothdp.exact.parameters.numbers import Parameter, float_bounds
 from smoothdp.shuffle.accounting.exchange_profile import slack_mu, stated_guarantee
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.calibration import is_kept
-from smoothdp.shuffle.honesty import (
+from smoothdp.shuffle.protocol import Datum, Estimate, ShuffleProtocol
+from smoothdp.shuffle.users.honesty import (
     MessagesOfOne,
     most_honest_despite,
     most_honest_users,
     most_messages_of,
 )
-from smoothdp.shuffle.protocol import Datum, Estimate, ShuffleProtocol
 
 
 class ApproximateOnly(ShuffleProtocol[Datum, Estimate]):

@@ -13,8 +13,8 @@ from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.true_counts import Tally, tally_counts, tally_data
-from smoothdp.shuffle.honesty import MessagesOfOne
 from smoothdp.shuffle.messages import ReadMessages, read_messages
+from smoothdp.shuffle.users.honesty import MessagesOfOne
 from smoothdp.types import IntArray
 
 

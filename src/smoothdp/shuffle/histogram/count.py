@@ -29,9 +29,9 @@ from smoothdp.shuffle.histogram.calibration import (
     smallest_users,
 )
 from smoothdp.shuffle.histogram.true_counts import tally_data
-from smoothdp.shuffle.honesty import MessagesOfOne, most_honest_users
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
+from smoothdp.shuffle.users.honesty import MessagesOfOne, most_honest_users
 from smoothdp.sources import Source
 
 _NAME = "ZeroPreservingCount"

@@ -15,11 +15,11 @@ from smoothdp.exact.parameters.numbers import Parameter, exact_int, proper_proba
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import random_words
 from smoothdp.exact.random.samplers import binomial
-from smoothdp.shuffle.flip_calibration import calibrated_random_users
-from smoothdp.shuffle.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
+from smoothdp.shuffle.flipped.flip_calibration import calibrated_random_users
+from smoothdp.shuffle.flipped.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
-from smoothdp.shuffle.user_data import (
+from smoothdp.shuffle.users.user_data import (
     UNIT,
     read_count,
     read_units,

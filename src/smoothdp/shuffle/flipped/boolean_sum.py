@@ -13,11 +13,11 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import random_words
-from smoothdp.shuffle.flip_calibration import calibrated_random_users
-from smoothdp.shuffle.flipped_sum import FlippedSum, float_up
+from smoothdp.shuffle.flipped.flip_calibration import calibrated_random_users
+from smoothdp.shuffle.flipped.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
-from smoothdp.shuffle.user_data import read_bits, read_count, require_n_users
+from smoothdp.shuffle.users.user_data import read_bits, read_count, require_n_users
 from smoothdp.sources import Source
 from smoothdp.types import ByteArray
 
