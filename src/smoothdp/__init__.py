@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     from smoothdp.composition import (
         Parallel as Parallel,
         attacks as attacks,
+        calibrate as calibrate,
         compose as compose,
+        split_budget as split_budget,
     )
     from smoothdp.data import (
         read_column as read_column,

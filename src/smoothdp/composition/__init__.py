@@ -4,13 +4,16 @@
 with stated rounding; `attacks` says what an attacker reaches.
 """
 
+from smoothdp.composition.calibrate import Calibrated, calibrate
 from smoothdp.composition.central_limit import CentralLimitEstimate, central_limit_estimate
 from smoothdp.composition.compose import compose
 from smoothdp.composition.composed_profile import ComposedProfile
 from smoothdp.composition.laws.law import HasLossLaws, LossBracket, LossLaw, LossLaws
 from smoothdp.composition.parallel import Parallel, compose_parallel, replace_one_parallel
+from smoothdp.composition.split_budget import SplitBudget, split_budget
 
 __all__ = [
+    "Calibrated",
     "CentralLimitEstimate",
     "ComposedProfile",
     "HasLossLaws",
@@ -18,8 +21,11 @@ __all__ = [
     "LossLaw",
     "LossLaws",
     "Parallel",
+    "SplitBudget",
+    "calibrate",
     "central_limit_estimate",
     "compose",
     "compose_parallel",
     "replace_one_parallel",
+    "split_budget",
 ]
