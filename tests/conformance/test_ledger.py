@@ -138,7 +138,7 @@ def test_pure_claims_cost_mu(path: Path) -> None:
 
 def test_concentrated_budget(path: Path) -> None:
     budget = sd.ApproxDP(2, delta="1e-6")
-    ledger = Ledger(path, budget=budget, method="concentrated")
+    ledger = Ledger(path, budget=budget, kept="concentrated")
     for _ in range(20):
         ledger.spend(sd.ApproxDP("0.05", delta="1e-8"))
     ledger.spend(sd.ZCDP("0.01"))

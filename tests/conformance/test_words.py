@@ -170,8 +170,8 @@ def test_no_guarantee_names_the_options_that_give_one(capsys: pytest.CaptureFixt
     for command in (["collect", "t.csv", "--column", "late"], NEED_NOISE[4][0]):
         assert "got no --epsilon and no --delta" in failing(command, capsys)
         assert "got no --delta" in failing([*command, "--epsilon", "1"], capsys)
-    assert "--delta with --method concentrated" in failing(
-        ["account", "create", "l.db", "--epsilon", "1", "--method", "concentrated"], capsys
+    assert "--delta with --kept concentrated" in failing(
+        ["account", "create", "l.db", "--epsilon", "1", "--kept", "concentrated"], capsys
     )
 
 

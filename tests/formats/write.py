@@ -69,7 +69,7 @@ def main() -> None:
         ledger.charge(sd.GaussianMechanism(40) if name == "mu" else sd.PureDP("1/3"))
         ledger.charge(sd.GaussianDP("0.1") if name == "mu" else sd.PureDP("0.25"))
     several = sd.Ledger(
-        folder / "concentrated.db", budget=sd.ApproxDP(6, delta="1e-6"), method="concentrated"
+        folder / "concentrated.db", budget=sd.ApproxDP(6, delta="1e-6"), kept="concentrated"
     )
     several.charge(sd.ZCDP("0.05"))
     several.charge(sd.PureDP("ln(51/49)"))

@@ -164,7 +164,7 @@ def test_the_rho_of_a_budget_keeps_it(epsilon: str, delta: str) -> None:
 def test_the_parts_of_delta_add_up(path: Path) -> None:
     """Half of delta turns rho into epsilon; the claims have the other half."""
     budget = sd.ApproxDP(2, delta="2e-6")
-    ledger = Ledger(path, budget=budget, method="concentrated")
+    ledger = Ledger(path, budget=budget, kept="concentrated")
     ledger.charge(sd.ApproxDP("0.1", delta="9e-7"))
     spent = ledger.spent()
     assert isinstance(spent, sd.ApproxDP)

@@ -12,14 +12,17 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import pytest
 
 from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, TruncatedCDP
 from smoothdp.composition import compose
 from smoothdp.ledger.budgets import filter_of
+from smoothdp.ledger.declared import declared_filter
 from smoothdp.ledger.filters import Amounts, Filter
-from smoothdp.ledger.sum_filters import ConcentratedFilter
+from smoothdp.ledger.odometer import first_level
+from smoothdp.ledger.sum_filters import ConcentratedFilter, GaussianFilter
 
 Outcomes = Sequence[tuple[float, float]]
 
@@ -148,7 +151,7 @@ def test_mu_filter(epsilon: float) -> None:
 
 @pytest.mark.parametrize("budget", [(1.0, 0.1), (2.0, 0.05)])
 def test_concentrated_filter(budget: tuple[float, float]) -> None:
-    kept = filter_of(ApproxDP(budget[0], delta=budget[1]), method="concentrated")
+    kept = filter_of(ApproxDP(budget[0], delta=budget[1]), kept="concentrated")
     assert isinstance(kept, ConcentratedFilter)
     rho = kept.limits["rho"].rational
     assert rho > 0
@@ -165,10 +168,122 @@ def test_concentrated_filter(budget: tuple[float, float]) -> None:
     assert best_strategy(kept, toys, stick(budget[0]), 3) <= budget[1] * SLACK
 
 
+@pytest.mark.parametrize("budget", [(1.0, 0.1), (2.0, 0.05)])
+@pytest.mark.parametrize("share", ["1", "1/2"])
+def test_gaussian_filter(budget: tuple[float, float], share: str) -> None:
+    conversion = Fraction(share) * Fraction(str(budget[1]))
+    kept = filter_of(ApproxDP(budget[0], delta=budget[1]), kept="gdp", conversion_delta=conversion)
+    assert isinstance(kept, GaussianFilter)
+    mu = math.sqrt(kept.limits["mu squared"].rational)
+    # The limit is the largest that still converts.
+    assert GaussianDP(mu * (1 - 1e-12)).profile().delta(budget[0]) <= conversion
+    assert GaussianDP(mu * (1 + 1e-9)).profile().delta(budget[0]) > conversion
+    toys = [
+        gaussian(mu / 2, GaussianDP(mu / 2)),
+        gaussian(mu * 0.7, GaussianDP(mu * 0.7)),
+        leaky(mu / 2, 0.0),
+    ]
+    if share != "1":
+        toys += [leaky(mu / 3, budget[1] / 5), leaky(0.0, budget[1] / 4)]
+    worst = best_strategy(kept, toys, stick(budget[0]), 3)
+    assert 0 < worst <= budget[1] * SLACK
+    loose = {name: limit.times(2) for name, limit in kept.limits.items()}
+    assert best_strategy(dataclasses.replace(kept, limits=loose), toys, stick(budget[0]), 3) > worst
+
+
+def test_gaussians_fill_the_gaussian_filter() -> None:
+    """560 Gaussians of sigma 100 at (1, 1e-6), as a fixed list has it; 458 as zCDP."""
+    price = GaussianDP("0.01")
+    count = {}
+    for name in ("gdp", "concentrated"):
+        kept = filter_of(ApproxDP(1, delta="1e-6"), kept=name)
+        limit = kept.limits["mu squared" if name == "gdp" else "rho"].rational
+        cost = kept.price(price)["mu squared" if name == "gdp" else "rho"].rational
+        count[name] = int(limit // cost)
+    assert count == {"gdp": 560, "concentrated": 458}
+    assert compose([(price, 560)]).delta(1) <= 1e-6 < compose([(price, 561)]).delta_bounds(1)[0]
+
+
+def test_reports_of_an_odometer_hold_for_adaptive_runs() -> None:
+    """P(S, report i) <= e^epsilon_i Q(S, report i) + delta_i, for the best stopping strategy."""
+    levels = [ApproxDP("0.4", delta="0.05"), ApproxDP("0.8", delta="0.1")]
+    kept = filter_of(ApproxDP("1.2", delta="0.2"))
+    toys = [leaky(0.4, 0.0), leaky(0.2, 0.05), leaky(0.0, 0.05)]
+    prices = [kept.price(toy.claim) for toy in toys]
+
+    def gain(level: Guarantee, epsilon: float) -> float:
+        def best(p: float, q: float, spent: Amounts, left: int) -> float:
+            reported = first_level(kept, levels, spent) == level
+            found = stick(epsilon)(p, q) if reported else 0.0
+            for toy, price in zip(toys, prices, strict=True):
+                total = kept.total(spent, price)
+                if left and not kept.excess(total):
+                    found = max(
+                        found, sum(best(p * a, q * b, total, left - 1) for a, b in toy.outcomes)
+                    )
+            return found
+
+        return best(1.0, 1.0, kept.nothing(), 3)
+
+    assert 0 < gain(levels[0], 0.4) <= 0.05 * SLACK
+    assert 0.05 < gain(levels[1], 0.8) <= 0.1 * SLACK
+    # With the first level's numbers, the report of the second is refuted.
+    assert gain(levels[1], 0.4) > 0.05
+
+
+def test_declared_items_compose_in_any_order() -> None:
+    """The best adaptive order and stopping of declared pairs is within their composition."""
+    claims: list[tuple[object, int]] = [(PureDP("0.5"), 2), (PureDP("0.3"), 1)]
+    whole = compose(claims)
+    budget = ApproxDP("0.7", delta=whole.delta("0.7"))
+    kept = declared_filter(budget, claims)
+    toys = [leaky(0.5, 0.0), leaky(0.3, 0.0)]
+    worst = best_strategy(kept, toys, stick(0.7), 4)
+    assert whole.delta("0.7") * 0.99 < worst <= whole.delta("0.7") * SLACK
+    loose = {name: limit.times(2) for name, limit in kept.limits.items()}
+    assert best_strategy(dataclasses.replace(kept, limits=loose), toys, stick(0.7), 4) > worst * 1.1
+
+
+def test_the_better_of_two_orders_is_no_filter() -> None:
+    """Two Renyi orders, each alone a filter for (4, 1e-4): going on while either is within its
+    bound reaches almost twice that delta."""
+    epsilon, delta = 4.0, 1e-4
+
+    def limit(order: float) -> float:
+        c = order - 1
+        return epsilon + math.log(delta * (1 + c) ** (1 + c) / c**c) / c
+
+    def moment(order: float, mass: float, high: float) -> float:
+        low = (1 - mass) ** order * (1 - mass * math.exp(-high)) ** (1 - order)
+        return mass * math.exp((order - 1) * high) + low
+
+    def rest_delta(order: float, spent: float, loss: float) -> float:
+        """Delta of the best release with two losses that an order has room for, after a loss."""
+        most = math.exp((order - 1) * (limit(order) - spent))
+        best = 0.0
+        for step in range(1, 1000):
+            high = step * 0.01
+            low, top = 0.0, 1.0
+            for _ in range(50):
+                middle = (low + top) / 2
+                low, top = (middle, top) if moment(order, middle, high) <= most else (low, middle)
+            best = max(best, low * max(0.0, 1 - math.exp(epsilon - loss - high)))
+        return best
+
+    likely = math.log(0.99 / (1 - 0.01 * math.exp(-0.3)))
+    orders, losses = (31.0, 6.0), [(0.01, 0.3), (0.99, likely)]
+    table = {}
+    for order in orders:
+        spent = math.log(moment(order, 0.01, 0.3)) / (order - 1)
+        table[order] = [p * rest_delta(order, spent, loss) for p, loss in losses]
+    assert all(0.5 * delta < sum(row) <= delta for row in table.values())
+    assert sum(max(column) for column in zip(*table.values(), strict=True)) > 1.5 * delta
+
+
 def test_concentrated_allows_more_small_releases() -> None:
     """A hundred releases of 0.05 each within (2, 1e-6): basic composition allows 40."""
     budget = ApproxDP(2, delta="1e-6")
-    costs = {name: filter_of(budget, method=name) for name in ("basic", "concentrated")}
+    costs = {name: filter_of(budget, kept=name) for name in ("basic", "concentrated")}
     number = {}
     for name, kept in costs.items():
         total, number[name] = kept.nothing(), 0

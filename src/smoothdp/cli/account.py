@@ -23,7 +23,7 @@ class BudgetOptions:
     omega: str | None
     mu: str | None
     neighbours: str
-    method: str | None
+    kept: str | None
 
 
 def read_budget(asked: BudgetOptions) -> sd.Guarantee:
@@ -40,10 +40,10 @@ def read_budget(asked: BudgetOptions) -> sd.Guarantee:
         raise click.UsageError(
             "Expected --omega with --rho; got no --rho. Add --rho 0.5, or leave --omega out."
         )
-    if asked.method == "concentrated" and delta is None:
+    if asked.kept in ("concentrated", "gdp") and delta is None:
         raise click.UsageError(
-            "Expected --epsilon and --delta with --method concentrated; got no --delta. Add "
-            "--delta 1e-6, or leave --method out."
+            f"Expected --epsilon and --delta with --kept {asked.kept}; got no --delta. Add "
+            "--delta 1e-6, or leave --kept out."
         )
     about = asked.neighbours.replace("-", "_")
     if rho is not None:
@@ -128,7 +128,11 @@ def export(file: Path, jsonl: bool) -> None:
     "public (replace_one); or that a row is there at all (add_remove), as for tables of groups "
     "and for training on Poisson samples.",
 )
-@click.option("--method", type=click.Choice(("basic", "concentrated")), help="What adds up.")
+@click.option(
+    "--kept",
+    type=click.Choice(("basic", "concentrated", "gdp")),
+    help="What adds up of a budget in epsilon and delta: these, rhos, or squares of mu.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @gathered(BudgetOptions, "budget")
 def create(file: Path, budget: BudgetOptions, as_json: bool) -> None:
@@ -139,5 +143,5 @@ def create(file: Path, budget: BudgetOptions, as_json: bool) -> None:
       smoothdp account create ledger.db --epsilon 1 --delta 1e-6
       smoothdp account create tables.db --epsilon 2 --neighbours add_remove
     """
-    made = sd.report.Account.of(sd.Ledger(file, budget=read_budget(budget), method=budget.method))
+    made = sd.report.Account.of(sd.Ledger(file, budget=read_budget(budget), kept=budget.kept))
     click.echo(json.dumps(made.to_dict(), indent=2) if as_json else made.text())

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 from smoothdp.claims.guarantees.codec import guarantee_from_json, require_readable
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
-from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_text
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_fraction, exact_text
 from smoothdp.ledger.amount import Amount
+from smoothdp.ledger.declared import DeclaredFilter, declared_filter
 from smoothdp.ledger.filters import Filter
 from smoothdp.ledger.sum_filters import (
     BasicFilter,
     ConcentratedFilter,
+    GaussianFilter,
     MuFilter,
     RhoFilter,
+    mu_squared_within,
     rho_within,
 )
 
@@ -24,9 +29,10 @@ from smoothdp.ledger.sum_filters import (
 def filter_of(
     budget: object,
     *,
-    method: str = "basic",
+    kept: str | None = None,
     conversion_delta: Parameter | None = None,
     adaptive: bool = True,
+    allow: Iterable[Any] | None = None,
 ) -> Filter:
     """Return the filter of a budget (see `Ledger` for the arguments)."""
     if not isinstance(adaptive, bool):
@@ -35,11 +41,14 @@ def filter_of(
             got=f"adaptive={adaptive!r}",
             remedy="Give False if all mechanisms are fixed before the first output, else True",
         )
-    if method not in ("basic", "concentrated"):
+    if kept not in (None, "basic", "concentrated", "gdp"):
         raise InvalidParameter(
-            expected='method "basic" or "concentrated"',
-            got=f"method={method!r}",
-            remedy="Name concentrated for many small releases, else basic",
+            expected='kept "basic", "concentrated" or "gdp"',
+            got=f"kept={kept!r}",
+            remedy=(
+                "Name gdp for many Gaussian or pure releases, concentrated for many of zCDP, else "
+                "basic; declare subsampled steps with allow="
+            ),
         )
     if not isinstance(budget, Guarantee):
         raise InvalidParameter(
@@ -50,12 +59,33 @@ def filter_of(
     require_readable(budget)
     if budget.is_average is adaptive:
         raise _about_adaptive(budget)
-    if method == "concentrated":
-        return _concentrated(budget, conversion_delta)
+    if allow is not None:
+        if kept is not None or conversion_delta is not None:
+            raise InvalidParameter(
+                expected="allow without kept and conversion_delta",
+                got=f"kept={kept!r}, conversion_delta={conversion_delta!r}",
+                remedy="Declared items are counted: leave the others out",
+            )
+        return declared_filter(budget, allow)
+    if kept == "concentrated":
+        epsilon, delta, conversion = _split_delta(budget, conversion_delta, Fraction(1, 2))
+        limits = {
+            "rho": Amount(rho_within(epsilon, conversion)),
+            "delta": Amount(delta - conversion),
+        }
+        return ConcentratedFilter(budget, limits, conversion)
+    if kept == "gdp" and not isinstance(budget.terms(), MuTerms):
+        epsilon, delta, conversion = _split_delta(budget, conversion_delta, Fraction(1))
+        # d + (1 - d) conversion <= delta.
+        own = (delta - conversion) / (1 - conversion)
+        square = mu_squared_within(epsilon, conversion)
+        return GaussianFilter(
+            budget, {"mu squared": Amount(square), "delta": Amount(own)}, conversion
+        )
     if conversion_delta is not None:
         raise InvalidParameter(
-            expected='conversion_delta with method="concentrated" only',
-            got=f"conversion_delta={conversion_delta} with {method!r}",
+            expected='conversion_delta with kept="concentrated" or kept="gdp" only',
+            got=f"conversion_delta={conversion_delta} with {kept!r}",
             remedy="Leave conversion_delta out",
         )
     match budget.terms():
@@ -90,15 +120,18 @@ def _about_adaptive(budget: Guarantee) -> Exception:
     )
 
 
-def _concentrated(budget: Guarantee, conversion_delta: Parameter | None) -> Filter:
+def _split_delta(
+    budget: Guarantee, conversion_delta: Parameter | None, share: Fraction
+) -> tuple[Real, Fraction, Fraction]:
+    """Return epsilon, delta, and the part of delta that turns the other notion into epsilon."""
     terms = budget.terms()
-    if not isinstance(terms, EpsilonTerms) or terms.delta == 0:
+    if not isinstance(terms, EpsilonTerms) or not 0 < terms.delta < 1:
         raise InvalidParameter(
-            expected="a budget in epsilon and delta > 0 for the method concentrated",
+            expected="a budget in epsilon and 0 < delta < 1 to be kept in another notion",
             got=f"{budget!r}",
-            remedy="Give a budget such as ApproxDP(1, delta=1e-6), or leave the method out",
+            remedy="Give a budget such as ApproxDP(1, delta=1e-6), or leave kept out",
         )
-    conversion = terms.delta / 2
+    conversion = terms.delta * share
     if conversion_delta is not None:
         conversion = exact_fraction(conversion_delta, name="conversion_delta")
     if not 0 < conversion <= terms.delta:
@@ -107,9 +140,7 @@ def _concentrated(budget: Guarantee, conversion_delta: Parameter | None) -> Filt
             got=f"conversion_delta={conversion_delta}",
             remedy="Give a part of the budget's delta, such as half of it",
         )
-    rho = rho_within(terms.epsilon, conversion)
-    limits = {"rho": Amount(rho), "delta": Amount(terms.delta - conversion)}
-    return ConcentratedFilter(budget, limits, conversion)
+    return terms.epsilon, terms.delta, conversion
 
 
 def filter_to_text(kept: Filter) -> str:
@@ -119,7 +150,9 @@ def filter_to_text(kept: Filter) -> str:
         "filter": type(kept).__name__,
         "limits": {name: limit.text() for name, limit in kept.limits.items()},
     }
-    if isinstance(kept, ConcentratedFilter):
+    if isinstance(kept, DeclaredFilter):
+        fields["names"] = list(kept.names)
+    if isinstance(kept, ConcentratedFilter | GaussianFilter):
         fields["conversion"] = exact_text(kept.conversion)
     return json.dumps(fields)
 
@@ -130,7 +163,10 @@ def filter_from_text(text: str) -> Filter:
     budget = guarantee_from_json(json.dumps(fields["budget"]))
     limits = {name: Amount.parse(limit) for name, limit in fields["limits"].items()}
     kind = fields["filter"]
-    if kind == ConcentratedFilter.__name__:
+    if kind == DeclaredFilter.__name__:
+        return DeclaredFilter(budget, limits, tuple(map(str, fields["names"])))
+    if "conversion" in fields:
         conversion = exact_fraction(fields["conversion"], name="conversion")
-        return ConcentratedFilter(budget, limits, conversion)
+        split = {c.__name__: c for c in (ConcentratedFilter, GaussianFilter)}[kind]
+        return split(budget, limits, conversion)
     return {c.__name__: c for c in (BasicFilter, RhoFilter, MuFilter)}[kind](budget, limits)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.label import Label, with_label
@@ -25,9 +25,11 @@ from smoothdp.ledger.bookkeeping import (
     verify_rows,
 )
 from smoothdp.ledger.budgets import filter_from_text, filter_of, filter_to_text
-from smoothdp.ledger.charged import Charged, read_charged
+from smoothdp.ledger.charged import Charged
 from smoothdp.ledger.entry import Entry, entry_of
 from smoothdp.ledger.filters import Amounts, Filter
+from smoothdp.ledger.odometer import first_level
+from smoothdp.ledger.pricing import priced
 from smoothdp.ledger.spending import Spending
 from smoothdp.ledger.store import Head, Row, Store, Tail
 from smoothdp.ledger.totals import totals_of
@@ -50,10 +52,14 @@ class Ledger:
         path: the file; made if ``budget`` is given and there is none.
         budget: PureDP, ApproxDP, ZCDP, TruncatedCDP, GaussianDP, or SmoothedDP with
             adaptive=False. None: whatever the existing ledger has; another one is refused.
-        method: for a budget ApproxDP: "basic" adds up epsilons and deltas; "concentrated" adds
-            up rhos of zCDP and deltas, and allows far more small releases.
-        conversion_delta: for "concentrated": the part of delta that turns rho into epsilon
-            (default: half); the rest is for claims that have a delta themselves.
+        kept: for a budget ApproxDP, what is added up: "basic" (default), epsilons and deltas;
+            "concentrated", rhos of zCDP and deltas; "gdp", squares of mu and deltas. The last
+            two allow far more small releases.
+        conversion_delta: for "concentrated" and "gdp": the part of delta that turns rho or mu
+            into epsilon (default: half, all); the rest is for claims with a delta themselves.
+        allow: for a budget ApproxDP or PureDP, items of `compose` with counts: they are checked
+            to meet the budget together, and then nothing else is charged. So steps of training,
+            which add up in no notion, are charged one by one at the price of their composition.
         adaptive: False says that all mechanisms are fixed before the first output, as a budget
             of smoothed DP needs.
         timeout: seconds to wait for other processes.
@@ -81,9 +87,10 @@ class Ledger:
         path: str | os.PathLike[str],
         *,
         budget: Guarantee | None = None,
-        method: str | None = None,
+        kept: str | None = None,
         conversion_delta: Parameter | None = None,
         adaptive: bool = True,
+        allow: Iterable[Any] | None = None,
         timeout: float = 30.0,
         clock: Callable[[], datetime] = _now,
     ) -> None:
@@ -99,9 +106,10 @@ class Ledger:
         if budget is not None:
             wanted = filter_of(
                 budget,
-                method=method or "basic",
+                kept=kept,
                 conversion_delta=conversion_delta,
                 adaptive=adaptive,
+                allow=allow,
             )
             time = read_clock(clock()).isoformat()
             self._store.create(Head(uuid.uuid4().hex, time, filter_to_text(wanted)))
@@ -111,12 +119,15 @@ class Ledger:
         if wanted is not None and wanted != self._filter:
             raise InvalidParameter(
                 expected=f"the budget that the ledger {self.path} has, {self._filter.budget!r}",
-                got=f"another budget or method, {budget!r} by the method {method or 'basic'}",
+                got=f"another budget, or another way to keep it: {budget!r}, {kept or 'basic'}",
                 remedy=(
                     "A budget is never changed: use the ledger as it is (in Python: leave "
                     "budget= out), or give another path"
                 ),
             )
+        if wanted is not None:
+            # The same rule, with the declared items themselves, which no file holds.
+            self._filter = wanted
         last_entry(tail, self.path)
 
     @property
@@ -162,15 +173,14 @@ class Ledger:
         self, mechanism: object, /, *, claim: Guarantee | None = None, label: object = None
     ) -> Entry:
         """Charge like `spend` and return the entry, once it is on the disk."""
-        charged = read_charged(with_label(mechanism, Label.read(label)), claim)
-        costs = self._filter.price(charged.claim)
+        charged, costs = priced(self._filter, with_label(mechanism, Label.read(label)), claim)
         row = self._store.append(lambda tail: self._next_row(charged, costs, tail))
         return entry_of(*row)
 
     def check(self, mechanism: object, /, *, claim: Guarantee | None = None) -> None:
         """Raise what `charge` would raise now; charge nothing."""
-        charged = read_charged(mechanism, claim)
-        self._next_row(charged, self._filter.price(charged.claim), self._store.tail())
+        charged, costs = priced(self._filter, mechanism, claim)
+        self._next_row(charged, costs, self._store.tail())
 
     def entries(self, *, after: Entry | None = None) -> list[Entry]:
         """Return the entries, oldest first, each checked against its digest.
@@ -213,6 +223,21 @@ class Ledger:
     def left(self) -> Guarantee:
         """Return a claim that may still be spent."""
         return self._filter.left(self._spent())
+
+    def odometer(self, levels: Sequence[Guarantee]) -> Guarantee | None:
+        """Return the first of several levels that the charges have not passed; None beyond all.
+
+        The levels are claims in the budget's notion, each weaker than the one before, and fixed
+        before the first release. For every event S that includes this report,
+        P(S) <= e^epsilon Q(S) + delta with the level's own epsilon and all of its delta, although
+        what was released was chosen on the way. Over several reports the deltas add up.
+
+        Source: proofs/privacy-filters#3.
+
+        Raises:
+            InvalidParameter: no levels, levels of another notion, or not in order.
+        """
+        return first_level(self._filter, levels, self._spent())
 
     def profile(self) -> ComposedProfile | None:
         """Return the profile of all guarantees together, as if fixed in advance; None if empty.

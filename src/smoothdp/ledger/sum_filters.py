@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from smoothdp.claims.excess import rho_of_pure
+from smoothdp.claims.excess import log_gaussian_square_excess, mu_of_pure, rho_of_pure
 from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
+from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bisection import smallest_true
 from smoothdp.exact.parameters.numbers import Real, exact_fraction, square_root
 from smoothdp.ledger.amount import ZERO, Amount
@@ -130,6 +132,60 @@ class ConcentratedFilter(Filter):
     def left(self, amounts: Amounts) -> Guarantee:
         rho = _rational(self.remaining(amounts)["rho"].lower())
         return ZCDP(rho, neighbours=self.budget.neighbours)
+
+
+@dataclass(frozen=True)
+class GaussianFilter(Filter):
+    """An (epsilon, delta) budget kept as Gaussian DP with a delta beside it.
+
+    Squares of mu add up, and deltas of claims that have their own: an (epsilon, delta) claim is
+    a mixture, with weight 1 - delta, of what randomised response with that epsilon dominates,
+    and so of Gaussian DP. In the end (epsilon, d + (1 - d) delta_mu(epsilon))-DP holds.
+
+    Attributes:
+        conversion: delta_mu(epsilon) at the limit of mu; the rest is for claims that have a delta
+            of their own.
+    """
+
+    source: ClassVar[Source] = Source("dong-roth-su", "adaptive composition, as a filter")
+    conversion: Fraction
+
+    def costs(self, claim: Guarantee) -> Amounts | None:
+        terms = claim.terms()
+        if isinstance(terms, EpsilonTerms):
+            mu = mu_of_pure(terms.epsilon)
+            return (
+                None if mu is None else {"mu squared": Amount(mu**2), "delta": Amount(terms.delta)}
+            )
+        mu = claim.gaussian_mu()
+        return None if mu is None else {"mu squared": Amount(mu**2), "delta": ZERO}
+
+    def spent(self, amounts: Amounts) -> Guarantee:
+        square = _rational(amounts["mu squared"].upper())
+        own = _rational(amounts["delta"].upper())
+        mu = GaussianDP(square_root(square, up=True))
+        epsilon = 0.0 if square == 0 else mu.profile().epsilon(self.conversion)
+        delta = own + (1 - own) * self.conversion
+        return ApproxDP(epsilon, delta=delta, neighbours=self.budget.neighbours)
+
+    def left(self, amounts: Amounts) -> Guarantee:
+        square = _rational(self.remaining(amounts)["mu squared"].lower())
+        return GaussianDP(square_root(square, up=False), neighbours=self.budget.neighbours)
+
+
+def mu_squared_within(epsilon: Real, delta: Fraction) -> Fraction:
+    """Return about the largest mu^2 whose Gaussian DP implies (epsilon, delta)-DP, never more.
+
+    >>> float(mu_squared_within(Fraction(1), Fraction(1, 10**6))) // 1e-4
+    560.0
+    """
+    goal = log_bounds(delta).lower
+
+    def too_much(square: float) -> bool:
+        return log_gaussian_square_excess(Fraction(square), epsilon).upper > goal
+
+    below = math.nextafter(smallest_true(too_much, low=5e-324), 0.0)
+    return Fraction(below) if 0 < below < math.inf else Fraction(0)
 
 
 def rho_within(epsilon: Real, delta: Fraction) -> Fraction:

@@ -1,0 +1,56 @@
+"""What a charge costs in a ledger: its guarantee's price, or less where the mechanism knows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
+from smoothdp.claims.label import Labelled
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.ledger.charged import Charged, read_charged
+from smoothdp.ledger.declared import DeclaredFilter
+from smoothdp.ledger.filters import Amounts, Filter
+
+
+@runtime_checkable
+class KnowsRho(Protocol):
+    """A mechanism of the library with a rho of its own, below that of its guarantee."""
+
+    neighbours: Neighbours
+
+    def concentrated_rho(self) -> Fraction:
+        """Return the rho of zCDP, rounded up."""
+
+
+def priced(kept: Filter, mechanism: object, claim: Guarantee | None) -> tuple[Charged, Amounts]:
+    """Return a mechanism as it is charged, with its costs, or raise why it is not.
+
+    Raises:
+        InvalidParameter: no mechanism, and no claim.
+        IncompatibleClaims: other neighbours, no declared item, a claim that does not follow or that
+            the budget has no cost for.
+    """
+    inner = mechanism.mechanism if isinstance(mechanism, Labelled) else mechanism
+    if isinstance(kept, DeclaredFilter):
+        costs = kept.price_of(inner)
+        if claim is None and stated_guarantee(inner) is None:
+            claim = kept.claim_of(inner)
+        return read_charged(mechanism, claim), costs
+    charged = read_charged(mechanism, claim)
+    if claim is not None or not isinstance(inner, KnowsRho) or isinstance(inner, Guarantee):
+        return charged, kept.price(charged.claim)
+    own = ZCDP(inner.concentrated_rho(), neighbours=inner.neighbours)
+    if not _is_cheaper(kept, own, charged.claim):
+        return charged, kept.price(charged.claim)
+    return replace(charged, claim=own), kept.price(own)
+
+
+def _is_cheaper(kept: Filter, own: Guarantee, claim: Guarantee) -> bool:
+    """Whether a claim costs no more than another in everything that is added up."""
+    mine, theirs = kept.costs(own), kept.costs(claim)
+    if mine is None or theirs is None:
+        return theirs is None and mine is not None
+    return all(mine[name].at_most(theirs[name]) for name in kept.limits if name in mine)
