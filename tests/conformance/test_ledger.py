@@ -344,12 +344,12 @@ def test_a_budget_is_one_guarantee(path: Path, budget: Any) -> None:
 def test_bad_options(path: Path) -> None:
     pure, approx = sd.PureDP(1), sd.ApproxDP(1, delta="1e-6")
     bad: list[tuple[Guarantee, dict[str, Any]]] = [
-        (pure, {"method": "concentrated"}),
-        (approx, {"method": "best"}),
+        (pure, {"kept": "concentrated"}),
+        (approx, {"kept": "best"}),
         (approx, {"conversion_delta": "1e-7"}),
-        (approx, {"method": "concentrated", "conversion_delta": "1e-5"}),
-        (approx, {"method": "concentrated", "conversion_delta": 0}),
-        (approx, {"method": "concentrated", "conversion_delta": float("nan")}),
+        (approx, {"kept": "concentrated", "conversion_delta": "1e-5"}),
+        (approx, {"kept": "concentrated", "conversion_delta": 0}),
+        (approx, {"kept": "concentrated", "conversion_delta": float("nan")}),
         (pure, {"adaptive": False}),
         (pure, {"adaptive": 1}),
         (pure, {"timeout": -1}),

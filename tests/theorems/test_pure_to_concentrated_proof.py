@@ -9,7 +9,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from smoothdp import ZCDP, PureDP
+from smoothdp import ZCDP, LaplaceMechanism, PureDP
 from smoothdp.claims.excess import rho_of_pure
 from smoothdp.exact.parameters.numbers import LogRatio, Real
 
@@ -91,3 +91,40 @@ def test_bounded_range_costs_more() -> None:
     needed = sum(a * math.log(a / b) for a, b in zip(truth, truth[::-1], strict=True))
     assert needed == pytest.approx(2 * math.tanh(1))
     assert float(rho_of_pure(Fraction(4))) / 4 < needed < 4**2 / 8
+
+
+def laplace_divergence(alpha: mpmath.mpf, order: mpmath.mpf) -> mpmath.mpf:
+    """Return the Renyi divergence of two Laplace laws, by quadrature on the three intervals."""
+
+    def density(x: mpmath.mpf) -> mpmath.mpf:
+        return mpmath.exp(-abs(x)) / 2
+
+    def ratio(x: mpmath.mpf) -> mpmath.mpf:
+        return mpmath.exp((abs(x - alpha) - abs(x)) * order) * density(x - alpha)
+
+    middle = mpmath.quad(ratio, [0, alpha])
+    # Beyond the two centres the ratio is constant.
+    outside = mpmath.exp(alpha * order) * mpmath.exp(-alpha) / 2 + mpmath.exp(-alpha * order) / 2
+    return mpmath.log(middle + outside) / (order - 1)
+
+
+def test_laplace_needs_no_more() -> None:
+    with mpmath.workdps(40):
+        for alpha in ("0.01", "0.3", "1", "2.5", "8", "30"):
+            rho = LaplaceMechanism(1, alpha).concentrated_rho()
+            exact = mpmath.mpf(rho.numerator) / rho.denominator
+            for order in ORDERS[:-1]:
+                a = mpmath.mpf(order)
+                assert laplace_divergence(mpmath.mpf(alpha), a) <= a * exact
+
+
+def test_laplace_needs_no_less() -> None:
+    with mpmath.workdps(60):
+        for alpha in ("0.01", "1", "8"):
+            rho = LaplaceMechanism(1, alpha).concentrated_rho()
+            exact = mpmath.mpf(rho.numerator) / rho.denominator
+            order = 1 + mpmath.mpf(10) ** -25
+            needed = laplace_divergence(mpmath.mpf(alpha), order) / order
+            assert exact * (1 - mpmath.mpf(10) ** -15) < needed <= exact
+            assert rho <= Fraction(alpha) ** 2 / 2
+            assert rho < rho_of_pure(Fraction(alpha))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_delta, read_epsilon
@@ -22,6 +22,7 @@ from smoothdp.composition.compose import compose
 from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.sources import Source
 from smoothdp.text import number_down, number_up
 
 Target: TypeAlias = "Guarantee | tuple[Parameter, Parameter]"
@@ -34,7 +35,14 @@ class Calibrated:
     The refuted number misses the target for what the items promise, their dominating pairs. Where
     an item's profile is only a bound (its documentation says so), the mechanism itself may still
     meet the target there.
+
+    >>> import smoothdp as sd
+    >>> found = calibrate(sd.LaplaceMechanism, sd.PureDP("0.5"))
+    >>> round(found.value, 9), found.refuted < 2 <= found.value
+    (2.0, True)
     """
+
+    source: ClassVar[Source] = Source("zhu-dong-wang", "Theorem 10, for the composition")
 
     def __init__(self, safe: Judged, refuted: Judged | None) -> None:
         self._safe, self._refuted = safe, refuted

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from smoothdp.composition.calibrate import Calibrated, Target, calibrate
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_positive
+from smoothdp.sources import Source
 
 
 class SplitBudget:
-    """The standard deviation of each release, and the items that together meet the target."""
+    """The standard deviation of each release, and the items that together meet the target.
+
+    >>> import smoothdp as sd
+    >>> shares = split_budget((1, "1e-6"), {"a": (sd.GaussianMechanism, 1)})
+    >>> round(shares.standard_deviations["a"], 6), round(shares.calibrated.value, 6)
+    (4.224679, 4.224679)
+    """
+
+    source: ClassVar[Source] = Source("zhu-dong-wang", "Theorem 10, for the composition")
 
     def __init__(self, calibrated: Calibrated, weights: Mapping[str, Fraction]) -> None:
         self._calibrated = calibrated

@@ -2,7 +2,7 @@
 
 A curve is no budget for releases that are chosen on the way. The list of items may be fixed
 instead, with how often each may be used: then their composition is paid once, as tight as
-`compose` has it, and order, use and stopping may follow all outputs.
+`compose` has it, and order, use and stopping may follow all outputs (proofs/privacy-filters#4).
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ is chosen before any output, so it is a constant, and after any output the rest 
 with limit B - a, which meets C_(B - a). (The strategy's own coins are fixed first; charges
 that are never used change nothing.)
 
+(proofs/privacy-filters#1, and what is no filter: #5.)
+
 So each filter below rests on one composition step, with *constants* a and b:
 
 pure and approximate DP, costs (epsilon, delta): for f with values in [0, 1],

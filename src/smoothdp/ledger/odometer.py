@@ -1,4 +1,7 @@
-"""Which of several levels a ledger has not passed: what may be said of a run that is stopped."""
+"""Which of several levels a ledger has not passed: what may be said of a run that is stopped.
+
+Source: proofs/privacy-filters#3.
+"""
 
 from __future__ import annotations
 

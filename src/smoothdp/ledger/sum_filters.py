@@ -140,7 +140,8 @@ class GaussianFilter(Filter):
 
     Squares of mu add up, and deltas of claims that have their own: an (epsilon, delta) claim is
     a mixture, with weight 1 - delta, of what randomised response with that epsilon dominates,
-    and so of Gaussian DP. In the end (epsilon, d + (1 - d) delta_mu(epsilon))-DP holds.
+    and so of Gaussian DP. In the end (epsilon, d + (1 - d) delta_mu(epsilon))-DP holds
+    (proofs/privacy-filters#2).
 
     Attributes:
         conversion: delta_mu(epsilon) at the limit of mu; the rest is for claims that have a delta
