@@ -354,8 +354,6 @@ NO_CLAIM = {
     "Account": "a view of a ledger, whose hash chain is verified when it is read",
     "Ledger": "the budget is a limit",
     "Ledger.odometer": "levels are limits: the first one not passed is returned",
-    "calibrate": "a target: delta at the value is read off its own profile, nothing is stored",
-    "split_budget": "a target of calibrate",
     "compose_smoothed": "adds up claims that were made elsewhere",
     "default_trim": "a target",
     "errors_by_epsilon": "targets of plans",
