@@ -105,6 +105,10 @@ def test_the_gap_of_crossing_distributions_is_closed(n: int, rate: str) -> None:
     result = sd.smoothed_delta(mechanism, sd.DataModel(CROSSING), epsilon="0.5")
     assert result.log_delta - result.log_lower <= 0.75
     assert result.lower < result.delta
+    assert result.method.startswith("proved upper bound over every mixture")
+    assert result.guarantee.implies(
+        sd.SmoothedDP("0.5", delta=repr(2 * result.delta), model=result.guarantee.model)
+    )
     alone = sd.smoothed_delta(mechanism, sd.DataModel(CROSSING[:1]), epsilon="0.5")
     assert alone.log_lower <= result.log_delta
 
