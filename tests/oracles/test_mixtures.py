@@ -34,7 +34,7 @@ def laws(rng: random.Random, number: int, m: int) -> tuple[tuple[Fraction, ...],
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 8))]
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (0, *range(2, 8)))]
 )
 def test_every_mixture_of_two(seed: int) -> None:
     """Cells split as far as they go: never below the truth, wherever the largest mean is."""
@@ -60,7 +60,7 @@ def test_every_mixture_of_two(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 8))]
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (0, *range(2, 8)))]
 )
 def test_many_distributions(seed: int) -> None:
     """Pair by pair, each with the hull of its own: three to five distributions, all mixtures."""
