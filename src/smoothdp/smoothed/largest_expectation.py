@@ -123,9 +123,11 @@ class SmoothedDelta:
         >>> round(epsilon, 3), result.at_epsilons([epsilon])[0].delta <= 0.12
         (1.287, True)
         """
+        wanted, asked = read_inner_probability(delta), self._question()
+        if asked.mechanism.inclusion() <= wanted:  # ordinary DP, at every epsilon
+            return 0.0
         # The float above e^log_delta shall be at most delta as well.
-        target = log_bounds(read_inner_probability(delta)).lower - 1e-13
-        asked = self._question()
+        target = log_bounds(wanted).lower - 1e-13
         closer = replace(asked, tolerance=min(asked.tolerance, _CLOSER))
 
         def log_upper(epsilon: float) -> float:
@@ -159,6 +161,8 @@ class Question:
         log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
         upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
         most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
+        if most:  # ln of the chance to be drawn is rounded: what is said is never above `most`
+            log_upper = min(log_upper, log_bounds(most).upper)
         return SmoothedDelta(
             delta=upper,
             lower=min(upper, bracket.logs.linear()[0]),
