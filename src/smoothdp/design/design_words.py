@@ -7,6 +7,7 @@ import math
 from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.design.cells import Cell
 from smoothdp.design.facts import DesignFacts
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.text import (
@@ -130,7 +131,7 @@ def design_text(design: DesignFacts) -> str:
     what = "smoothed delta" if design.model is not None else "delta(x)"
     rows = [
         ("target", f"{what} at most {ratio_up(design.target)} at epsilon "
-         f"{float(design.epsilon):.6g}"),
+         f"{number_up(float_up(design.epsilon), 6)}"),
         ("records", f"{n} in {len(design.cells)} cells"
          + (f", {len(design.strata)} strata" if design.strata else "")),
         ("largest rate", f"{rate_words(design)}  ({design.n_draws} drawn, "

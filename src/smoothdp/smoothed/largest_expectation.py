@@ -12,7 +12,7 @@ from typing import Any
 from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, PrivacyWarning
+from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real
@@ -97,6 +97,12 @@ class SmoothedDelta:
         >>> [f"{other.delta:.3g}" for other in result.at_epsilons([1, 2])]
         ['0.134', '0.115']
         """
+        if isinstance(epsilons, str | bytes) or not isinstance(epsilons, Iterable):
+            raise InvalidParameter(
+                expected="several epsilons",
+                got=repr(epsilons),
+                remedy="Give a list, such as [1, 2]",
+            )
         chosen = [read_epsilon(epsilon) for epsilon in epsilons]
         if not chosen:
             raise InvalidParameter(
@@ -234,6 +240,14 @@ def smoothed_delta(
             got=repr(model),
             remedy="Build one with DataModel(vertices)",
         )
+    try:
+        mechanism.check_counts((mechanism.n_records, *[0] * (model.n_atoms - 1)))
+    except InvalidData as error:
+        raise InvalidParameter(
+            expected="a model over the values of the mechanism",
+            got=f"{model.n_atoms} values",
+            remedy="Give every distribution one probability for each value, 0 where it has none",
+        ) from error
     if not (isinstance(tolerance, int | float) and 0 < tolerance < math.inf):
         raise InvalidParameter(
             expected="a positive tolerance, a gap in ln",

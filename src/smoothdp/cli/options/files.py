@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -183,16 +184,30 @@ def read_model(path: Path) -> sd.DataModel:
             f"Expected a header and rows of a label and at least two counts in {path}; got "
             f"{len(lines)} lines. Check the file."
         )
+    if _counts(lines[0][1:]) is not None:
+        # Taken for a header, the first distribution would be left out in silence.
+        raise click.UsageError(
+            f"Expected a header in {path}; got counts in its first line. Write one above it, such "
+            "as unit,first,second."
+        )
     rows = []
     for number, fields in enumerate(lines[1:], start=1):
-        try:
-            counts = [int(text) for text in fields[1:]]
-        except ValueError:
-            counts = []
-        if len(counts) != len(lines[0]) - 1 or min(counts) < 0:
+        counts = _counts(fields[1:])
+        if counts is None or len(fields) != len(lines[0]):
+            # The row is not shown: a file that was named by mistake may hold people.
+            got = "another text" if len(fields) == len(lines[0]) else f"{len(fields)} fields"
             raise click.UsageError(
                 f"Expected {len(lines[0]) - 1} counts after the label in row {number} of {path}; "
-                f"got {','.join(fields)!r}. Correct that row."
+                f"got {got}. Correct that row."
             )
         rows.append(counts)
     return sd.DataModel.from_counts(rows)
+
+
+def _counts(texts: Sequence[str]) -> list[int] | None:
+    """Return whole numbers >= 0, or None."""
+    try:
+        counts = [int(text) for text in texts]
+    except ValueError:
+        return None
+    return counts if min(counts, default=-1) >= 0 else None

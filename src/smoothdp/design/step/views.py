@@ -15,6 +15,7 @@ from smoothdp.design.step.words import (
     ordinary_words,
     step_sentence,
 )
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.sampling.counts import LARGEST_COUNT
 from smoothdp.plots.bound_curves import plot_bound_curves
@@ -61,7 +62,7 @@ def step_page(step: StepFacts, *, command: str = "") -> HtmlReport:
         [
             ("records", str(step.n_records)),
             ("batch", str(step.batch)),
-            ("epsilon", f"{float(step.epsilon):.6g}"),
+            ("epsilon", number_up(float_up(step.epsilon), 6)),
             ("levels", str(step.model.n_atoms)),
             ("distributions of the model", str(step.model.n_vertices)),
         ],
