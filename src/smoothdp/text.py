@@ -171,8 +171,8 @@ def rate_float(rate: Fraction) -> float:
     Rounded down to 15 digits, which every float keeps: the nearest float may be above T/n, and
     T = ceil(rate n) is one more then.
 
-    >>> float(Fraction(8607, 8940)), rate_float(Fraction(8607, 8940))
-    (0.9627516778523489, 0.962751677852348)
+    >>> float(Fraction(2, 300)), rate_float(Fraction(2, 300))
+    (0.006666666666666667, 0.00666666666666666)
     """
     return float(number_down(rate, 15))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import smoothdp as sd
 from smoothdp.cli import main
@@ -180,7 +180,8 @@ def test_ordinary_dp_meets_its_own_delta_at_epsilon_0() -> None:
     model = sd.DataModel([("0.5", "0.5")])
     found = sd.smoothed_delta(sd.BernoulliHistogram(4, keep_probability="1/2"), model, epsilon=1)
     assert found.epsilon("1/2") == 0.0
-    assert found.epsilon("0.49") > 0.0
+    with pytest.raises(sd.errors.OutOfReach):  # 13/32 of the databases are next to an end
+        found.epsilon("0.4")
 
 
 def test_a_model_over_other_values_is_refused() -> None:
@@ -250,8 +251,8 @@ def test_printed_rates_draw_no_more_when_they_are_given_again() -> None:
                 again = sd.SamplingHistogram(n, sampling_rate=repr(rate))
                 assert again.n_draws == draws, (counts, rate)
     # Which the nearest float does not do.
-    assert math.ceil(Fraction(repr(8607 / 8940)) * 8940) == 8608
-    assert math.ceil(Fraction(repr(rate_float(Fraction(8607, 8940)))) * 8940) == 8607
+    assert math.ceil(Fraction(repr(2 / 300)) * 300) == 3
+    assert math.ceil(Fraction(repr(rate_float(Fraction(2, 300)))) * 300) == 2
 
 
 def test_strata_that_do_not_decide_may_lend_more() -> None:
@@ -293,10 +294,13 @@ def test_a_model_of_which_nothing_can_be_drawn_is_told_what_merging_buys() -> No
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = CliRunner().invoke(main, list(arguments))
-    return result.exit_code, result.output
+    code, out = 0, io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            main(list(arguments))
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+    return code, out.getvalue()
 
 
 PEOPLE = "name,region,job,status\nAlice,N,nurse,POSITIVE\nBob,S,cook,NEGATIVE\n"

@@ -157,7 +157,7 @@ def read_cells(path: Path, count: str | None, text: CsvTextOptions) -> Cells:
             # The row is not shown: a file that was named by mistake may hold people.
             got = "another text there" if len(row) == len(header) else f"{len(row)} fields"
             raise click.UsageError(
-                f"Expected {len(header)} fields, a whole number >= 0 as {header[place]!r}, in row "
+                f"Expected {len(header)} fields, the count a whole number >= 0, in row "
                 f"{number} of {path}; got {got}. Put names with commas in quotes."
             )
         labels.append(tuple(row[:place] + row[place + 1 :]))

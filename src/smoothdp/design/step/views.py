@@ -22,6 +22,7 @@ from smoothdp.plots.bound_curves import plot_bound_curves
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.shared_sections import citation_section, reproduce_section
 from smoothdp.sources import Source
+from smoothdp.text import number_up
 
 _LN10 = math.log(10)
 _POINTS = 40

@@ -126,7 +126,8 @@ def _inputs(
             ("records", str(mechanism.n_records)),
             (
                 "epsilon",
-                f"{number_up(epsilon, 6)}: probabilities may change by {number_up(math.exp(epsilon), 6)}",
+                f"{number_up(epsilon, 6)}: probabilities may change by "
+                f"{number_up(math.exp(epsilon), 6)}",
             ),
             ("model", f"{model.n_vertices} distributions over {model.n_atoms} values"),
         ],
