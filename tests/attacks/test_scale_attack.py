@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -359,3 +360,24 @@ def test_epsilon_is_not_rounded_down_beside_delta() -> None:
     assert "0.123457" in said
     design = sd.rate_design([50, 60], epsilon="0.12345649", delta="0.1", merge=[])
     assert "at epsilon 0.123457" in design.text()
+
+
+def test_a_page_reads_the_curve_off_at_the_epsilons_it_prints(tmp_path: Path) -> None:
+    """It once said 0.03464 at 0.123, which belongs to 0.12345649; the truth there is 0.03475."""
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.html"
+    code, said = run(
+        "report", "--counts", "50,50", "--n-draws", "50", "--epsilon", "0.12345649",
+        "--out", str(page),
+    )  # fmt: skip
+    assert code == 0, said
+    text = page.read_text()
+    read = re.search(r"The first curve is at most (.*?)\. ", text)
+    assert read is not None
+    pairs = re.findall(r"([0-9.e-]+) at epsilon ([0-9.e-]+[0-9])", read.group(1))
+    assert len(pairs) == 3
+    mechanism = sd.SamplingHistogram(100, n_draws=50)
+    for delta, epsilon in pairs:
+        assert mechanism.delta_bounds([50, 50], epsilon=epsilon)[0] <= float(delta)
+    assert "0.123456:" not in text
+    assert "0.123457:" in text

@@ -50,7 +50,7 @@ def draw_step(step: StepFacts) -> Any:
         x="records n",
         y="smoothed delta of one step",
         title=f"average of {step.batch} of n quantised gradients, "
-        f"epsilon {float(step.epsilon):.4g}",
+        f"epsilon {number_up(float_up(step.epsilon))}",
         mark=(step.crossover, "crossover, about") if math.isfinite(step.crossover) else None,
         least=_LEAST,
         log_x=True,
