@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -113,7 +113,9 @@ GROWTHS = [Fraction(1), Fraction(101, 100), Fraction(3, 2), Fraction(4), 1 + Fra
 @pytest.mark.parametrize("counts", [(2, 3), (1, 6), (2, 2, 3), (0, 3, 4), (4, 2, 3), (2, 2, 2, 2)])
 def test_delta_of_counts_against_every_move(counts: tuple[int, ...], replaced: bool) -> None:
     n = sum(counts)
-    how = "with_replacement" if replaced else "without_replacement"
+    how: Literal["with_replacement", "without_replacement"] = (
+        "with_replacement" if replaced else "without_replacement"
+    )
     for draws in (1, 2, n - 1, n):
         mechanism = sd.SamplingHistogram(n, n_draws=draws, sampling=how)
         for growth in GROWTHS:
@@ -153,7 +155,9 @@ MODELS = [
 @pytest.mark.parametrize("case", range(len(MODELS)))
 def test_smoothed_delta_against_every_mixture(case: int, replaced: bool) -> None:
     vertices, n = MODELS[case]
-    how = "with_replacement" if replaced else "without_replacement"
+    how: Literal["with_replacement", "without_replacement"] = (
+        "with_replacement" if replaced else "without_replacement"
+    )
     for draws in {1, n // 2, n - 1, n}:
         mechanism = sd.SamplingHistogram(n, n_draws=draws, sampling=how)
         for growth in GROWTHS[1:4]:

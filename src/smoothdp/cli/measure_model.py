@@ -13,7 +13,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.counts import SampleOptions, read_mechanism
-from smoothdp.cli.options.files import read_model
+from smoothdp.cli.options.model_file import read_model
 from smoothdp.cli.options.smoothed_words import Mechanism, smoothed_sentence, smoothed_text
 from smoothdp.smoothed import LARGEST_SHARPENED
 from smoothdp.text import (

@@ -139,7 +139,7 @@ def read_cells(path: Path, count: str | None, text: CsvTextOptions) -> Cells:
     header, *rows = read_rows(path, "cells", text)
     if count is not None and header.count(count) != 1:
         raise click.UsageError(
-            f"Expected --count as one column of {path}; got {count!r}, "
+            f"Expected --count as a column of {path}, there once; got {count!r}, "
             f"{header.count(count)} of its {len(header)} columns. Name a column of the file."
         )
     place = len(header) - 1 if count is None else header.index(count)
@@ -195,13 +195,3 @@ def _whole(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text.lstrip("0")) <= _DIGITS):
         return None
     return int(text)
-
-
-def read_model_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the categories of a model: its header, without the first column."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        header = next((row for row in csv_module.reader(file) if row), [])
-    names = [name.strip() for name in header[1:]]
-    # A header of equal or empty names is no list of names.
-    unnamed = len(set(names)) < len(names) or "" in names
-    return tuple(f"category {k}" for k in range(1, len(names) + 1)) if unnamed else tuple(names)
