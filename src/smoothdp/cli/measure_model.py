@@ -13,7 +13,7 @@ import click
 import smoothdp as sd
 from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.counts import SampleOptions, read_mechanism
-from smoothdp.cli.options.files import read_model
+from smoothdp.cli.options.model_file import read_model
 from smoothdp.cli.options.smoothed_words import Mechanism, smoothed_sentence, smoothed_text
 from smoothdp.smoothed import LARGEST_SHARPENED
 from smoothdp.text import (
@@ -135,7 +135,7 @@ def describe_exact(
         f"mechanism       {mechanism.describe()}\n"
         f"model           {claim.model.n_vertices} distributions over "
         f"{claim.model.n_atoms} values\n"
-        f"epsilon         {claim.epsilon:.6g}\n"
+        f"epsilon         {number_up(claim.epsilon, 6)}\n"
         f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
         + ("" if tolerance is None else f"tolerance       {tolerance:.6g} in ln, for brackets\n")

@@ -63,12 +63,29 @@ class CellsQuestion:
         return largest([self.pair(pair, n_draws) for pair in self.pairs])
 
 
-def largest_draws(stratum: Stratum, *, epsilon: Real, target: Fraction) -> LargestDraws:
+def largest_draws(
+    stratum: Stratum, *, epsilon: Real, target: Fraction, known: int = 0
+) -> LargestDraws:
     """Return the largest number of draws that meets a target in (0, 1).
 
     One of the four hockey sticks is followed, the largest so far, to where it crosses the
     target; the others are looked at there, and followed if they are above.
+
+    Args:
+        stratum, epsilon, target: the question.
+        known: a number of draws that is proved to meet the target in another way, as that of the
+            table before cells were merged (proofs/designer#3); brackets may leave it open.
     """
+    found = _followed(stratum, epsilon=epsilon, target=target)
+    if found.n_draws >= known:
+        return found
+    at_known = CellsQuestion(stratum, epsilon).delta(known)
+    # Which is at most the target, whatever the bracket says.
+    logs = LogBounds(at_known.lower, min(at_known.upper, log_bounds(target).upper))
+    return LargestDraws(known, logs, range(known + 1, max(known + 1, found.undecided.stop)))
+
+
+def _followed(stratum: Stratum, *, epsilon: Real, target: Fraction) -> LargestDraws:
     question = CellsQuestion(stratum, epsilon)
     n = question.n_records
     if not question.pairs:

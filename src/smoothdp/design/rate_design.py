@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from fractions import Fraction
 
 from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.model.model import DataModel
@@ -15,10 +14,10 @@ from smoothdp.design.largest_draws import CellsQuestion
 from smoothdp.design.model_rate import model_facts
 from smoothdp.design.noise_option import noise_options, rates_in_words
 from smoothdp.design.sampling_errors import sampling_error
-from smoothdp.design.shared_rate import shared_rate
+from smoothdp.design.shared_rate import SharedRate, shared_rate
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.log_sums import largest
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 
 Counts = Mapping[str, int] | Sequence[int] | Mapping[str, Mapping[str, int]]
 Strata = Mapping[str, str] | Sequence[str]
@@ -101,10 +100,12 @@ def rate_design(
         )
     most = max(len(one.cells) for one in read)
     best = shared_rate(read, epsilon=exact, target=target)
-    merges = [
-        _merged(read, k, epsilon=exact, target=target)
-        for k in _read_merge(merge, most, default=_LADDER)
-    ]
+    merges, finer = [], best
+    for k in sorted(_read_merge(merge, most, default=_LADDER)):
+        finer = shared_rate(
+            [one.merged(k) for one in read], epsilon=exact, target=target, finer=finer
+        )
+        merges.append(_merged(read, k, finer))
     parts = tuple(
         StratumDesign(
             name=one.name,
@@ -147,9 +148,8 @@ def _designed(facts: DesignFacts) -> RateDesign:
     return RateDesign(**{one.name: getattr(facts, one.name) for one in fields(facts)})
 
 
-def _merged(strata: Sequence[Stratum], n_cells: int, *, epsilon: Real, target: Fraction) -> Merge:
+def _merged(strata: Sequence[Stratum], n_cells: int, best: SharedRate) -> Merge:
     """Return what one cell of the so many smallest of each stratum buys (proofs/designer#3)."""
-    best = shared_rate([one.merged(n_cells) for one in strata], epsilon=epsilon, target=target)
     gone = [
         cell
         for one in strata

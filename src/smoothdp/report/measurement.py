@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.errors import InvalidParameter, OutOfReach
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_text
 from smoothdp.mechanisms.histogram.accounting.utility import odds
@@ -290,8 +291,10 @@ def _worst_utility(
 
 
 def _real_text(value: Real) -> str:
-    number = f"{float(value):.6g}"
-    return f"{number}  (= {value})" if isinstance(value, LogRatio) else number
+    if isinstance(value, LogRatio):
+        return f"{float(value):.6g}  (= {value})"
+    # Rounded up: at an epsilon rounded down delta may be more than what stands beside it.
+    return number_up(float_up(value), 6)
 
 
 def _finite(value: float) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any
 from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, PrivacyWarning
+from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real
@@ -97,6 +97,12 @@ class SmoothedDelta:
         >>> [f"{other.delta:.3g}" for other in result.at_epsilons([1, 2])]
         ['0.134', '0.115']
         """
+        if isinstance(epsilons, str | bytes) or not isinstance(epsilons, Iterable):
+            raise InvalidParameter(
+                expected="several epsilons",
+                got=repr(epsilons),
+                remedy="Give a list, such as [1, 2]",
+            )
         chosen = [read_epsilon(epsilon) for epsilon in epsilons]
         if not chosen:
             raise InvalidParameter(
@@ -123,9 +129,11 @@ class SmoothedDelta:
         >>> round(epsilon, 3), result.at_epsilons([epsilon])[0].delta <= 0.12
         (1.287, True)
         """
+        wanted, asked = read_inner_probability(delta), self._question()
+        if asked.mechanism.inclusion() <= wanted:  # ordinary DP, at every epsilon
+            return 0.0
         # The float above e^log_delta shall be at most delta as well.
-        target = log_bounds(read_inner_probability(delta)).lower - 1e-13
-        asked = self._question()
+        target = log_bounds(wanted).lower - 1e-13
         closer = replace(asked, tolerance=min(asked.tolerance, _CLOSER))
 
         def log_upper(epsilon: float) -> float:
@@ -159,6 +167,8 @@ class Question:
         log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
         upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
         most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
+        if most:  # ln of the chance to be drawn is rounded: what is said is never above `most`
+            log_upper = min(log_upper, log_bounds(most).upper)
         return SmoothedDelta(
             delta=upper,
             lower=min(upper, bracket.logs.linear()[0]),
@@ -230,6 +240,14 @@ def smoothed_delta(
             got=repr(model),
             remedy="Build one with DataModel(vertices)",
         )
+    try:
+        mechanism.check_counts((mechanism.n_records, *[0] * (model.n_atoms - 1)))
+    except InvalidData as error:
+        raise InvalidParameter(
+            expected="a model over the values of the mechanism",
+            got=f"{model.n_atoms} values",
+            remedy="Give every distribution one probability for each value, 0 where it has none",
+        ) from error
     if not (isinstance(tolerance, int | float) and 0 < tolerance < math.inf):
         raise InvalidParameter(
             expected="a positive tolerance, a gap in ln",

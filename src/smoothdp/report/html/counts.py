@@ -82,7 +82,8 @@ def report_counts(
             ("records", str(size)),
             (
                 "epsilon",
-                f"{level:.6g}: probabilities may change by a factor {math.exp(level):.6g}",
+                f"{number_up(level, 6)}: probabilities may change by a factor "
+                f"{number_up(math.exp(level), 6)}",
             ),
             ("adversary's accuracy", f"{float(measured.threshold):.6g}"),
             *rows,

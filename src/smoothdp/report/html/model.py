@@ -124,7 +124,11 @@ def _inputs(
         [
             ("mechanism", mechanism.describe()),
             ("records", str(mechanism.n_records)),
-            ("epsilon", f"{epsilon:.6g}: probabilities may change by {math.exp(epsilon):.6g}"),
+            (
+                "epsilon",
+                f"{number_up(epsilon, 6)}: probabilities may change by "
+                f"{number_up(math.exp(epsilon), 6)}",
+            ),
             ("model", f"{model.n_vertices} distributions over {model.n_atoms} values"),
         ],
         caption="What was asked.",
