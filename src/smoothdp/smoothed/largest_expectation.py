@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
@@ -49,7 +49,7 @@ class SmoothedDelta:
         guarantee: the claim that it proves.
 
     Raises:
-        InvalidParameter: a guarantee with a smaller delta.
+        InvalidParameter: figures that smoothed_delta() did not prove.
 
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> mechanism, model = SamplingHistogram(4, n_draws=2), DataModel([("1/2", "1/2")])
@@ -70,10 +70,27 @@ class SmoothedDelta:
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, SmoothedDP):
             raise _false(f"{self.guarantee!r}", "a SmoothedDP")
+        asked = self._question()
+        if self.guarantee.model != asked.model:
+            raise _false("a guarantee over another model", "one over the model that was asked")
+        proved = asked.proved(self.guarantee.exact_epsilon)
+        if not (self.delta >= proved.delta and self.log_delta >= proved.log_upper):
+            raise _false(
+                f"delta={self.delta!r} and log_delta={self.log_delta!r}",
+                f"what is proved, delta={proved.delta!r} and log_delta={proved.log_upper!r}",
+            )
+        if not (self.log_lower <= proved.log_lower and self.lower <= proved.lower):
+            raise _false(
+                f"log_lower={self.log_lower!r}", f"what is proved, log_lower={proved.log_lower!r}"
+            )
         stated = self.guarantee.exact_delta
         certain = log_bounds(stated).upper if stated else -math.inf
         if stated < Fraction(self.delta) and certain < self.log_delta:
             raise _false(f"{self.guarantee!r}", f"a guarantee with delta of at least {self.delta}")
+
+    def __reduce__(self) -> tuple[type[SmoothedDelta], tuple[object, ...]]:
+        # The constructor reads a pickle, and compares the fields with what is proved.
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @property
     def exact_delta(self) -> Fraction:
@@ -135,21 +152,42 @@ class SmoothedDelta:
         here = math.nextafter(self.guarantee.epsilon, math.inf)
         return least_epsilon(log_upper, target, (here, self.log_delta))
 
+    @property
+    def mechanism(self) -> SampledMechanism[Any]:
+        """The mechanism whose smoothed delta this is."""
+        return self._question().mechanism
+
     def _question(self) -> Question:
         if self._asked is None:
             raise _false("a SmoothedDelta made by hand", "a result of smoothed_delta()")
         return self._asked
 
 
+class Proved(NamedTuple):
+    """The best ends that are known at one epsilon, as logarithms and as floats."""
+
+    log_lower: float
+    log_upper: float
+    lower: float
+    delta: float
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A mechanism and a model, with what is kept between epsilons."""
+    """A mechanism and a model, with what is kept between epsilons: ``known`` is what was proved."""
 
     mechanism: SampledMechanism[Any]
     model: DataModel
     laws: ManyLaws
     sharpen: bool = False
     tolerance: float = TOLERANCE
+    known: dict[Real, Proved] = field(default_factory=dict, repr=False, compare=False)
+
+    def proved(self, epsilon: Real) -> Proved:
+        """Return the best ends at an epsilon, evaluated if that has not been done."""
+        if epsilon not in self.known:
+            self.at(epsilon)
+        return self.known[epsilon]
 
     def at(self, epsilon: Real, *, log_target: float | None = None) -> SmoothedDelta:
         """Return smoothed delta at epsilon; with a target, only so close that its side is known."""
@@ -159,9 +197,18 @@ class Question:
         log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
         upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
         most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
+        lower = min(upper, bracket.logs.linear()[0])
+        found = Proved(bracket.logs.lower, log_upper, lower, upper)
+        best = self.known.get(epsilon, found)
+        self.known[epsilon] = Proved(
+            max(best.log_lower, found.log_lower),
+            min(best.log_upper, found.log_upper),
+            max(best.lower, found.lower),
+            min(best.delta, found.delta),
+        )
         return SmoothedDelta(
             delta=upper,
-            lower=min(upper, bracket.logs.linear()[0]),
+            lower=lower,
             log_delta=log_upper,
             log_lower=bracket.logs.lower,
             vertex_counts=bracket.vertex_counts,
