@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -88,9 +88,18 @@ class SmoothedDelta:
         if stated < Fraction(self.delta) and certain < self.log_delta:
             raise _false(f"{self.guarantee!r}", f"a guarantee with delta of at least {self.delta}")
 
-    def __reduce__(self) -> tuple[type[SmoothedDelta], tuple[object, ...]]:
-        # The constructor reads a pickle, and compares the fields with what is proved.
-        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        # A pickle holds the question: no figure in it could be edited.
+        asked = self._question()
+        epsilon = self.guarantee.exact_epsilon
+        return _asked_again, (asked.mechanism, asked.model, epsilon, asked.sharpen, asked.tolerance)
+
+    def __copy__(self) -> SmoothedDelta:
+        return self
+
+    def __deepcopy__(self, memo: object) -> SmoothedDelta:
+        # Nothing in it can be changed.
+        return self
 
     @property
     def exact_delta(self) -> Fraction:
@@ -283,8 +292,19 @@ def smoothed_delta(
             got=f"tolerance={tolerance!r}",
             remedy="Leave it out for a factor of two, or give 0.1 for ten percent",
         )
+    return _asked_again(mechanism, model, exact, sharpen, float(tolerance))
+
+
+def _asked_again(
+    mechanism: SampledMechanism[Any],
+    model: DataModel,
+    epsilon: Real,
+    sharpen: bool,
+    tolerance: float,
+) -> SmoothedDelta:
+    """Return smoothed delta for validated arguments; a pickle of it calls this."""
     laws = ManyLaws(mechanism.n_records, model.hull().vertices)
-    return Question(mechanism, model, laws, sharpen, float(tolerance)).at(exact)
+    return Question(mechanism, model, laws, sharpen, tolerance).at(epsilon)
 
 
 def _bracket(asked: Question, epsilon: Real, log_target: float | None) -> Bracket:
@@ -326,7 +346,7 @@ def _without_a_value(
             "smoothed delta is that of ordinary DP. Leave the value out of the universe if "
             "no record can have it.",
             PrivacyWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     counts = tuple(n if index == reaching[0] else 0 for index in range(len(vertices)))
     why = "nothing is lost" if keeps_all else "a value that nobody has"
