@@ -92,10 +92,12 @@ def describe_design(
         f"largest sample  {design.n_draws} records drawn, a rate of "
         f"{rate_text(design.n_draws, n_records)} ({design.largest_text})\n"
         + (f"fewest lost     {design.n_lost}\n" if sampling != "with_replacement" else "")
-        + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n\n{sentence}\n{SAMPLE_UNSEEN}"
+        + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n"
+        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
     )
     return text, {
         "n_records": n_records,
+        "worst_case_delta": mechanism.worst_case_delta(epsilon=0),
         "epsilon": smoothed.guarantee.epsilon,
         "target_delta": delta,
         "n_draws": design.n_draws,
@@ -161,7 +163,7 @@ def describe_interval(
         result = sd.smoothed.smoothed_delta_interval(
             mechanism, model, epsilon=epsilon, n_databases=n_databases, progress=progress
         )
-    most = mechanism.inclusion()
+    most, ordinary = mechanism.inclusion(), mechanism.worst_case_delta(epsilon=0)
     estimate, upper = (min(most, Fraction(value)) for value in (result.estimate, result.upper))
     text = (
         f"mechanism       {mechanism.describe()}\n"
@@ -175,8 +177,9 @@ def describe_interval(
     )
     return text, {
         **_setting(mechanism, float(sd.PureDP(epsilon).epsilon)),
-        "estimate": result.estimate,
-        "interval": [result.lower, result.upper],
+        "unseen": SAMPLE_UNSEEN,
+        "estimate": min(result.estimate, ordinary),
+        "interval": [min(result.lower, ordinary), min(result.upper, ordinary)],
         "confidence": float(result.confidence),
         "n_databases": result.n_databases,
         "vertex_counts": result.vertex_counts,

@@ -221,7 +221,7 @@ class Measurement:
             self.mechanism.at(self.counts.values()),
             largest_epsilon=max(1.0, 2 * float(self.epsilon)),
             title=self.mechanism.describe() + _BELOW_TITLE[self.counts_are],
-            reference=(-math.log10(self.mechanism.n_records), "1/n"),
+            reference=(-math.log10(self.mechanism.n_records), "1/n (no pass mark)"),
         )
         return save(axes, path)
 
