@@ -41,7 +41,7 @@ MODES = {
         "a FILE with --column",
         frozenset(("file", "column", "universe", "missing", *CSV_TEXT, *_AT_COUNTS)),
     ),
-    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen", "tolerance"))),
+    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen", "tolerance", "at_delta"))),
     "sample": Mode(
         "a FILE with --population and --model",
         frozenset(("file", "population", "model", "epsilon", "as_json")),
@@ -95,6 +95,7 @@ def read_mode(context: click.Context) -> str:
 @click.option("--n", "n_records", type=int, help="Number of records, with --model.")
 @click.option("--sharpen", is_flag=True, help="With --model: all mixtures, up to 100,000 records.")
 @click.option("--tolerance", type=float, help="With --model: how close in ln; default 0.7.")
+@click.option("--at-delta", help="With --model: the epsilons of these deltas, e.g. 1e-6,1e-9.")
 @click.option("--databases", type=int, help="With --model: estimate by so many databases.")
 @click.option("--target-delta", help="With --model: the largest sample that meets it.")
 @click.option("--sampling-rate", help="Share of records drawn; T = ceil(rate * n), exactly.")
@@ -125,6 +126,7 @@ def measure(
     n_records: int | None,
     sharpen: bool,
     tolerance: float | None,
+    at_delta: str | None,
     databases: int | None,
     target_delta: str | None,
     sample: SampleOptions,
@@ -158,7 +160,7 @@ def measure(
         return
     if model is not None:
         asked = ModelQuestion(
-            model, n_records, epsilon, target_delta, databases, sharpen, tolerance, sample
+            model, n_records, epsilon, target_delta, databases, sharpen, tolerance, at_delta, sample
         )
         text, document = describe_model(asked)
         click.echo(json.dumps(document, indent=2) if as_json else text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -36,6 +37,7 @@ class ModelQuestion:
     databases: int | None
     sharpen: bool
     tolerance: float | None
+    at_delta: str | None
     sample: SampleOptions
 
 
@@ -61,7 +63,12 @@ def describe_model(asked: ModelQuestion) -> tuple[str, dict[str, object]]:
     if databases is not None:
         return describe_interval(chosen, distributions, epsilon, databases)
     return describe_exact(
-        chosen, distributions, epsilon, sharpen=asked.sharpen, tolerance=asked.tolerance
+        chosen,
+        distributions,
+        epsilon,
+        sharpen=asked.sharpen,
+        tolerance=asked.tolerance,
+        deltas=[part.strip() for part in (asked.at_delta or "").split(",") if part.strip()],
     )
 
 
@@ -120,11 +127,17 @@ def describe_exact(
     *,
     sharpen: bool,
     tolerance: float | None,
+    deltas: Sequence[str] = (),
 ) -> tuple[str, dict[str, object]]:
-    """Return smoothed delta with ordinary DP beside it, in words and for JSON."""
+    """Return smoothed delta with ordinary DP beside it, in words and for JSON.
+
+    Args:
+        deltas: for each also the epsilon that belongs to it.
+    """
     closer = {} if tolerance is None else {"tolerance": tolerance}
     result = sd.smoothed_delta(mechanism, model, epsilon=epsilon, sharpen=sharpen, **closer)
     claim = result.guarantee
+    at_deltas = {delta: float(number_up(result.epsilon(delta), 6)) for delta in deltas}
     gap = math.expm1(min(700.0, result.log_delta - result.log_lower))
     if gap < 0.01:
         truth = f"within {gap:.1e} of it"
@@ -141,7 +154,12 @@ def describe_exact(
         f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
         + ("" if tolerance is None else f"tolerance       {tolerance:.6g} in ln, for brackets\n")
-        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
+        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n"
+        + "".join(
+            f"epsilon {value:<7.6g} has smoothed delta at most {delta} (proved)\n"
+            for delta, value in at_deltas.items()
+        )
+        + f"\n{sentence}\n{SAMPLE_UNSEEN}"
     )
     return text, {
         "unseen": SAMPLE_UNSEEN,
@@ -151,6 +169,7 @@ def describe_exact(
         "log_smoothed_delta": result.log_delta,
         "vertex_counts": result.vertex_counts,
         "method": result.method,
+        "epsilon_at_delta": at_deltas,
         "guarantee": sentence,
     }
 

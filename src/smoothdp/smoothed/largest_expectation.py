@@ -134,9 +134,10 @@ class SmoothedDelta:
     def epsilon(self, delta: Parameter) -> float:
         """Return an epsilon at which smoothed delta is proved to be at most ``delta``.
 
-        From some evaluations, the chord between the last two, above which it is not because it is
-        convex in e^epsilon (proofs/boundary-walk#7), and one evaluation at the answer. It is above
-        the least such epsilon by as much as the brackets are wide.
+        By some nine evaluations, kept for other deltas, and one at the answer: it is where that one
+        meets delta, or where a chord does, above which smoothed delta is not because it is convex
+        in e^epsilon (proofs/boundary-walk#7). It is above the least such epsilon by as much as the
+        brackets are wide, and by about 0.02 over the slope of ln delta.
 
         Raises:
             InvalidParameter: delta outside (0, 1).
@@ -155,11 +156,11 @@ class SmoothedDelta:
         closer = replace(asked, tolerance=min(asked.tolerance, _CLOSER))
 
         def log_upper(epsilon: float) -> float:
-            return closer.at(read_epsilon(epsilon), log_target=target).log_delta
+            return closer.at(read_epsilon(epsilon)).log_delta
 
         # A float of this epsilon may be below it: the one above is not.
         here = math.nextafter(self.guarantee.epsilon, math.inf)
-        return least_epsilon(log_upper, target, (here, self.log_delta))
+        return least_epsilon(log_upper, target, (here, self.log_delta), asked.knots)
 
     @property
     def mechanism(self) -> SampledMechanism[Any]:
@@ -183,7 +184,10 @@ class Proved(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A mechanism and a model, with what is kept between epsilons: ``known`` is what was proved."""
+    """A mechanism and a model, with what is kept between epsilons: ``known`` is what was proved.
+
+    ``knots`` are the epsilons, and ln delta there, that `SmoothedDelta.epsilon` reads.
+    """
 
     mechanism: SampledMechanism[Any]
     model: DataModel
@@ -191,6 +195,7 @@ class Question:
     sharpen: bool = False
     tolerance: float = TOLERANCE
     known: dict[Real, Proved] = field(default_factory=dict, repr=False, compare=False)
+    knots: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
 
     def proved(self, epsilon: Real) -> Proved:
         """Return the best ends at an epsilon, evaluated if that has not been done."""
