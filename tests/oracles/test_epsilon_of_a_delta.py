@@ -86,6 +86,21 @@ def test_any_convex_curve_with_bumps(depth: float, bumps: float) -> None:
         assert again == found
 
 
+@pytest.mark.parametrize("target", [0.8, 0.5, 0.21, 0.05])
+def test_a_curve_that_is_its_own_chord(target: float) -> None:
+    """delta = .9 - .5 (E - 1), and .001 at least: no chord may promise more than that."""
+
+    def truth(epsilon: float) -> float:
+        return max(0.001, 0.9 - 0.5 * math.expm1(min(epsilon, 5.0)))
+
+    for first in (0.3, 0.9, 2.0):
+        found = least_epsilon(
+            lambda epsilon: math.log(truth(epsilon)), math.log(target), (first, 0.0), {}
+        )
+        assert truth(found) <= target * (1 + 1e-12)
+        assert truth(found) >= target * 0.97
+
+
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "units.csv"
     model.write_text("unit,a,b,c\nWest,20,30,50\n")
