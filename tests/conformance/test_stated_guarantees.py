@@ -350,7 +350,7 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
     ],
     "SgdStepDelta": [
         *(
-            lambda change=change: replace(the_step(), **change)  # type: ignore[misc]
+            lambda change=change: replace(the_step(), **change)
             for change in (
                 {"log_delta": -90.0},
                 {"log_lower": -0.1},
@@ -367,7 +367,7 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
     ],
     "RateDesign": [
         *(
-            lambda change=change, make=make: replace(make(), **change(make()))  # type: ignore[misc]
+            lambda change=change, make=make: replace(make(), **change(make()))
             for make in (the_design, lambda: the_design(by_stratum=True))
             for change in DESIGN_CHANGES
         ),

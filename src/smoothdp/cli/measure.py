@@ -102,10 +102,7 @@ def read_mode(context: click.Context) -> str:
 @click.option("--n-draws", type=int, help="Number of records drawn, instead of a rate.")
 @click.option("--sampling", type=SAMPLING, help="Default: without_replacement.")
 @click.option("--keep-probability", help="Instead: each record is kept independently.")
-@click.option(
-    "--epsilon",
-    help='Epsilon, e.g. 0.5 or "ln(51/49)"; of counts also several: 0.01,0.1,1.',
-)
+@click.option("--epsilon", help='E.g. 0.5 or "ln(51/49)"; of counts also several: 0.01,0.1,1.')
 @click.option("--threshold", help="Adversary's accuracy t; sets epsilon = ln(t / (1 - t)).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw delta(x) against epsilon.")

@@ -156,14 +156,15 @@ def find_again(design: DesignFacts) -> DesignFacts:
     Raises:
         InvalidParameter, InvalidData: they are no cells, no model or no target.
     """
-    source: Counts | DataModel | dict[str, dict[str, int]]
+    source: Counts | DataModel
     named, categories = any(cell.stratum is not None for cell in design.cells), None
     if design.model is not None:
         source, categories = design.model, [cell.label for cell in design.cells]
     elif named:
-        source = {}
+        strata: dict[str, dict[str, int]] = {}
         for cell in design.cells:
-            source.setdefault(str(cell.stratum), {})[cell.label] = cell.count
+            strata.setdefault(str(cell.stratum), {})[cell.label] = cell.count
+        source = strata
     else:
         source = {cell.label: cell.count for cell in design.cells}
     return find_design(

@@ -117,9 +117,9 @@ class ElectionFigure:
             f"Figure 1 of paper 1: {self.title}\n{self.setting()}\n\n"
             f"{table(rows, header=header)}\n\n"
             "delta(x) is below 1/n, which the paper asks for and which is no pass mark, in "
-            f"{private} of {len(rows)} elections.\nThese are statements about published counts. Ordinary DP "
-            "covers every conceivable count at\nonce, one with a single dissenting vote among "
-            "them, and so sees no privacy at all."
+            f"{private} of {len(rows)} elections.\nThese are statements about published counts. "
+            "Ordinary DP covers every conceivable count at\nonce, one with a single dissenting "
+            "vote among them, and so sees no privacy at all."
         )
 
     def to_dict(self) -> dict[str, object]:
