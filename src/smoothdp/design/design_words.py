@@ -62,7 +62,8 @@ def delta_words(design: DesignFacts) -> str:
 def sentence(design: DesignFacts) -> str:
     """Return the result in plain English."""
     if design.n_draws == 0:
-        return f"No record can be drawn at this target. {_binds(design)} {_remedy(design)}".strip()
+        why = f"{_binds(design)} {_remedy(design)}".strip()
+        return f"No record can be drawn at this target. {why}\n{' '.join(cautions(design))}"
     strata = f" of {len(design.strata)} strata" if design.strata else ""
     drawn = (
         f"Draw {design.n_draws} of {design.n_records} records{strata} at random, without "
