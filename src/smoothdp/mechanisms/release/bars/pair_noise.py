@@ -34,6 +34,8 @@ from smoothdp.sources import Source
 
 LEAST_RATIO = 0.03
 """Up to t = .03 epsilon two independent releases are as good (proofs/release-rules#6)."""
+_SLOPE, _LESS = 0.19, 0.7
+_LEAST_OFFSET, _MOST_OFFSET = 0.25, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class PairNoise:
         assert coverage is not None
         size = request.n_guess if n_records is None else n_records
         check_worth(request.guarantee, resolved.smoothing, size)
-        calibration = MaxLaw().calibrate(request.guarantee, smoothing=resolved.smoothing)
+        law = MaxLaw(default_offset(request.guarantee, resolved.smoothing))
+        calibration = law.calibrate(request.guarantee, smoothing=resolved.smoothing)
         step = request.step
         if step is None:
             step = pair_step(query, calibration, n_records)
@@ -186,6 +189,25 @@ class PairNoise:
             f"{exact_text(self.smoothing)}; {self.grid.describe()}; a "
             f"{float(self.coverage.confidence):.15g} interval from both"
         )
+
+
+def default_offset(guarantee: Guarantee, smoothing: Fraction) -> Fraction:
+    """Return the max law's offset d = .19 epsilon / t - .7, from 1/4 to 4: any d >= 0 is private.
+
+    Within 1% of the shortest mean length at epsilon = 1, windows of 1 to 8 ranks and t from .05
+    to .2 epsilon; d = 1 for every t is up to 4% longer for windows of 3, and 8% at t = epsilon / 5.
+
+    Args:
+        guarantee: PureDP or ApproxDP. smoothing: t > 0.
+
+    >>> from smoothdp.claims import PureDP
+    >>> [str(default_offset(PureDP(1), Fraction(t))) for t in ("0.02", "0.09", "0.2")]
+    ['4', '141/100', '1/4']
+    """
+    terms = guarantee.terms()
+    assert isinstance(terms, EpsilonTerms)
+    d = _SLOPE * float_of(terms.epsilon) / float_of(smoothing) - _LESS
+    return Fraction(f"{min(max(d, _LEAST_OFFSET), _MOST_OFFSET):.2f}")
 
 
 def takes_pair(resolved: Resolved) -> bool:
