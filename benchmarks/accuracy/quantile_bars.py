@@ -171,7 +171,8 @@ def _against_split(t: str) -> float:
     from smoothdp.noise.joint.max_law import MaxLaw
 
     rate, excess = Fraction(t), Mixture.single(2)
-    law = MaxLaw(default_offset(PureDP(1), rate)).calibrate(PureDP(1), smoothing=rate)
+    offset = default_offset(PureDP(1), rate, target="quantile")
+    law = MaxLaw(offset).calibrate(PureDP(1), smoothing=rate)
     ours = max_law_factor(law, excess, miss=1 - _LEVEL) * law.moment("stretch")
     least = math.inf
     for share in range(8, 60, 4):
