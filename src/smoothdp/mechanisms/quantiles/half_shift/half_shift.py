@@ -184,7 +184,7 @@ class HalfShift:
                 has_bars=bars is not None,
                 population=bars is not None and bars.population,
             )
-            calibration = calibrated(budget.part, window.smoothing)
+            calibration = calibrated(budget.part, window.smoothing, whole=guarantee)
             part_bars = None
             if bars is not None:
                 part_bars = bars.make(

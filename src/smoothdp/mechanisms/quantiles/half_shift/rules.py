@@ -26,7 +26,6 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms
-from smoothdp.exact.balls.work import limited
 from smoothdp.mechanisms.quantiles.half_shift.budget import split
 from smoothdp.mechanisms.release.defaults import (
     BOUNDS_IN_SPREADS,
@@ -36,7 +35,7 @@ from smoothdp.mechanisms.release.defaults import (
 )
 from smoothdp.mechanisms.release.statistic_words import clamped_words
 from smoothdp.noise.calibration import Calibration, best_shape
-from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
+from smoothdp.noise.calibration.limits import default_work
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Median, Quantile
 from smoothdp.queries.many.half_shift import HalfShiftWindow, default_reach
@@ -93,10 +92,16 @@ def default_window(
     return HalfShiftWindow(centre, width, smoothing, default_reach(smoothing))
 
 
-def calibrated(part: Guarantee, smoothing: Fraction) -> Calibration[NoiseDistribution]:
-    """Return the law of a value's noise, as `smoothdp.release` chooses it, and its scale."""
+def calibrated(
+    part: Guarantee, smoothing: Fraction, *, whole: Guarantee | None = None
+) -> Calibration[NoiseDistribution]:
+    """Return the law of a value's noise, as `smoothdp.release` chooses it, and its scale.
+
+    Args:
+        part: what the noise keeps. whole: what was asked for, for the words of a refusal.
+    """
     family = default_family(part, smoothing)
-    with limited(MOST_WORK, lambda: too_much_work(family, part, smoothing)):
+    with default_work(part if whole is None else whole, part):
         law: NoiseDistribution = best_shape(family, part, smoothing=smoothing)
         return law.calibrate(part, smoothing=smoothing)
 
