@@ -266,7 +266,7 @@ def _read_epsilon(guarantee: Guarantee) -> float:
 def _read_smoothings(
     smoothing: Parameter | Sequence[Parameter], n_values: int
 ) -> tuple[Fraction, ...]:
-    if not isinstance(smoothing, list | tuple):
+    if isinstance(smoothing, str) or not isinstance(smoothing, Sequence):
         return (exact_positive(smoothing, name="smoothing"),) * n_values
     if len(smoothing) != n_values:
         raise InvalidParameter(

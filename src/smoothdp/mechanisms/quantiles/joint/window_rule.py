@@ -2,7 +2,7 @@
 
 With m levels, e = epsilon and side_j values on the shorter side of level j
 
-    w_j = odd(min(.3 side_j, min(10, m + 4) (m + 2) / e))
+    w_j = odd(min(.3 side_j, min(8, m + 4) (m + 2) / e))
     t_j = max(1 / w_j, ln(R n / w_j) / (side_j - (w_j - 1) / 2))
 
 R = 1e5: how many times wider than the data the bounds may be before S_j is made of them. At equal
@@ -22,7 +22,7 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_text
 
 _SHARE = Fraction(3, 10)
-_MOST_WIDTH, _MORE_LEVELS = 10, 4
+_MOST_WIDTH, _MORE_LEVELS = 8, 4
 _LEAST = 1.0
 _SPREADS = 1e5
 _ROOM = Fraction(12, 10)
