@@ -57,7 +57,7 @@ def own_profile(epsilon: float, smoothings: Sequence[float]) -> Log:
     # In ln(1 + r), of which ln g is a line far away.
     v, slope = np.log1p(r), h * (1 + r)
     log_g = -np.concatenate([[0.0], np.cumsum((slope[1:] + slope[:-1]) / 2 * np.diff(v))])
-    power = (log_g[-1] - log_g[-2]) / (v[-1] - v[-2])
+    power = float((log_g[-1] - log_g[-2]) / (v[-1] - v[-2]))
 
     def at(x: float) -> float:
         place = math.log1p(x)

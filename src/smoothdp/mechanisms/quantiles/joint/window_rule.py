@@ -87,7 +87,7 @@ def read_windows(levels: tuple[Fraction, ...], n_records: int, epsilon: Fraction
     if found is None:
         raise InvalidParameter(
             expected=f"n epsilon large enough for joint noise on {len(levels)} quantiles (for "
-            "deciles n epsilon of about 5,000)",
+            "deciles n epsilon of about 3,000)",
             got=f"n={n_records}, epsilon={exact_text(epsilon)}, levels from "
             f"{exact_text(levels[0])} to {exact_text(levels[-1])}",
             remedy="Use JointExponentialQuantiles, fewer or less extreme levels, or more records",
