@@ -292,6 +292,9 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: replace(JOINT, shape=JOINT.shape * Fraction(1001, 1000)),
         lambda: replace(JOINT, shape=Fraction(3)),
         lambda: replace(JOINT, law=sd.noise.JointPolyPlace(6)),
+        lambda: replace(JOINT, smoothings=(JOINT.smoothing / 2,) * 3),
+        lambda: replace(JOINT, smoothings=(2 * JOINT.smoothing,) * 3),
+        lambda: replace(JOINT, smoothings=(JOINT.smoothing, -JOINT.smoothing, JOINT.smoothing)),
     ],
     "SmoothNoise": [
         lambda: replace(smooth_noise(), calibration=replace(STUDENT, guarantee=STRONGER)),
