@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     )
     from smoothdp.training_runs import (
         SubsampledGaussian as SubsampledGaussian,
+        training as training,
     )
     from smoothdp.version import (
         __version__ as __version__,

@@ -1,0 +1,188 @@
+"""What each sampling of a training run costs: a unit, how often it runs, what must hold.
+
+Noise over clipping norm is the unit throughout. Under replace_one neighbours the clipped sum
+moves by two clipping norms, so the noise counts half.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.neighbours import Neighbours
+from smoothdp.errors import InvalidParameter
+from smoothdp.text import whole_text
+from smoothdp.training_runs.settings import Sampling, Settings
+from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
+
+Ends = Literal["two-sided", "bound"]
+"""Whether some run attains the figures, or only their upper ends speak of runs."""
+
+_COINS = "the coins that draw a batch depend on neither data nor outputs"
+_SECRET = "nobody learns who is in a batch"
+_SECRET_SIZE = "nobody learns who is in a batch, nor how many are"
+_FIXED_DIVISOR = (
+    "nothing is divided by the size that a batch turned out to have: a mean divides by a number "
+    "that was fixed without the data"
+)
+_DECLARED = "n_records is a number that was declared, not read off private data"
+_CLIPPED = "each record adds one vector, clipped to the clipping norm, to the sum of its batch"
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A run as items of the accountant, and in words.
+
+    Attributes:
+        unit: what is composed: something that `compose` takes.
+        count: how often.
+        ends: whether some run attains the profile.
+        words: how batches are drawn.
+        conditions: without which the figures are not about the run.
+    """
+
+    unit: Any
+    count: int
+    ends: Ends
+    words: str
+    conditions: tuple[str, ...]
+
+
+def scheme_of(settings: Settings) -> Scheme:
+    """Return what the settings cost, or raise InvalidParameter for those that do not fit."""
+    return _SCHEMES[settings.sampling](settings)
+
+
+def _clip_noise(settings: Settings) -> Fraction:
+    """Return the noise over how far one record can move the clipped sum."""
+    moves = 2 if settings.neighbours is Neighbours.REPLACE_ONE else 1
+    return settings.noise / (moves * settings.column_norm)
+
+
+def _random_size(settings: Settings) -> tuple[str, ...]:
+    declared = (_DECLARED,) if settings.neighbours is Neighbours.ADD_REMOVE else ()
+    return (_CLIPPED, _COINS, _SECRET_SIZE, _FIXED_DIVISOR, *declared)
+
+
+def _poisson(settings: Settings) -> Scheme:
+    unit = SubsampledGaussian(
+        settings.rate, noise_multiplier=settings.noise, neighbours=settings.neighbours
+    )
+    words = (
+        "Poisson batches: each step draws each record by its own coin, with probability "
+        f"{settings.rate}"
+    )
+    return Scheme(unit, settings.steps, "two-sided", words, _random_size(settings))
+
+
+def _fixed(settings: Settings) -> Scheme:
+    unit = SubsampledGaussian(
+        settings.rate,
+        noise_multiplier=_clip_noise(settings),
+        sampling="without_replacement",
+    )
+    ends: Ends = "two-sided" if settings.steps == 1 else "bound"
+    words = (
+        f"batches of exactly {settings.batch} of {whole_text(settings.n_records)} records, drawn "
+        "anew without replacement for each step"
+    )
+    return Scheme(unit, settings.steps, ends, words, (_CLIPPED, _COINS, _SECRET))
+
+
+def _shuffled(settings: Settings) -> Scheme:
+    unit = GaussianDP(1 / _clip_noise(settings), neighbours=settings.neighbours)
+    words = (
+        "fixed batches, cut from the shuffled data: no privacy by sampling is counted, and the "
+        "figure of Poisson batches would be wrong"
+    )
+    conditions = (
+        _CLIPPED,
+        f"a record is in one batch of each of {settings.passes} "
+        f"{'pass' if settings.passes == 1 else 'passes'} over the data at most, at a position that "
+        "does not depend on the data",
+    )
+    return Scheme(unit, settings.passes, "bound", words, conditions)
+
+
+def _banded(settings: Settings) -> Scheme:
+    bands = settings.bands
+    if bands is None:
+        raise InvalidParameter(
+            expected="bands for sampling='banded'",
+            got="none",
+            remedy="Give the number of bands of the matrix C, such as bands=4",
+        )
+    rate = bands * settings.rate
+    if rate > 1:
+        raise InvalidParameter(
+            expected="batches of at most n_records / bands, the records of one group",
+            got=f"batch={settings.batch}, n_records={settings.n_records}, bands={bands}",
+            remedy="Lower the batch, or the bands",
+        )
+    unit = SubsampledGaussian(
+        rate, noise_multiplier=_clip_noise(settings), neighbours=settings.neighbours
+    )
+    words = (
+        f"correlated noise C^-1 z by a lower triangular matrix C with {bands} bands; records in "
+        f"{bands} fixed groups, step i draws each record of group i mod {bands} by its own coin, "
+        f"with probability {rate}"
+    )
+    conditions = (
+        *_random_size(settings),
+        f"{settings.column_norm} is the largest norm of a column of C",
+        "the group of a record does not depend on the data",
+    )
+    ends: Ends = "two-sided" if settings.column_norm == 1 else "bound"
+    return Scheme(unit, math.ceil(Fraction(settings.steps, bands)), ends, words, conditions)
+
+
+def _ftrl(settings: Settings) -> Scheme:
+    times = settings.passes if settings.participations is None else settings.participations
+    if times < settings.passes:
+        raise InvalidParameter(
+            expected=f"at least {settings.passes} participations: some record takes part so often",
+            got=f"participations={times}",
+            remedy="Raise participations, or lower the steps",
+        )
+    apart = ""
+    if times > 1:
+        if settings.bands is None:
+            raise InvalidParameter(
+                expected="bands for records that take part more than once",
+                got=f"participations={times} without bands",
+                remedy="Give the number of bands of C; each record must take part at steps that "
+                "are at least so far apart",
+            )
+        if (times - 1) * settings.bands >= settings.steps:
+            raise InvalidParameter(
+                expected="participations that are at least bands steps apart",
+                got=f"participations={times}, bands={settings.bands}, steps={settings.steps}",
+                remedy="Lower participations, or the bands",
+            )
+        apart = f", at steps that are at least {settings.bands} apart"
+    unit = GaussianDP(1 / _clip_noise(settings), neighbours=settings.neighbours)
+    words = (
+        "correlated noise C^-1 z by a lower triangular matrix C (DP-FTRL), no privacy by sampling; "
+        f"each record takes part at most {'once' if times == 1 else f'{times} times'}{apart}"
+    )
+    conditions = (
+        _CLIPPED,
+        f"{settings.column_norm} is the largest norm of a column of C",
+        "at which steps a record takes part does not depend on the data",
+        *((f"C has at most {settings.bands} bands",) if times > 1 else ()),
+    )
+    ends: Ends = "two-sided" if times == 1 else "bound"
+    return Scheme(unit, times, ends, words, conditions)
+
+
+_SCHEMES: dict[Sampling, Callable[[Settings], Scheme]] = {
+    "poisson": _poisson,
+    "fixed": _fixed,
+    "shuffled": _shuffled,
+    "banded": _banded,
+    "ftrl": _ftrl,
+}
