@@ -6,13 +6,14 @@ import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from smoothdp.claims.domains import read_delta
 from smoothdp.composition.attacks import advantage, bayes_success, best_attack
 from smoothdp.exact.parameters.numbers import Parameter, exact_text
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profiles
+from smoothdp.sources import Source
 from smoothdp.text import number_down, number_up, percent_text, table
 from smoothdp.training_runs.schemes import Ends
 from smoothdp.training_runs.settings import RELATIONS, Sampling
@@ -53,6 +54,7 @@ class TrainingCost:
     (0.4948, ['fixed', 'shuffled'])
     """
 
+    source: ClassVar[Source] = Source("own", "proofs/subsampled-steps")
     run: TrainingRun
     delta: Parameter
     epsilon: tuple[float, float]

@@ -1,8 +1,8 @@
 """The samplings of a training run, as mechanisms that the accountant composes."""
 
-from smoothdp.training_runs.settings import Sampling
+from smoothdp.training_runs.settings import SAMPLINGS
 from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
 from smoothdp.training_runs.training import training
 from smoothdp.training_runs.training_run import TrainingRun
 
-__all__ = ["Sampling", "SubsampledGaussian", "TrainingRun", "training"]
+__all__ = ["SAMPLINGS", "SubsampledGaussian", "TrainingRun", "training"]

@@ -22,6 +22,7 @@ Sampling = Literal[
     "ftrl",
 ]
 
+SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 _ADD, _ZERO, _REPLACE = Neighbours.ADD_REMOVE, Neighbours.ZERO_OUT, Neighbours.REPLACE_ONE
 # The first one is meant where none is named.
 RELATIONS: dict[Sampling, tuple[Neighbours, ...]] = {
@@ -85,11 +86,11 @@ class Settings:
 
 def read_sampling(sampling: object) -> Sampling:
     """Return the sampling that a caller names, or raise InvalidParameter."""
-    for known in get_args(Sampling):
+    for known in SAMPLINGS:
         if isinstance(sampling, str) and sampling == known:
-            return known  # type: ignore[no-any-return]
+            return known
     raise InvalidParameter(
-        expected=f"sampling, one of {', '.join(get_args(Sampling))}",
+        expected=f"sampling, one of {', '.join(SAMPLINGS)}",
         got="none" if sampling is None else f"sampling={sampling!r}",
         remedy="Name how the trainer draws its batches: the figures differ by large factors",
     )

