@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         release_table as release_table,
     )
     from smoothdp.training_runs import (
+        Subsampled as Subsampled,
         SubsampledGaussian as SubsampledGaussian,
         training as training,
     )
