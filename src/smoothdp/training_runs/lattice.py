@@ -1,0 +1,130 @@
+"""Two lattice laws around a likelihood ratio, and around the mean of T of them.
+
+W = e^(m y - m^2 / 2), y normal: mean 1 under the base law Q. With C(K) = E (W - K)_+, the
+points K_j = j 2^-places and fixed-point numbers of `BITS` binary digits:
+
+above: each cell's mass goes to its ends such that its mean stays; what lies beyond the lattice,
+    and what rounding takes, is missing.
+below: C less a bound of how far its chords pass it (a quarter of the cell times its mass), 0
+    from where that is not positive on and at the point before; the value at 0 is lowered to the
+    least of V_j + K_j; the greatest convex minorant of these points is the C of a law.
+
+The T-fold convolutions are exact but for rounding down (`floor_power`).
+Proofs: proofs/subsampled-steps#6.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.balls.special import Ball, normal_tail
+from smoothdp.exact.balls.whole_power import floor_power
+
+BITS = 112
+
+
+class Lattice(NamedTuple):
+    """Masses times 2^BITS at the points j 2^-places, j = 0, 1, ..."""
+
+    masses: list[int]
+    places: int
+
+
+class _Tails(NamedTuple):
+    """Q(W > K_j) and E[W; W > K_j] times 2^BITS, rounded down and up."""
+
+    mass: list[tuple[int, int]]
+    mean: list[tuple[int, int]]
+
+
+def lattices(mu: Fraction, *, places: int, length: int) -> tuple[Lattice, Lattice]:
+    """Return lattice laws (above, below) of W, of ``length`` points."""
+    tails = _tails(mu, places, length)
+    return Lattice(_above(tails, places), places), Lattice(_below(tails, places), places)
+
+
+def of_sums(law: Lattice, steps: int) -> Lattice:
+    """Return the law of the sum of independent copies, at most: rounded down, and cut off."""
+    length = len(law.masses)
+    return Lattice(floor_power(law.masses, steps, bits=BITS, length=length), law.places)
+
+
+def _tails(mu: Fraction, places: int, length: int) -> _Tails:
+    one = 1 << BITS
+    masses, means = [(one, one)], [(one, one)]
+    with precision(BITS + 48):
+        shift, unit = ball(mu), ball(Fraction(1, 2) ** places if places >= 0 else 2**-places)
+        for j in range(1, length):
+            at = (ball(j) * unit).log() / shift + shift / 2
+            masses.append(_fixed(normal_tail(at), one))
+            means.append(_fixed(normal_tail(at - shift), one))
+    return _Tails(masses, means)
+
+
+def _fixed(value: Ball, one: int) -> tuple[int, int]:
+    middle = int((value * one).mid().floor().unique_fmpz())
+    # At this precision the ball is far narrower than 1.
+    return max(0, middle - 1), min(one, middle + 2)
+
+
+def _above(tails: _Tails, places: int) -> list[int]:
+    mass, mean = tails
+    found = [0] * len(mass)
+    for j in range(len(mass) - 1):
+        least, most = mass[j][0] - mass[j + 1][1], mass[j][1] - mass[j + 1][0]
+        first, last = mean[j][0] - mean[j + 1][1], mean[j][1] - mean[j + 1][0]
+        # (E[W; cell] - K_j Q(cell)) / step goes to the right end.
+        right = max(0, _times(first, places, up=False) - j * most)
+        left = max(0, least - (_times(last, places, up=True) - j * least))
+        found[j + 1] += right
+        found[j] += left
+    return found
+
+
+def _times(value: int, places: int, *, up: bool) -> int:
+    """Return value 2^places, rounded."""
+    if places >= 0:
+        return value << places
+    return -((-value) >> -places) if up else value >> -places
+
+
+def _below(tails: _Tails, places: int) -> list[int]:
+    mass, mean = tails
+    values: list[int] = []
+    for j in range(len(mass)):
+        before = mass[j - 1][1] - mass[j][0] if j else 0
+        after = mass[j][1] - mass[j + 1][0] if j + 1 < len(mass) else mass[j][1]
+        # C(K_j) / step, less a quarter of the larger mass beside it.
+        values.append(
+            _times(mean[j][0], places, up=False) - j * mass[j][1] + (-max(before, after)) // 4
+        )
+    values[-1] = 0
+    first = next((j for j, value in enumerate(values) if value <= 0), len(values) - 1)
+    for j in range(max(0, first - 1), len(values)):
+        values[j] = 0
+    # In units of the step K_j is j.
+    one = 1 << BITS
+    values[0] = min(value + j * one for j, value in enumerate(values))
+    found = [0] * len(values)
+    kept = _minorant(values)
+    slopes = [Fraction(values[b] - values[a], b - a) for a, b in itertools.pairwise(kept)]
+    for vertex, before_it, after_it in zip(kept[1:], slopes, [*slopes[1:], 0], strict=True):
+        found[vertex] = math.floor(after_it - before_it)
+    return found
+
+
+def _minorant(values: list[int]) -> list[int]:
+    """Return the vertices of the greatest convex minorant of (j, values_j)."""
+    kept: list[int] = []
+    for j in range(len(values)):
+        while len(kept) >= 2:
+            a, b = kept[-2], kept[-1]
+            if (values[b] - values[a]) * (j - b) < (values[j] - values[b]) * (b - a):
+                break
+            kept.pop()
+        kept.append(j)
+    return kept
