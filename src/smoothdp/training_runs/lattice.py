@@ -24,7 +24,7 @@ from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.exact.balls.special import Ball, normal_tail
 from smoothdp.exact.balls.whole_power import floor_power
 
-BITS = 112
+BITS = 88
 
 
 class Lattice(NamedTuple):
@@ -56,7 +56,7 @@ def of_sums(law: Lattice, steps: int) -> Lattice:
 def _tails(mu: Fraction, places: int, length: int) -> _Tails:
     one = 1 << BITS
     masses, means = [(one, one)], [(one, one)]
-    with precision(BITS + 48):
+    with precision(BITS + 24):
         shift, unit = ball(mu), ball(Fraction(1, 2) ** places if places >= 0 else 2**-places)
         for j in range(1, length):
             at = (ball(j) * unit).log() / shift + shift / 2

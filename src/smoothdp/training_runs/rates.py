@@ -6,7 +6,6 @@ E'' = E q / r with r = 1 - E (1 - q) for adding, where r > 0. Both are at least 
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
@@ -45,8 +44,11 @@ def inner_epsilons(epsilon: Real, rate: Fraction) -> tuple[Real, Real]:
         exact = LogRatio(1 + (epsilon.ratio - 1) / rate)
         return exact, exact
     with precision(_BITS + _size(epsilon)):
-        value = (growth(epsilon) / ball(rate)).log1p()
-        return _around(value)
+        if epsilon < 1:
+            return _around((growth(epsilon) / ball(rate)).log1p())
+        # Without powers beyond reach: E' = (E / q) (1 - (1 - q) / E).
+        rest = (-ball(1 - rate) * (-ball(epsilon)).exp()).log1p()
+        return _around(ball(epsilon) - ball(rate).log() + rest)
 
 
 def log_removed(profile: PrivacyProfile, epsilon: Real, rate: Fraction) -> LogBounds:
@@ -56,7 +58,9 @@ def log_removed(profile: PrivacyProfile, epsilon: Real, rate: Fraction) -> LogBo
 
 def log_added(profile: PrivacyProfile, epsilon: Real, rate: Fraction) -> LogBounds:
     """Bound ln of r D(E q / r), r = 1 - E (1 - q); of 0 where r <= 0."""
-    if rate < 1 and at_most(LogRatio(1 / (1 - rate)), epsilon):
+    if rate == 1:
+        return asked_bounds(profile, epsilon, epsilon)
+    if at_most(LogRatio(1 / (1 - rate)), epsilon):
         return LOG_ZERO
     if isinstance(epsilon, LogRatio) or epsilon == 0:
         ratio = epsilon.ratio if isinstance(epsilon, LogRatio) else Fraction(1)
@@ -78,10 +82,8 @@ def log_added(profile: PrivacyProfile, epsilon: Real, rate: Fraction) -> LogBoun
 
 
 def _size(epsilon: Fraction) -> int:
-    """Return bits for E - 1 of a tiny epsilon, and for E of a large one."""
-    return abs(epsilon.numerator.bit_length() - epsilon.denominator.bit_length()) + (
-        math.ceil(2 * float(min(epsilon, Fraction(1_000_000))))
-    )
+    """Return bits for E - 1 of a tiny epsilon."""
+    return max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
 
 
 def _around(value: Ball) -> tuple[Fraction, Fraction]:

@@ -31,7 +31,13 @@ from smoothdp.exact.logspace.bounds import (
     log_sum_lower,
     log_sum_upper,
 )
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_text, positive_probability
+from smoothdp.exact.parameters.numbers import (
+    LogRatio,
+    Parameter,
+    Real,
+    exact_text,
+    positive_probability,
+)
 from smoothdp.sources import Source
 from smoothdp.training_runs.directed import Way, read_way
 from smoothdp.training_runs.rates import (
@@ -247,11 +253,13 @@ class Subsampled:
         inner = inner_epsilons(epsilon, rate)
         one, two = (asked_bounds(profile, *inner) for profile in self._profiles)
         with precision(256):
-            more = growth(epsilon)
-            larger = 1 + more / ball(rate)
-            # q (1 - b) = (1 - q) (E - 1) / E'.
-            first = ball(1 - rate) * more / larger
-            second = ball(rate) * (1 + more) / larger
+            # q (1 - b) = (1 - q) (E - 1) / E', and E / E' = q / (1 - (1 - q) / E).
+            back = (
+                ball(1 - 1 / epsilon.ratio) if isinstance(epsilon, LogRatio) else -growth(-epsilon)
+            )
+            larger = ball(rate) + ball(1 - rate) * back
+            first = ball(rate) * ball(1 - rate) * back / larger
+            second = ball(rate) * ball(rate) / larger
             empty = epsilon == 0 or rate == 1
             weights = (
                 LogBounds(-math.inf, -math.inf) if empty else enclose(first.log()),
