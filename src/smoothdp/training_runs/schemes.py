@@ -16,8 +16,12 @@ from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.errors import InvalidParameter
 from smoothdp.text import whole_text
+from smoothdp.training_runs.allocation import RandomAllocation
 from smoothdp.training_runs.settings import Sampling, Settings
+from smoothdp.training_runs.subsampled import Subsampled
 from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
+from smoothdp.training_runs.truncated_poisson import TruncatedPoisson
+from smoothdp.training_runs.with_replacement import ReplacementBatch
 
 Ends = Literal["two-sided", "bound"]
 """Whether some run attains the figures, or only their upper ends speak of runs."""
@@ -69,14 +73,49 @@ def _random_size(settings: Settings) -> tuple[str, ...]:
 
 
 def _poisson(settings: Settings) -> Scheme:
-    unit = SubsampledGaussian(
-        settings.rate, noise_multiplier=settings.noise, neighbours=settings.neighbours
-    )
+    replaces = settings.neighbours is Neighbours.REPLACE_ONE
+    unit: Any = None
+    if replaces:
+        unit = Subsampled(
+            GaussianDP(1 / _clip_noise(settings)),
+            settings.rate,
+            add_remove=GaussianDP(1 / settings.noise, neighbours=Neighbours.ADD_REMOVE),
+        )
+    else:
+        unit = SubsampledGaussian(
+            settings.rate, noise_multiplier=settings.noise, neighbours=settings.neighbours
+        )
     words = (
         "Poisson batches: each step draws each record by its own coin, with probability "
         f"{settings.rate}"
     )
-    return Scheme(unit, settings.steps, "two-sided", words, _random_size(settings))
+    ends: Ends = "bound" if replaces else "two-sided"
+    return Scheme(unit, settings.steps, ends, words, _random_size(settings))
+
+
+def _truncated_poisson(settings: Settings) -> Scheme:
+    most = settings.max_batch
+    if most is None:
+        raise InvalidParameter(
+            expected="max_batch for sampling='truncated_poisson'",
+            got="none",
+            remedy="Give the largest batch that the trainer uses, such as max_batch=300",
+        )
+    unit = TruncatedPoisson(
+        settings.rate,
+        max_batch=most,
+        n_records=settings.n_records,
+        noise_multiplier=settings.noise,
+    )
+    words = (
+        "Poisson batches, cut: each step draws each record by its own coin, with probability "
+        f"{settings.rate}, and of more than {most} a uniform {most} are used"
+    )
+    conditions = (
+        *_random_size(settings),
+        "there are at most n_records records",
+    )
+    return Scheme(unit, settings.steps, "bound", words, conditions)
 
 
 def _fixed(settings: Settings) -> Scheme:
@@ -91,6 +130,38 @@ def _fixed(settings: Settings) -> Scheme:
         "anew without replacement for each step"
     )
     return Scheme(unit, settings.steps, ends, words, (_CLIPPED, _COINS, _SECRET))
+
+
+def _fixed_with_replacement(settings: Settings) -> Scheme:
+    batch = int(settings.batch)
+    unit = ReplacementBatch(settings.n_records, batch=batch, noise_multiplier=_clip_noise(settings))
+    words = (
+        f"batches of exactly {batch} draws from {whole_text(settings.n_records)} records, with "
+        "replacement, drawn anew for each step"
+    )
+    return Scheme(unit, settings.steps, "bound", words, (_CLIPPED, _COINS, _SECRET))
+
+
+def _balls_in_bins(settings: Settings) -> Scheme:
+    steps = int(settings.n_records / settings.batch)
+    choices = settings.choices or 1
+    if steps % choices:
+        raise InvalidParameter(
+            expected=f"choices that divide the {steps} steps of an epoch",
+            got=f"choices={choices}",
+            remedy="Choose another number, or another batch",
+        )
+    passes = settings.epochs or math.ceil(Fraction(settings.steps, steps))
+    unit = RandomAllocation(
+        steps // choices, noise_multiplier=settings.noise, neighbours=settings.neighbours
+    )
+    joins = "one step" if choices == 1 else f"{choices} steps"
+    words = (
+        f"random allocation: {passes} {'epoch' if passes == 1 else 'epochs'} of {steps} steps, in "
+        f"each of which each record joins {joins}, drawn uniformly for it alone"
+    )
+    ends: Ends = "two-sided" if choices == 1 else "bound"
+    return Scheme(unit, passes * choices, ends, words, _random_size(settings))
 
 
 def _shuffled(settings: Settings) -> Scheme:
@@ -181,7 +252,10 @@ def _ftrl(settings: Settings) -> Scheme:
 
 _SCHEMES: dict[Sampling, Callable[[Settings], Scheme]] = {
     "poisson": _poisson,
+    "truncated_poisson": _truncated_poisson,
     "fixed": _fixed,
+    "fixed_with_replacement": _fixed_with_replacement,
+    "balls_in_bins": _balls_in_bins,
     "shuffled": _shuffled,
     "banded": _banded,
     "ftrl": _ftrl,

@@ -59,7 +59,7 @@ class Settings:
 
     Attributes:
         n_records, batch, steps, noise: as `training` takes them; noise over clipping norm.
-        passes: how many passes over the data are begun.
+        epochs: how many passes over the data are begun, if epochs were asked for.
         sampling, neighbours: of the run.
         max_batch, bands, participations, choices: None where the sampling has no use for them.
         column_norm: the largest norm of a column of a matrix mechanism; 1 elsewhere.
@@ -68,7 +68,7 @@ class Settings:
     n_records: int
     batch: Fraction
     steps: int
-    passes: int
+    epochs: int | None
     noise: Fraction
     sampling: Sampling
     neighbours: Neighbours
@@ -82,6 +82,11 @@ class Settings:
     def rate(self) -> Fraction:
         """The share of the records in a batch, on average."""
         return self.batch / self.n_records
+
+    @property
+    def passes(self) -> int:
+        """How many passes over the data are begun."""
+        return math.ceil(self.steps * self.rate) if self.epochs is None else self.epochs
 
 
 def read_sampling(sampling: object) -> Sampling:
@@ -161,7 +166,7 @@ def read_settings(
         n_records=total,
         batch=size,
         steps=n_steps,
-        passes=passes,
+        epochs=passes,
         noise=exact_positive(noise, name="noise"),
         sampling=by,
         neighbours=about,
@@ -175,8 +180,8 @@ def read_settings(
 
 def _read_steps(
     n_records: int, batch: Fraction, epochs: Parameter | None, steps: int | None
-) -> tuple[int, int]:
-    """Return the steps, and how many passes over the data they begin."""
+) -> tuple[int, int | None]:
+    """Return the steps, and the passes over the data that were asked for."""
     if (epochs is None) == (steps is None):
         raise InvalidParameter(
             expected="epochs or steps, one of them",
@@ -184,7 +189,6 @@ def _read_steps(
             remedy="Give epochs=15, or steps=3516",
         )
     if epochs is None:
-        n_steps = exact_int(steps, name="steps", minimum=1)
-        return n_steps, math.ceil(n_steps * batch / n_records)
+        return exact_int(steps, name="steps", minimum=1), None
     asked = exact_positive(epochs, name="epochs")
     return math.ceil(asked * n_records / batch), math.ceil(asked)
