@@ -13,9 +13,9 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.laws.law import LossBracket, LossLaws
 from smoothdp.composition.laws.symmetrise import symmetrised
 from smoothdp.composition.laws.two_sides import two_sided_laws
-from smoothdp.exact.balls.balls import ball, log_factorial
+from smoothdp.exact.balls.balls import ball, enclose, log_factorial, precision, round_up
 from smoothdp.exact.balls.compare import at_most
-from smoothdp.exact.balls.special import Ball, log_probability, maximum, normal_tail, working_bits
+from smoothdp.exact.balls.special import Ball, maximum, normal_tail, size, working_bits
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters.numbers import (
     LogRatio,
@@ -31,6 +31,9 @@ from smoothdp.training_runs.rates import growth
 
 _FARTHEST = Fraction(500)
 _DEPTH = -50.0
+_PRECISIONS = (160, 320, 1280)
+# Of ln of a bound: the terms left out leave less than this, if not by far the smallest part.
+_NARROW = 1e-9
 _N_POINTS = 300
 # More undecided N than this are not looked through: all are bounded by the largest term.
 _MOST_UNDECIDED = 64
@@ -149,10 +152,17 @@ def _log_largest(
         # E (1 - q_s) >= 1 for every s.
         return LOG_ZERO
 
-    def compute() -> Ball:
-        return _Means(rate, most, others, mu, epsilon, removes).largest().log()
-
-    return log_probability(compute, bits=160)
+    for bits in _PRECISIONS:
+        with precision(bits):
+            value = _Means(rate, most, others, mu, epsilon, removes).largest()
+            found = enclose(value.log())
+            if found.upper - found.lower < _NARROW:
+                break
+    # A ball that holds 0 has no logarithm.
+    with precision(bits):
+        upper = found.upper if found.upper == found.upper else round_up(size(value).log())
+    lower = found.lower if found.lower == found.lower else -math.inf
+    return LogBounds(lower, min(0.0, upper))
 
 
 class _Means:
@@ -170,7 +180,10 @@ class _Means:
 
         self.few = term(rate, mu)
         spread = math.sqrt(float(others * rate * (1 - rate)))
-        last = min(others, max(most, math.ceil(float(others * rate) + 9 * spread)) + 30)
+        falls = float((others - most) * rate / ((most + 1) * (1 - rate))) if rate < 1 else 0.0
+        enough = math.ceil(30 / -math.log(falls)) if 0 < falls < 1 else 30
+        enough = min(enough, 60 + math.ceil(8 * spread))
+        last = min(others, max(most, math.ceil(float(others * rate) + 9 * spread)) + enough)
         self.many = [term(rate * Fraction(most, s + 1), 2 * mu) for s in range(most, last + 1)]
 
     def largest(self) -> Ball:
