@@ -1,7 +1,8 @@
 """Where a step on a sample asks the profile of the step on all records.
 
 At E = e^epsilon >= 1 and rate q: E' = 1 + (E - 1) / q for removing, and
-E'' = E q / r with r = 1 - E (1 - q) for adding, where r > 0. Both are at least E.
+E'' = E q / r with r = 1 - E (1 - q) for adding, where r > 0. Both are at least E
+(proofs/subsampled-steps#1).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What each sampling of a training run costs: a unit, how often it runs, what must hold.
 
 Noise over clipping norm is the unit throughout. Under replace_one neighbours the clipped sum
-moves by two clipping norms, so the noise counts half.
+moves by two clipping norms, so the noise counts half. Where no sampling is
+counted, and bands: proofs/subsampled-steps#7.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def log_base_excess(rate: Fraction, mu: Fraction, epsilon: Real) -> LogBounds:
     """Bound ln of the hockey stick of N(0, 1) over (1 - q) N(0, 1) + q N(mu, 1), epsilon >= 0.
 
     With E = e^epsilon and r = 1 - E (1 - q) it is r times that of N(0, 1) over N(mu, 1) at
-    ln(E q / r), and 0 for r <= 0.
+    ln(E q / r), and 0 for r <= 0 (proofs/subsampled-steps#1).
 
     >>> log_base_excess(Fraction(1, 2), Fraction(1), LogRatio(Fraction(2)))
     LogBounds(lower=-inf, upper=-inf)
