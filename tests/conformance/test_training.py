@@ -112,7 +112,7 @@ def test_a_run_composes_with_releases_and_itself() -> None:
 
 def test_directions_of_a_run() -> None:
     run = sd.training(**WHOLE, sampling="poisson")
-    ways = [run.directed(way).delta(1) for way in ("remove", "add")]  # type: ignore[arg-type]
+    ways = [run.directed(way).delta(1) for way in ("remove", "add")]
     assert ways[1] < ways[0] == run.profile().delta(1)
     with pytest.raises(sd.errors.InvalidParameter, match="remove"):
         run.directed("both")  # type: ignore[arg-type]

@@ -182,11 +182,11 @@ def test_one_direction_of_a_replacing_claim_is_not_enough() -> None:
         tuple(a * b for a in second for b in first),
     )
     growth = Fraction(5, 2)
-    truth = max(stick(*twice, growth), stick(*crossed, growth))
+    truth = max(stick(twice[0], twice[1], growth), stick(crossed[0], crossed[1], growth))
     base = sd.Pair(np.log([0.8, 0.1, 0.1]), np.log([0.1, 0.8, 0.1]))
     step = sd.Subsampled(base, half, sampling="without_replacement")
     for orientation in (None, "common"):
-        two = sd.compose([(step, 2)], orientation=orientation)  # type: ignore[arg-type]
+        two = sd.compose([(step, 2)], orientation=orientation)
         assert float(truth) <= two.delta("ln(5/2)")
         assert abs(two.delta("ln(5/2)") - 0.3575) < 2e-3
 

@@ -178,14 +178,16 @@ class TrainingCost:
 
 
 def _instead(run: TrainingRun, sampling: Sampling) -> TrainingRun:
-    plain = dict.fromkeys(("max_batch", "bands", "participations", "choices"))
     return TrainingRun(
         replace(
             run.settings,
             sampling=sampling,
             neighbours=RELATIONS[sampling][0],
             column_norm=Fraction(1),
-            **plain,
+            max_batch=None,
+            bands=None,
+            participations=None,
+            choices=None,
         )
     )
 

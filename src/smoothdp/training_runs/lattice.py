@@ -20,7 +20,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from smoothdp.exact.balls.balls import ball, precision
+from smoothdp.exact.balls.balls import ball, precision, whole_ends
 from smoothdp.exact.balls.special import Ball, normal_tail
 from smoothdp.exact.balls.whole_power import floor_power
 
@@ -66,9 +66,8 @@ def _tails(mu: Fraction, places: int, length: int) -> _Tails:
 
 
 def _fixed(value: Ball, one: int) -> tuple[int, int]:
-    middle = int((value * one).mid().floor().unique_fmpz())
-    # At this precision the ball is far narrower than 1.
-    return max(0, middle - 1), min(one, middle + 2)
+    low, high = whole_ends(value * one)
+    return max(0, low), min(one, high)
 
 
 def _above(tails: _Tails, places: int) -> list[int]:
@@ -112,7 +111,8 @@ def _below(tails: _Tails, places: int) -> list[int]:
     found = [0] * len(values)
     kept = _minorant(values)
     slopes = [Fraction(values[b] - values[a], b - a) for a, b in itertools.pairwise(kept)]
-    for vertex, before_it, after_it in zip(kept[1:], slopes, [*slopes[1:], 0], strict=True):
+    following = [*slopes[1:], Fraction(0)]
+    for vertex, before_it, after_it in zip(kept[1:], slopes, following, strict=True):
         found[vertex] = math.floor(after_it - before_it)
     return found
 

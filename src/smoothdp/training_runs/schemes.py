@@ -162,7 +162,8 @@ def _balls_in_bins(settings: Settings) -> Scheme:
         f"each of which each record joins {joins}, drawn uniformly for it alone"
     )
     ends: Ends = "two-sided" if choices == 1 else "bound"
-    return Scheme(unit, passes * choices, ends, words, _random_size(settings))
+    anew = ("the steps that a record joins are drawn anew for each epoch",) if passes > 1 else ()
+    return Scheme(unit, passes * choices, ends, words, (*_random_size(settings), *anew))
 
 
 def _shuffled(settings: Settings) -> Scheme:

@@ -294,14 +294,14 @@ class Subsampled:
         below = None if base.lower is None else self._sampled(base.lower)
         if base.lower is base.upper:
             below = above
-        ways = tuple(
+        first, second = (
             LossBracket(above[way], None if below is None else below[way]) for way in (0, 1)
         )
         whole = symmetrised(*above)
         lower = None if below is None else symmetrised(*below).lower
         if below is above:
             lower = whole.lower
-        return LossLaws(self.neighbours, LossBracket(whole.upper, lower), (ways[0], ways[1]))
+        return LossLaws(self.neighbours, LossBracket(whole.upper, lower), (first, second))
 
     def _base_law(self) -> LossBracket:
         """Return atoms of the item's symmetric law, or around it."""

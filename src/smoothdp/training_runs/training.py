@@ -33,7 +33,7 @@ def training(
     "truncated_poisson": the same, and of more than ``max_batch`` a uniform ``max_batch`` are used.
     "fixed", "fixed_with_replacement": exactly ``batch`` records, drawn anew for each step.
     "balls_in_bins": each record joins one step of each epoch, drawn uniformly for each record by
-    itself; with ``choices`` = k, a uniform k of the steps of an epoch.
+    itself, and anew for each epoch; with ``choices`` = k, a uniform k of the steps of an epoch.
     "shuffled": batches cut from a shuffled list; no amplification is counted.
     "banded", "ftrl": correlated noise by a matrix mechanism.
 
