@@ -342,6 +342,51 @@ def test_allocation_by_a_sum_over_a_grid(steps: int) -> None:
             assert high < low * 1.03
 
 
+# ---- several steps, against the law of the Gaussian step, which another route composes
+
+
+@pytest.mark.parametrize("count", [1, 5, 100])
+def test_a_profile_alone_on_a_sample_encloses_its_composition(count: int) -> None:
+    claim = sd.GaussianDP(1, neighbours="add_remove")
+    bare = FunctionProfile(lambda epsilon: claim.log_delta_bounds(epsilon), claim.neighbours)
+    found = sd.compose([(sd.Subsampled(bare, "0.1"), count)])
+    exact = sd.compose([(sd.SubsampledGaussian("0.1", noise_multiplier=1), count)])
+    for epsilon in ("0.2", 1, 3):
+        low, high = found.delta_bounds(epsilon)
+        least, most = exact.delta_bounds(epsilon)
+        assert low <= least * (1 + 1e-12)
+        assert most <= high * (1 + 1e-12)
+        assert high < low * 1.003
+
+
+def test_a_largest_batch_that_is_never_reached_changes_little() -> None:
+    """At most 30 of 31 records: the bound lies above Poisson batches, by the chance of a cut."""
+    step = TruncatedPoisson("0.1", max_batch=30, n_records=31, noise_multiplier=1)
+    exact = sd.compose([(sd.SubsampledGaussian("0.1", noise_multiplier=1), 5)])
+    found = sd.compose([(step, 5)])
+    for epsilon in ("0.2", 1, 3):
+        low, high = found.delta_bounds(epsilon)
+        truth = exact.delta(epsilon)
+        assert low <= truth <= high < truth * 1.01
+
+
+def test_two_steps_of_laplace_noise_by_a_sum_over_outputs() -> None:
+    rate, width = 0.1, 4e-3
+    x = np.arange(-40, 40, width)
+    mass = np.exp(-np.abs(x)) / 2 * width
+    ratio = (1 - rate) + rate * np.exp(np.abs(x) - np.abs(x - 1))
+    values, places = np.unique(np.round(ratio, 9), return_inverse=True)
+    masses = np.bincount(places, mass) / mass.sum()
+    both, weights = np.multiply.outer(values, values), np.multiply.outer(masses, masses)
+    laplace = sd.LaplaceMechanism(1, neighbours="add_remove")
+    two = sd.compose([(sd.Subsampled(laplace, "0.1"), 2)])
+    for epsilon in (0.05, 0.15, 0.25):
+        truth = float((weights * np.maximum(both - math.exp(epsilon), 0)).sum())
+        low, high = two.delta_bounds(epsilon)
+        assert low * (1 - 1e-4) <= truth <= high * (1 + 1e-4)
+        assert high < low * 1.002
+
+
 # ---- what is no such mechanism
 
 

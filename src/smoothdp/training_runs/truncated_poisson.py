@@ -28,6 +28,7 @@ from smoothdp.exact.parameters.numbers import (
 from smoothdp.sources import Source
 from smoothdp.training_runs.directed import Way, read_way
 from smoothdp.training_runs.rates import growth
+from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
 
 _FARTHEST = Fraction(500)
 _DEPTH = -50.0
@@ -122,7 +123,7 @@ class TruncatedPoisson:
         return _log_largest(*step, epsilon, removes=removes)
 
     def loss_laws(self) -> LossLaws:
-        """Return laws above those of the privacy loss of one step, for composition."""
+        """Return laws around those of the privacy loss of one step, for composition."""
         return self._laws
 
     @cached_property
@@ -130,10 +131,12 @@ class TruncatedPoisson:
         first, second = two_sided_laws(
             self.directed("remove"), self.directed("add"), log_depth=_DEPTH, n_points=_N_POINTS
         )
-        whole = LossBracket(symmetrised(first, second).upper, None)
-        return LossLaws(
-            self.neighbours, whole, (LossBracket(first, None), LossBracket(second, None))
-        )
+        # With fewer than b others nothing is cut: the largest over N is at least that.
+        uncut = SubsampledGaussian(self.exact_rate, noise_multiplier=self.exact_noise).loss_laws()
+        below = uncut.directions or (uncut.symmetrised, uncut.symmetrised)
+        whole = LossBracket(symmetrised(first, second).upper, uncut.symmetrised.lower)
+        ways = LossBracket(first, below[0].lower), LossBracket(second, below[1].lower)
+        return LossLaws(self.neighbours, whole, ways)
 
     def describe(self) -> str:
         """Return the step in words."""
