@@ -176,3 +176,37 @@ def test_the_command_refuses_in_its_own_words() -> None:
     done = CliRunner().invoke(commands, [*COMMAND, "truncated_poisson"])
     assert done.exit_code != 0
     assert "--max-batch" in done.output
+
+
+# ---- events of dp_accounting
+
+
+def test_events_there_and_back() -> None:
+    events = pytest.importorskip("dp_accounting")
+    for sampling, more in (("poisson", {}), ("banded", {"bands": 2}), ("shuffled", {})):
+        run = sd.training(**{**WHOLE, **more}, sampling=sampling)  # type: ignore[arg-type]
+        event = sd.interop.to_dp_event(run)
+        assert isinstance(event, events.SelfComposedDpEvent)
+        items = sd.interop.from_dp_event(event, neighbours=run.neighbours)
+        assert sd.compose(items).delta(1) == run.profile().delta(1)
+
+
+def test_a_tree_of_events_is_composed() -> None:
+    events = pytest.importorskip("dp_accounting")
+    step = events.PoissonSampledDpEvent(0.05, events.GaussianDpEvent(2.0))
+    tree = events.ComposedDpEvent(
+        [events.SelfComposedDpEvent(step, 40), events.LaplaceDpEvent(2.0), events.NoOpDpEvent()]
+    )
+    items = sd.interop.from_dp_event(tree, neighbours="add_remove")
+    run = sd.training(**WHOLE, sampling="poisson")
+    both = sd.compose([run, sd.LaplaceMechanism(2, neighbours="add_remove")])
+    assert sd.compose(items).delta(1) == both.delta(1)
+
+
+def test_events_that_are_not_covered_are_refused() -> None:
+    events = pytest.importorskip("dp_accounting")
+    fixed = events.SampledWithoutReplacementDpEvent(100, 10, events.GaussianDpEvent(2.0))
+    with pytest.raises(sd.errors.InvalidParameter, match="SampledWithoutReplacement"):
+        sd.interop.from_dp_event(fixed, neighbours="replace_one")
+    with pytest.raises(sd.errors.InvalidParameter, match="sampling='fixed'"):
+        sd.interop.to_dp_event(sd.training(**WHOLE, sampling="fixed"))

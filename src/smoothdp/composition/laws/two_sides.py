@@ -71,18 +71,25 @@ def _law(own: _Change, other: _Change) -> AtomsLaw:
     # Where it falls short of the chords, at the points, is slack.
     at = np.unique(np.concatenate([losses, own[0], -other[0]]))
     mine, _, error = log_sticks(log_p, losses, infinite, at)
-    gaps = [float((own[1] - mine[np.searchsorted(at, own[0])]).max())]
+    gaps = [_largest_gap(own[1], mine[np.searchsorted(at, own[0])])]
     left = mine[np.searchsorted(at, -other[0])]
     # 1 - E + E A(1/E) at E = e^-loss.
     with np.errstate(divide="ignore"):
         target = np.logaddexp(np.log(-np.expm1(-other[0])), other[1] - other[0])
-    gaps.append(float((target - left).max()))
+    gaps.append(_largest_gap(target, left))
     logs = np.concatenate([own[1], other[1]])
     size = float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0))
     worst = max(0.0, *gaps) + error + 8 * LIBM_ERROR + 8 * UNIT_ROUNDOFF * size + 1e-14
     worst += abs(min(rest, 0.0))
     bounds = LogBounds(infinite, infinite) if infinite > -math.inf else LOG_ZERO
     return AtomsLaw(log_p, losses, bounds, Slack(worst, 0.0))
+
+
+def _largest_gap(target: FloatArray, found: FloatArray) -> float:
+    with np.errstate(invalid="ignore"):
+        gaps = target - found
+    # Both are 0 where neither has a logarithm.
+    return float(gaps[~np.isnan(gaps)].max(initial=0.0))
 
 
 def _kinks(change: _Change) -> tuple[FloatArray, FloatArray]:
