@@ -414,3 +414,22 @@ def test_shuffled_batches_are_not_amplified() -> None:
     poisson_run = sd.training(n_records=100, batch=10, epochs=1, noise=1, sampling="poisson")
     truth = sd.GaussianDP(1, neighbours="zero_out").profile().delta(1)
     assert poisson_run.profile().delta(1) < truth <= run.profile().delta(1)
+
+
+@pytest.mark.parametrize(("noise", "steps"), [("50", 30), ("100000", 4)])
+def test_allocation_under_much_noise_is_nearly_gaussian(noise: str, steps: int) -> None:
+    """The mean of T ratios is nearly lognormal then."""
+    epoch = RandomAllocation(steps, noise_multiplier=noise)
+    m = 1 / float(noise)
+    variance = math.expm1(m * m) / steps
+    # E |R - 1| / 2 of a lognormal law with this variance: a float, far coarser than the bracket.
+    truth = math.erf(math.sqrt(math.log1p(variance)) / math.sqrt(8))
+    low, high = epoch.directed("remove").delta_bounds(0)
+    assert low * (1 - 1e-3) <= truth <= high * (1 + 1e-3)
+    assert high < low * 1.02
+
+
+def test_noise_out_of_reach_of_a_lattice_is_refused() -> None:
+    for noise in ("1/5", "1/2", "1e7"):
+        with pytest.raises(sd.errors.OutOfReach, match="noise"):
+            RandomAllocation(10, noise_multiplier=noise)

@@ -24,7 +24,7 @@ from smoothdp.exact.logspace.bounds import (
     LogBounds,
     log_difference_lower,
 )
-from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int, exact_positive
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int, exact_positive, exact_text
 from smoothdp.sources import Source
 from smoothdp.training_runs.directed import Way, read_way
 from smoothdp.training_runs.lattice import BITS, Lattice, lattices, of_sums
@@ -40,6 +40,9 @@ _REACHES = (7.0, 6.5, 6.0)
 _CELL = 0.02
 _FAR_CELL = 0.005
 _EXTRA = 64
+# The lattice begins so many standard deviations of y below the middle.
+_LOW_REACH = 9.0
+_LEAST_NOISE, _MOST_NOISE = Fraction(1, 4), 10**6
 
 
 class _Around(NamedTuple):
@@ -74,7 +77,7 @@ class RandomAllocation:
     >>> epoch = RandomAllocation(4, noise_multiplier=2)
     >>> lower, upper = epoch.profile().delta_bounds("0.25")
     >>> round(lower, 4), round(upper, 4)
-    (0.0279, 0.0279)
+    (0.027, 0.027)
     """
 
     source: ClassVar[Source] = Source("own", "proofs/subsampled-steps#5, #6")
@@ -159,16 +162,24 @@ class RandomAllocation:
 class _Shape(NamedTuple):
     places: int
     length: int
+    offset: int
 
 
 def _shape(steps: int, noise: Fraction) -> _Shape:
     """Return the step 2^-places of the lattice and its points, or raise OutOfReach."""
-    m = float(min(1 / noise, Fraction(40)))
+    if not _LEAST_NOISE < noise < _MOST_NOISE:
+        raise OutOfReach(
+            expected=f"noise between {float(_LEAST_NOISE)} and {_MOST_NOISE} for random allocation",
+            got=f"noise {exact_text(noise)}",
+            remedy="Change the noise",
+        )
+    m = float(1 / noise)
     variance = math.expm1(m * m)
+    least = math.exp(-_LOW_REACH * m - m * m / 2)
     wanted = math.sqrt(6 * _VARIANCE * variance)
     for reach in _REACHES:
         far = math.exp(min(m * m / 2 + reach * m, 700.0))
-        end = steps + 8 * math.sqrt(steps * variance) + far
+        end = steps * (1 - least) + 8 * math.sqrt(steps * variance) + far - least
         step = max(wanted, end / _MOST_POINTS)
         if step <= 2 * wanted:
             break
@@ -180,17 +191,16 @@ def _shape(steps: int, noise: Fraction) -> _Shape:
         raise OutOfReach(
             expected="noise and steps whose likelihood ratio a lattice of 65,536 points holds",
             got=f"noise {float(noise):g}, {steps} steps an epoch",
-            remedy="Raise the noise",
+            remedy="Raise the noise, if it is small; else have fewer steps an epoch",
         )
-    return _Shape(places, min(_MOST_POINTS, math.ceil(end / width) + 2))
+    length = min(_MOST_POINTS, math.ceil(end / width) + 2)
+    return _Shape(places, length, math.floor(least / width))
 
 
 @lru_cache(maxsize=32)
 def _enclosed(steps: int, noise: Fraction) -> _Around:
     shape = _shape(steps, noise)
-    above, below = (
-        of_sums(law, steps) for law in lattices(1 / noise, places=shape.places, length=shape.length)
-    )
+    above, below = (of_sums(law, steps) for law in lattices(1 / noise, **shape._asdict()))
     deviation = math.sqrt(math.expm1(float(1 / noise) ** 2) / steps)
     edges = _edges(steps, above, deviation)
     upper = _spread(above, edges, steps)
@@ -204,7 +214,7 @@ def _edges(steps: int, law: Lattice, deviation: float) -> list[int]:
     length = len(law.masses)
     edges, at = [0], 0
     while at < length - 1:
-        cell = _CELL * deviation + _FAR_CELL * abs(at / unit - 1)
+        cell = _CELL * deviation + _FAR_CELL * abs((law.offset + at) / unit - 1)
         at = min(length - 1, at + max(1, int(cell * unit)))
         edges.append(at)
     return edges
@@ -226,7 +236,8 @@ def _spread(law: Lattice, edges: list[int], steps: int) -> Atoms:
     one = 1 << (BITS + _EXTRA)
     # p = q k / (T 2^places): over a common denominator.
     bottom = _whole(steps, law.places)
-    q = {k: mass for k, mass in zip(edges, found, strict=True) if mass and k}
+    places = (law.offset + k for k in edges)
+    q = {k: mass for k, mass in zip(places, found, strict=True) if mass and k}
     p_all = sum(k * mass for k, mass in q.items())
     missing_q = one - sum(q.values())
     missing_p = max(0, one * bottom[0] - p_all * bottom[1])
@@ -251,7 +262,7 @@ def _merged(law: Lattice, edges: list[int], steps: int) -> tuple[Atoms, float]:
     for number, (low, high) in enumerate(itertools.pairwise(edges)):
         stop = high + 1 if number == len(edges) - 2 else high
         total = sum(law.masses[low:stop])
-        first = sum(law.masses[k] * k for k in range(low, stop))
+        first = sum(law.masses[k] * (law.offset + k) for k in range(low, stop))
         if first == 0:
             continue
         sum_p += first

@@ -1,13 +1,13 @@
 """Two lattice laws around a likelihood ratio, and around the mean of T of them.
 
 W = e^(m y - m^2 / 2), y normal: mean 1 under the base law Q. With C(K) = E (W - K)_+, the
-points K_j = j 2^-places and fixed-point numbers of `BITS` binary digits:
+points K_j = (offset + j) 2^-places and fixed-point numbers of `BITS` binary digits:
 
-above: each cell's mass goes to its ends such that its mean stays; what lies beyond the lattice,
-    and what rounding takes, is missing.
+above: each cell's mass goes to its ends such that its mean stays; what lies outside of the
+    lattice, and what rounding takes, is missing.
 below: C less a bound of how far its chords pass it (a quarter of the cell times its mass), 0
-    from where that is not positive on and at the point before; the value at 0 is lowered to the
-    least of V_j + K_j; the greatest convex minorant of these points is the C of a law.
+    from where that is not positive on and at the point before; V_0 is lowered to 1 - K_0 and to
+    the least of V_j + K_j - K_0; the greatest convex minorant of these points is the C of a law.
 
 The T-fold convolutions are exact but for rounding down (`floor_power`).
 Proofs: proofs/subsampled-steps#6.
@@ -28,10 +28,11 @@ BITS = 88
 
 
 class Lattice(NamedTuple):
-    """Masses times 2^BITS at the points j 2^-places, j = 0, 1, ..."""
+    """Masses times 2^BITS at the points (offset + j) 2^-places, j = 0, 1, ..."""
 
     masses: list[int]
     places: int
+    offset: int
 
 
 class _Tails(NamedTuple):
@@ -41,24 +42,31 @@ class _Tails(NamedTuple):
     mean: list[tuple[int, int]]
 
 
-def lattices(mu: Fraction, *, places: int, length: int) -> tuple[Lattice, Lattice]:
+def lattices(mu: Fraction, *, places: int, length: int, offset: int = 0) -> tuple[Lattice, Lattice]:
     """Return lattice laws (above, below) of W, of ``length`` points."""
-    tails = _tails(mu, places, length)
-    return Lattice(_above(tails, places), places), Lattice(_below(tails, places), places)
+    tails = _tails(mu, places, range(offset, offset + length))
+    above, below = _above(tails, places, offset), _below(tails, places, offset)
+    return Lattice(above, places, offset), Lattice(below, places, offset)
 
 
 def of_sums(law: Lattice, steps: int) -> Lattice:
     """Return the law of the sum of independent copies, at most: rounded down, and cut off."""
     length = len(law.masses)
-    return Lattice(floor_power(law.masses, steps, bits=BITS, length=length), law.places)
+    masses = floor_power(law.masses, steps, bits=BITS, length=length)
+    return Lattice(masses, law.places, steps * law.offset)
 
 
-def _tails(mu: Fraction, places: int, length: int) -> _Tails:
+def _tails(mu: Fraction, places: int, points: range) -> _Tails:
     one = 1 << BITS
-    masses, means = [(one, one)], [(one, one)]
+    masses: list[tuple[int, int]] = []
+    means: list[tuple[int, int]] = []
     with precision(BITS + 24):
         shift, unit = ball(mu), ball(Fraction(1, 2) ** places if places >= 0 else 2**-places)
-        for j in range(1, length):
+        for j in points:
+            if j == 0:
+                masses.append((one, one))
+                means.append((one, one))
+                continue
             at = (ball(j) * unit).log() / shift + shift / 2
             masses.append(_fixed(normal_tail(at), one))
             means.append(_fixed(normal_tail(at - shift), one))
@@ -70,15 +78,15 @@ def _fixed(value: Ball, one: int) -> tuple[int, int]:
     return max(0, low), min(one, high)
 
 
-def _above(tails: _Tails, places: int) -> list[int]:
+def _above(tails: _Tails, places: int, offset: int) -> list[int]:
     mass, mean = tails
     found = [0] * len(mass)
     for j in range(len(mass) - 1):
         least, most = mass[j][0] - mass[j + 1][1], mass[j][1] - mass[j + 1][0]
         first, last = mean[j][0] - mean[j + 1][1], mean[j][1] - mean[j + 1][0]
         # (E[W; cell] - K_j Q(cell)) / step goes to the right end.
-        right = max(0, _times(first, places, up=False) - j * most)
-        left = max(0, least - (_times(last, places, up=True) - j * least))
+        right = max(0, _times(first, places, up=False) - (offset + j) * most)
+        left = max(0, least - (_times(last, places, up=True) - (offset + j) * least))
         found[j + 1] += right
         found[j] += left
     return found
@@ -91,7 +99,7 @@ def _times(value: int, places: int, *, up: bool) -> int:
     return -((-value) >> -places) if up else value >> -places
 
 
-def _below(tails: _Tails, places: int) -> list[int]:
+def _below(tails: _Tails, places: int, offset: int) -> list[int]:
     mass, mean = tails
     values: list[int] = []
     for j in range(len(mass)):
@@ -99,21 +107,26 @@ def _below(tails: _Tails, places: int) -> list[int]:
         after = mass[j][1] - mass[j + 1][0] if j + 1 < len(mass) else mass[j][1]
         # C(K_j) / step, less a quarter of the larger mass beside it.
         values.append(
-            _times(mean[j][0], places, up=False) - j * mass[j][1] + (-max(before, after)) // 4
+            _times(mean[j][0], places, up=False)
+            - (offset + j) * mass[j][1]
+            + (-max(before, after)) // 4
         )
     values[-1] = 0
     first = next((j for j, value in enumerate(values) if value <= 0), len(values) - 1)
     for j in range(max(0, first - 1), len(values)):
         values[j] = 0
-    # In units of the step K_j is j.
+    # In units of the step K_j - K_0 is j, and 1 - K_0 what the mean is at most above K_0.
     one = 1 << BITS
     values[0] = min(value + j * one for j, value in enumerate(values))
+    values[0] = min(values[0], _times(one, places, up=False) - offset * one)
     found = [0] * len(values)
     kept = _minorant(values)
     slopes = [Fraction(values[b] - values[a], b - a) for a, b in itertools.pairwise(kept)]
     following = [*slopes[1:], Fraction(0)]
     for vertex, before_it, after_it in zip(kept[1:], slopes, following, strict=True):
         found[vertex] = math.floor(after_it - before_it)
+    # The rest lies at the first point.
+    found[0] = one - sum(found)
     return found
 
 
