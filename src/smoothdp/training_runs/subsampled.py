@@ -21,11 +21,10 @@ from smoothdp.composition.items import Item, read_items
 from smoothdp.composition.laws.atoms import AtomsLaw
 from smoothdp.composition.laws.grid_pair import grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw, LossLaws, Slack
-from smoothdp.composition.laws.symmetrise import directed_law, symmetrised
+from smoothdp.composition.laws.symmetrise import symmetrised
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.logspace.bounds import (
-    LIBM_ERROR,
     UNIT_ROUNDOFF,
     LogBounds,
     log_sum_lower,
@@ -47,6 +46,7 @@ from smoothdp.training_runs.rates import (
     log_added,
     log_removed,
 )
+from smoothdp.training_runs.sampled_atoms import both_laws, mixed
 from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian, Subsampling
 
 # ln of the delta down to which a profile is turned into atoms, and how many.
@@ -192,7 +192,7 @@ class Subsampled:
         found = _said_pair(self._base)
         if found is None:
             return None
-        return Pair._of(_mixed(found, self.exact_rate), "with_record")
+        return Pair._of(mixed(found, self.exact_rate), "with_record")
 
     def profile(self) -> PrivacyProfile:
         """Return the privacy profile of one step: the worse of both directions."""
@@ -285,7 +285,7 @@ class Subsampled:
         if self.neighbours is Neighbours.REPLACE_ONE:
             return None
         if self._pair is not None:
-            forward, backward = _both(self._pair.atoms, Slack())
+            forward, backward = both_laws(self._pair.atoms, Slack())
             whole = symmetrised(forward, backward)
             ways = LossBracket(forward, forward), LossBracket(backward, backward)
             return LossLaws(self.neighbours, whole, ways)
@@ -339,7 +339,7 @@ class Subsampled:
         totals = (float(np.exp(masses[masses > -math.inf]).sum()) for masses in atoms[:2])
         off = max(abs(total - 1) for total in totals) + 1e-14
         slack = Slack(law.slack.mass + width + 1.01 * off, law.slack.loss)
-        return _both(_mixed(atoms.alive(), self.exact_rate), slack)
+        return both_laws(mixed(atoms.alive(), self.exact_rate), slack)
 
 
 def _read(item: object) -> Item:
@@ -377,32 +377,3 @@ def _said_pair(item: Item) -> Atoms | None:
     if atoms is None or said is None:
         return None
     return atoms if said == "with_record" else Atoms(atoms.log_q, atoms.log_p, atoms.error)
-
-
-def _mixed(atoms: Atoms, rate: Fraction) -> Atoms:
-    """Return the masses (1 - q) q_i + q p_i, against q_i."""
-    with precision(128):
-        log_rate = float(ball(rate).log().mid())
-        log_rest = float(ball(1 - rate).log().mid()) if rate < 1 else -math.inf
-    first, second = atoms.log_p + log_rate, atoms.log_q + log_rest
-    mixed = np.logaddexp(first, second)
-    finite = np.concatenate([first, second, mixed])
-    size = float(np.abs(finite[np.isfinite(finite)]).max(initial=0.0))
-    size += abs(log_rate) + (abs(log_rest) if rate < 1 else 0.0)
-    # logaddexp: a difference, exp, log1p and a sum, each within LIBM_ERROR of its value.
-    error = 8 * LIBM_ERROR + 8 * UNIT_ROUNDOFF * (1 + size)
-    return Atoms(mixed, atoms.log_q, atoms.error + error)
-
-
-def _both(atoms: Atoms, slack: Slack) -> tuple[AtomsLaw, AtomsLaw]:
-    sides = directed_law(atoms), directed_law(Atoms(atoms.log_q, atoms.log_p, atoms.error))
-    first, second = (
-        AtomsLaw(
-            law.log_masses,
-            law.losses,
-            law.infinite,
-            Slack(law.slack.mass + slack.mass, law.slack.loss + slack.loss),
-        )
-        for law in sides
-    )
-    return first, second
