@@ -387,6 +387,47 @@ def test_two_steps_of_laplace_noise_by_a_sum_over_outputs() -> None:
         assert high < low * 1.002
 
 
+def test_composed_samples_of_two_point_pairs_in_rationals() -> None:
+    for odds, lost in ((Fraction(3, 2), Fraction(1, 100)), (Fraction(3), Fraction(0))):
+        base = sd.ApproxDP(LogRatio(odds), delta=lost, neighbours="add_remove")
+        kept = (1 - lost) / (1 + odds)
+        first: Law = (lost, odds * kept, kept, Fraction(0))
+        second: Law = first[::-1]
+        for rate in (Fraction(1), Fraction(1, 3), Fraction(1, 10**6)):
+            mixture = mixed([(rate, first), (1 - rate, second)])
+            for count in (1, 2, 3):
+                p, q = (
+                    tuple(
+                        math.prod(chosen, start=Fraction(1))
+                        for chosen in itertools.product(law, repeat=count)
+                    )
+                    for law in (mixture, second)
+                )
+                steps = sd.compose([(sd.Subsampled(base, rate), count)])
+                for growth in (Fraction(1), Fraction(11, 10), Fraction(4)):
+                    truth = max(stick(p, q, growth), stick(q, p, growth))
+                    low, high = steps.delta_bounds(epsilon_of(growth))
+                    assert Fraction(low) <= truth <= Fraction(high)
+                    assert high <= float(truth) * (1 + 1e-5)
+
+
+def test_fixed_batches_reach_what_is_said() -> None:
+    """Two steps, all others alike: the joint law of both outputs, by a sum over a plane."""
+    run = sd.training(n_records=4, batch=1, steps=2, noise=3, sampling="fixed")
+    reached = run.reached()
+    assert reached is not None
+    y = np.arange(-26, 26, 0.04)
+
+    def density(shift: float) -> np.ndarray:
+        return np.exp(-((y - shift) ** 2) / 18) / math.sqrt(18 * math.pi) * 0.04
+
+    with_r, without = 0.75 * density(-1) + 0.25 * density(1), density(-1)
+    first, second = np.multiply.outer(with_r, with_r), np.multiply.outer(without, without)
+    truth = float(np.maximum(first - 1.2 * second, 0).sum())
+    assert reached.delta("ln(1.2)") == pytest.approx(truth, rel=1e-3)
+    assert truth < run.profile().delta("ln(1.2)") < 2 * truth
+
+
 # ---- what is no such mechanism
 
 

@@ -42,6 +42,7 @@ class TrainingCost:
         run: the run.
         delta: as it was asked for.
         epsilon: (lower, upper) ends.
+        reached: an epsilon below which the epsilon of some run does not lie; None if none is known.
         attacks: the largest true-positive rate of an attacker by false-positive rate.
         advantage: the largest difference of both rates.
         guess: how often a guess is right at most, both databases being equally likely.
@@ -58,6 +59,7 @@ class TrainingCost:
     run: TrainingRun
     delta: Parameter
     epsilon: tuple[float, float]
+    reached: float | None
     attacks: tuple[tuple[Fraction, float], ...]
     advantage: float
     guess: float
@@ -71,7 +73,7 @@ class TrainingCost:
             InvalidParameter: a delta outside [0, 1].
         """
         read_delta(delta)
-        profile = run.profile()
+        profile, reached = run.profile(), run.reached()
         others = []
         for sampling in _OTHERS:
             if sampling != run.sampling and run.settings.batch.denominator == 1:
@@ -82,6 +84,7 @@ class TrainingCost:
             run,
             delta,
             profile.epsilon_bounds(delta),
+            None if reached is None else reached.epsilon_bounds(delta)[0],
             tuple((rate, best_attack(profile, false_positive_rate=rate)) for rate in _RATES),
             advantage(profile),
             bayes_success(profile),
@@ -92,6 +95,8 @@ class TrainingCost:
         """Return the figures as tables and sentences."""
         lower, upper = self.epsilon
         about = "some run costs as much" if self.run.ends == "two-sided" else "a bound"
+        if about == "a bound" and self.reached is not None:
+            about += f"; some run costs at least {number_down(self.reached, _DIGITS)}"
         rows = [
             (f"{float(rate):g}", f"at most {percent_text(_up(power))}")
             for rate, power in self.attacks
@@ -134,7 +139,12 @@ class TrainingCost:
                 "neighbours": run.neighbours.value,
             },
             "delta": str(self.delta),
-            "epsilon": {"lower": self.epsilon[0], "upper": self.epsilon[1], "ends": run.ends},
+            "epsilon": {
+                "lower": self.epsilon[0],
+                "upper": self.epsilon[1],
+                "ends": run.ends,
+                "reached": self.reached,
+            },
             "attacks": [
                 {"false_positive_rate": exact_text(rate), "true_positive_rate": power}
                 for rate, power in self.attacks

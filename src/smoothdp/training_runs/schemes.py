@@ -48,6 +48,7 @@ class Scheme:
         ends: whether some run attains the profile.
         words: how batches are drawn.
         conditions: without which the figures are not about the run.
+        reached: what some run costs in each of these units, where that is less than ``unit``.
     """
 
     unit: Any
@@ -55,6 +56,7 @@ class Scheme:
     ends: Ends
     words: str
     conditions: tuple[str, ...]
+    reached: Any = None
 
 
 def scheme_of(settings: Settings) -> Scheme:
@@ -116,7 +118,9 @@ def _truncated_poisson(settings: Settings) -> Scheme:
         *_random_size(settings),
         "there are at most n_records records",
     )
-    return Scheme(unit, settings.steps, "bound", words, conditions)
+    # Few other records are never cut.
+    uncut = SubsampledGaussian(settings.rate, noise_multiplier=settings.noise)
+    return Scheme(unit, settings.steps, "bound", words, conditions, uncut)
 
 
 def _fixed(settings: Settings) -> Scheme:
@@ -130,7 +134,10 @@ def _fixed(settings: Settings) -> Scheme:
         f"batches of exactly {settings.batch} of {whole_text(settings.n_records)} records, drawn "
         "anew without replacement for each step"
     )
-    return Scheme(unit, settings.steps, ends, words, (_CLIPPED, _COINS, _SECRET))
+    # All other records alike, and unlike the replaced one: a coin whether it is there.
+    alike = SubsampledGaussian(settings.rate, noise_multiplier=_clip_noise(settings))
+    conditions = (_CLIPPED, _COINS, _SECRET)
+    return Scheme(unit, settings.steps, ends, words, conditions, alike)
 
 
 def _fixed_with_replacement(settings: Settings) -> Scheme:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.compose import compose
 from smoothdp.composition.composed_profile import ComposedProfile
@@ -81,6 +81,25 @@ class TrainingRun:
     def profile(self) -> ComposedProfile:
         """Return the privacy profile of the whole run: the worse of both directions."""
         return self.composed
+
+    def reached(self) -> PrivacyProfile | None:
+        """Return a profile that some run attains; None where none is known.
+
+        Where ``ends`` is "two-sided" it is `profile`. For batches of a fixed size it is that of all
+        other records alike, and for truncated ones that of few other records.
+
+        >>> import smoothdp as sd
+        >>> run = sd.training(n_records=100, batch=5, steps=7, noise=1, sampling="fixed")
+        >>> reached = run.reached()
+        >>> reached is not None and reached.delta(1) < run.profile().delta(1)
+        True
+        """
+        if self.ends == "two-sided":
+            return self.composed
+        if self.scheme.reached is None:
+            return None
+        some = compose([(self.scheme.reached, self.scheme.count)])
+        return FunctionProfile(some.log_delta_bounds, self.neighbours)
 
     def directed(self, way: Way) -> PrivacyProfile:
         """Return the profile of one direction of the whole run.
