@@ -159,6 +159,7 @@ def test_the_command_prints_both_ends_and_other_samplings() -> None:
         run.profile().epsilon_bounds("1e-5")
     )
     assert {each["sampling"]: each["ends"] for each in found["other_samplings"]} == {
+        "balls_in_bins": "two-sided",
         "fixed": "bound",
         "shuffled": "bound",
     }

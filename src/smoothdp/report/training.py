@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from smoothdp.claims.domains import read_delta
 from smoothdp.composition.attacks import advantage, bayes_success, best_attack
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.parameters.numbers import Parameter, exact_text
 from smoothdp.plots.canvas import save
 from smoothdp.plots.profile import plot_profiles
@@ -22,7 +23,7 @@ from smoothdp.training_runs.training_run import TrainingRun
 _DIGITS = 9
 _RATES = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))
 # Of the same noise, batch and steps, and no other setting.
-_OTHERS: tuple[Sampling, ...] = ("poisson", "fixed", "shuffled")
+_OTHERS: tuple[Sampling, ...] = ("poisson", "balls_in_bins", "fixed", "shuffled")
 
 
 class Other(NamedTuple):
@@ -52,7 +53,7 @@ class TrainingCost:
     >>> run = sd.training(n_records=1000, batch=50, steps=40, noise=2, sampling="poisson")
     >>> cost = sd.report.TrainingCost.of(run, delta="1e-5")
     >>> round(cost.epsilon[1], 4), [other.sampling for other in cost.others]
-    (0.7041, ['fixed', 'shuffled'])
+    (0.7041, ['balls_in_bins', 'fixed', 'shuffled'])
     """
 
     source: ClassVar[Source] = Source("own", "proofs/subsampled-steps")
@@ -76,10 +77,15 @@ class TrainingCost:
         profile, reached = run.profile(), run.reached()
         others = []
         for sampling in _OTHERS:
-            if sampling != run.sampling and run.settings.batch.denominator == 1:
-                other = _instead(run, sampling)
+            if sampling == run.sampling or run.settings.batch.denominator != 1:
+                continue
+            other = _instead(run, sampling)
+            try:
                 epsilon = other.profile().epsilon(delta)
-                others.append(Other(sampling, other.neighbours.value, epsilon, other.ends))
+            except OutOfReach:
+                # So little noise that no lattice holds random allocation.
+                continue
+            others.append(Other(sampling, other.neighbours.value, epsilon, other.ends))
         return cls(
             run,
             delta,
