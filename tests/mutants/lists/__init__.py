@@ -22,6 +22,7 @@ from tests.mutants.lists import (
     smoothed,
     sums,
     tables,
+    training,
     walk,
 )
 from tests.mutants.mutant import Mutant
@@ -47,5 +48,6 @@ ALL: tuple[Mutant, ...] = (
     *sums.MUTANTS,
     *private_size.MUTANTS,
     *tables.MUTANTS,
+    *training.MUTANTS,
 )
 """Every mutant."""
