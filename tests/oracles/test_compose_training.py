@@ -19,7 +19,7 @@ from smoothdp.composition.laws.oscillation import Waves, damped_sums, short_step
 from smoothdp.composition.laws.product import tilt_at, tilt_rank
 from smoothdp.exact.balls.balls import precision
 from smoothdp.exact.balls.gauss_legendre import gauss_legendre
-from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
 
 Excess = Callable[[mpf], mpf]
 

@@ -23,6 +23,7 @@ from tests.mutants.lists import (
     smoothed,
     sums,
     tables,
+    training,
     walk,
 )
 from tests.mutants.mutant import Mutant
@@ -49,5 +50,6 @@ ALL: tuple[Mutant, ...] = (
     *sums.MUTANTS,
     *private_size.MUTANTS,
     *tables.MUTANTS,
+    *training.MUTANTS,
 )
 """Every mutant."""

@@ -54,8 +54,8 @@ def create_command(path: Path, guarantee: sd.Guarantee | None) -> str:
     fields = json.loads(guarantee.to_json())
     for name in guarantee.parameters():
         words += [f"--{name}", fields[name]]
-    if guarantee.neighbours is sd.claims.Neighbours.ADD_REMOVE:
-        words += ["--neighbours", "add_remove"]
+    if guarantee.neighbours is not sd.claims.Neighbours.REPLACE_ONE:
+        words += ["--neighbours", guarantee.neighbours.value]
     return shlex.join(words)
 
 
