@@ -169,7 +169,9 @@ def test_a_step(capsys: pytest.CaptureFixture[str]) -> None:
         ([*RATE, "--model", "units.csv"], "got 2 of them"),
         ([*RATE, "--by", "region"], "Expected --counts-file with options that belong"),
         ([*RATE, "--merge", "2,x"], "--merge as whole numbers"),
-        ([*RATE, "--merge", "6"], "fewer than 6 cells"),
+        ([*RATE, "--merge", "6"], "fewer than 6 cells, so that two"),
+        ([*RATE, "--merge", "1"], "Expected merge of at least 2; got --merge 1"),
+        ([*RATE, "--merge", "3", "--stratum", "region"], "many as the largest stratum has"),
         ([*RATE, "--stratum", "town"], "--stratum as one of the columns region, occupation"),
         ([*RATE, "--count", "town"], "--count as a column"),
         (["design", "--file", "people.csv", "--by", "region", *TARGET], "got no --public"),
@@ -177,8 +179,13 @@ def test_a_step(capsys: pytest.CaptureFixture[str]) -> None:
         (["design", "--model", "units.csv", *TARGET], "Expected --n with --model"),
         (["design", "--counts-file", "none.csv", *TARGET], "readable CSV file of cells none.csv"),
         (["design", "--counts-file", "bare.csv", *TARGET], "Expected a header with a column"),
-        (["design", "--counts-file", "short.csv", *TARGET], "in row 1 of short.csv"),
-        (["design", "--counts-file", "twice.csv", *TARGET], "Expected every cell once"),
+        (
+            ["design", "--counts-file", "short.csv", *TARGET],
+            "row 1 below the header of short.csv; got 3 fields. Put names",
+        ),
+        (["design", "--counts-file", "twice.csv", *TARGET], "North' twice. Add its rows up"),
+        (["design", "--counts-file", "alike.csv", *TARGET], "twice. The commas in the names"),
+        (["design", "--counts-file", "first.csv", *TARGET], "in field 2. Write counts in digits"),
         ([*SGD[:5], "10", *SGD[6:]], "Draw at most all records"),
         (["design", "--epsilon", "1", "--counts-file", "cells.csv"], "--delta"),
     ],
@@ -187,6 +194,8 @@ def test_bad_input(arguments: list[str], words: str, capsys: pytest.CaptureFixtu
     Path("bare.csv").write_text("North,12\nSouth,13\n")
     Path("short.csv").write_text("region,persons\nNorth, upper,12\n")
     Path("twice.csv").write_text("region,persons\nNorth,12\nNorth,13\n")
+    Path("alike.csv").write_text('a,b,n\n"x, y",z,12\nx,"y, z",13\n')
+    Path("first.csv").write_text("persons,region\n12,North\n13,South\n")
     code, out, err = run(arguments, capsys)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert words in err
