@@ -32,8 +32,8 @@ PUBLIC = (
     "the last census."
 )
 NO_MARK = (
-    "That delta is below 1/n is no pass mark: it is the share of outcomes that may tell more than "
-    "epsilon allows, and a target is chosen for what is at stake."
+    "That delta is below 1/n is no pass mark: it is the probability that epsilon leaves "
+    "uncovered, and a target is chosen for what is at stake."
 )
 MODELLED = (
     "The model is an assumption: it is fixed without the private data, and records are independent."
