@@ -243,3 +243,15 @@ def test_file_is_population_or_sample(capsys: pytest.CaptureFixture[str]) -> Non
     # Another file of that size gives the same: nothing else of it is used.
     Path("other.csv").write_text("z\n" + "secret\n" * 107)
     assert run(["measure", "other.csv", *model[2:], "--epsilon", "1"], capsys)[1] == out
+
+
+def test_what_is_left_out_or_comes_on_top_is_said() -> None:
+    """No error of a sample of nothing; noise beside sampling; merges in every stratum."""
+    cells = {"a": {f"a{i}": 60 + i for i in range(9)}, "b": {f"b{i}": 70 + i for i in range(9)}}
+    text = sd.rate_design(cells, epsilon=1, delta="1e-3", merge=[2]).text()
+    assert "Merging the k smallest cells of each stratum" in text
+    assert "that of sampling comes on top" in text
+    assert "The smallest and the largest of 18 cells" in text
+    pinned = sd.rate_design({"a": 0, "b": 90, "c": 95}, epsilon=1, delta="1e-9", merge=[2]).text()
+    assert "Nothing is drawn." in pinned
+    assert "inf" not in pinned

@@ -147,6 +147,8 @@ def error_words(design: DesignFacts, n_shown: int) -> str:
     words = (
         "The standard deviation of each published cell scaled by n/T, and its share of the cell."
     )
+    if design.model is not None:
+        words += " At the least number of records that the model expects there."
     if n_shown < len(design.cells):
         words += f" The smallest and the largest of {len(design.cells)} cells; JSON has all."
     return words
