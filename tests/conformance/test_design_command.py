@@ -184,7 +184,7 @@ def test_a_step(capsys: pytest.CaptureFixture[str]) -> None:
             "row 1 below the header of short.csv; got 3 fields. Put names",
         ),
         (["design", "--counts-file", "twice.csv", *TARGET], "North' twice. Add its rows up"),
-        (["design", "--counts-file", "alike.csv", *TARGET], "twice. The commas in the names"),
+        (["design", "--counts-file", "alike.csv", *TARGET], "twice. Rename one"),
         (["design", "--counts-file", "first.csv", *TARGET], "in field 2. Write counts in digits"),
         ([*SGD[:5], "10", *SGD[6:]], "Draw at most all records"),
         (["design", "--epsilon", "1", "--counts-file", "cells.csv"], "--delta"),

@@ -74,11 +74,8 @@ def read_design_cells(
     joined = [", ".join(label) for label in cells.labels]
     twice = [one for one, times in Counter(joined).items() if times > 1]
     if twice:
-        remedy = (
-            "Add its rows up"
-            if len(set(cells.labels)) < len(joined)
-            else "The commas in the names make two cells read alike: rename one"
-        )
+        alike = len(set(cells.labels)) == len(joined)
+        remedy = "Rename one: their commas make them alike" if alike else "Add its rows up"
         raise click.UsageError(f"Expected every cell once; got {twice[0]!r} twice. {remedy}.")
     counts = dict(zip(joined, cells.counts, strict=True))
     if asked.strata_file is not None:
