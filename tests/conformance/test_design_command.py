@@ -169,7 +169,9 @@ def test_a_step(capsys: pytest.CaptureFixture[str]) -> None:
         ([*RATE, "--model", "units.csv"], "got 2 of them"),
         ([*RATE, "--by", "region"], "Expected --counts-file with options that belong"),
         ([*RATE, "--merge", "2,x"], "--merge as whole numbers"),
-        ([*RATE, "--merge", "6"], "fewer than 6 cells"),
+        ([*RATE, "--merge", "6"], "fewer than 6 cells, so that two"),
+        ([*RATE, "--merge", "1"], "Expected merge of at least 2; got --merge 1"),
+        ([*RATE, "--merge", "3", "--stratum", "region"], "many as the largest stratum has"),
         ([*RATE, "--stratum", "town"], "--stratum as one of the columns region, occupation"),
         ([*RATE, "--count", "town"], "--count as a column"),
         (["design", "--file", "people.csv", "--by", "region", *TARGET], "got no --public"),
@@ -177,8 +179,13 @@ def test_a_step(capsys: pytest.CaptureFixture[str]) -> None:
         (["design", "--model", "units.csv", *TARGET], "Expected --n with --model"),
         (["design", "--counts-file", "none.csv", *TARGET], "readable CSV file of cells none.csv"),
         (["design", "--counts-file", "bare.csv", *TARGET], "Expected a header with a column"),
-        (["design", "--counts-file", "short.csv", *TARGET], "in row 1 of short.csv"),
-        (["design", "--counts-file", "twice.csv", *TARGET], "Expected every cell once"),
+        (
+            ["design", "--counts-file", "short.csv", *TARGET],
+            "row 1 below the header of short.csv; got 3 fields. Put names",
+        ),
+        (["design", "--counts-file", "twice.csv", *TARGET], "North' twice. Add its rows up"),
+        (["design", "--counts-file", "alike.csv", *TARGET], "twice. Rename one"),
+        (["design", "--counts-file", "first.csv", *TARGET], "in field 2. Write counts in digits"),
         ([*SGD[:5], "10", *SGD[6:]], "Draw at most all records"),
         (["design", "--epsilon", "1", "--counts-file", "cells.csv"], "--delta"),
     ],
@@ -187,6 +194,8 @@ def test_bad_input(arguments: list[str], words: str, capsys: pytest.CaptureFixtu
     Path("bare.csv").write_text("North,12\nSouth,13\n")
     Path("short.csv").write_text("region,persons\nNorth, upper,12\n")
     Path("twice.csv").write_text("region,persons\nNorth,12\nNorth,13\n")
+    Path("alike.csv").write_text('a,b,n\n"x, y",z,12\nx,"y, z",13\n')
+    Path("first.csv").write_text("persons,region\n12,North\n13,South\n")
     code, out, err = run(arguments, capsys)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert words in err
@@ -234,3 +243,15 @@ def test_file_is_population_or_sample(capsys: pytest.CaptureFixture[str]) -> Non
     # Another file of that size gives the same: nothing else of it is used.
     Path("other.csv").write_text("z\n" + "secret\n" * 107)
     assert run(["measure", "other.csv", *model[2:], "--epsilon", "1"], capsys)[1] == out
+
+
+def test_what_is_left_out_or_comes_on_top_is_said() -> None:
+    """No error of a sample of nothing; noise beside sampling; merges in every stratum."""
+    cells = {"a": {f"a{i}": 60 + i for i in range(9)}, "b": {f"b{i}": 70 + i for i in range(9)}}
+    text = sd.rate_design(cells, epsilon=1, delta="1e-3", merge=[2]).text()
+    assert "Merging the k smallest cells of each stratum" in text
+    assert "that of sampling comes on top" in text
+    assert "The smallest and the largest of 18 cells" in text
+    pinned = sd.rate_design({"a": 0, "b": 90, "c": 95}, epsilon=1, delta="1e-9", merge=[2]).text()
+    assert "Nothing is drawn." in pinned
+    assert "inf" not in pinned

@@ -8,14 +8,19 @@ from typing import Any
 from smoothdp.design.cells import Cell, Stratum
 from smoothdp.design.design_words import (
     ERROR_HEADER,
+    MERGE_HEADER,
     NOISE_HEADER,
     STRATA_HEADER,
+    STRATA_WORDS,
     cautions,
     cell_words,
     delta_words,
     error_rows,
+    error_words,
     merge_rows,
+    merge_words,
     noise_rows,
+    noise_words,
     rate_words,
     sentence,
     strata_rows,
@@ -139,8 +144,9 @@ def _ways_on(design: DesignFacts) -> list[Section]:
             Section("What merging cells buys")
             .table(
                 merge_rows(design),
-                header=("k", "records in them", "rate", "drawn", "then binds"),
-                caption="The k smallest cells as one; rates rounded down.",
+                header=MERGE_HEADER,
+                caption=f"{merge_words(design).capitalize()} as one, most gain first; rates "
+                "rounded down.",
             )
             .text("Merging never raises delta: the merged table is a function of the other.")
         )
@@ -149,9 +155,7 @@ def _ways_on(design: DesignFacts) -> list[Section]:
             Section("What noise buys").table(
                 noise_rows(design),
                 header=NOISE_HEADER,
-                caption="With two-sided geometric noise on every cell (Algorithm 4 of paper 1 on "
-                "all integers), epsilon is pure and holds at every database: no delta, no smallest "
-                "cell.",
+                caption=noise_words(design),
             )
         )
     if design.strata:
@@ -159,7 +163,7 @@ def _ways_on(design: DesignFacts) -> list[Section]:
             Section("Strata").table(
                 strata_rows(design)[:_ROWS_OF_PAGE],
                 header=STRATA_HEADER,
-                caption="Sampled separately, at one rate. A record never changes its stratum.",
+                caption=STRATA_WORDS,
             )
         )
     return sections
@@ -167,10 +171,10 @@ def _ways_on(design: DesignFacts) -> list[Section]:
 
 def _errors(design: DesignFacts) -> Section:
     rows = error_rows(design, most=_ROWS_OF_PAGE)
-    caption = "The standard deviation of each published cell scaled by n/T."
-    if len(rows) < len(design.cells):
-        caption += f" The smallest and the largest of {len(design.cells)} cells; JSON has all."
-    return Section("Sampling errors").table(rows, header=ERROR_HEADER, caption=caption)
+    words = error_words(design, len(rows))
+    if not rows:
+        return Section("Sampling errors").text(words)
+    return Section("Sampling errors").table(rows, header=ERROR_HEADER, caption=words)
 
 
 def _python(design: DesignFacts) -> str:
@@ -178,6 +182,11 @@ def _python(design: DesignFacts) -> str:
     if design.model is not None:
         return (
             f"import smoothdp as sd\nsd.rate_design(model, n_records={design.n_records}, {target})"
+        )
+    if design.strata:
+        return (
+            "import smoothdp as sd\n"
+            f"sd.rate_design(counts, {target})   # counts: of each stratum its cells, by label"
         )
     return (
         "import smoothdp as sd\n"

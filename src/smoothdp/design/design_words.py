@@ -32,8 +32,8 @@ PUBLIC = (
     "the last census."
 )
 NO_MARK = (
-    "That delta is below 1/n is no pass mark: it is the share of outcomes that may tell more than "
-    "epsilon allows, and a target is chosen for what is at stake."
+    "That delta is below 1/n is no pass mark: it is the probability that epsilon leaves "
+    "uncovered, and a target is chosen for what is at stake."
 )
 MODELLED = (
     "The model is an assumption: it is fixed without the private data, and records are independent."
@@ -47,7 +47,7 @@ def cautions(design: DesignFacts) -> tuple[str, ...]:
 
 def rate_words(design: DesignFacts) -> str:
     """Return the rate: given as one, it draws so many and no more."""
-    if design.strata:
+    if design.strata or design.n_draws == 0:
         return number_down(design.rate, 9)
     return rate_text(design.n_draws, design.n_records)
 
@@ -116,8 +116,42 @@ def _remedy(design: DesignFacts) -> str:
     if best is None:
         return "Raise epsilon or delta, merge more cells, or add noise."
     return (
-        f"With the {best.n_cells} smallest cells merged, the rate is {number_down(best.rate, 6)}."
+        f"With the {best.n_cells} smallest cells{_each(design)} merged, the rate is "
+        f"{number_down(best.rate, 6)}."
     )
+
+
+def _each(design: DesignFacts) -> str:
+    return " of each stratum" if len(design.strata) > 1 else ""
+
+
+def merge_words(design: DesignFacts) -> str:
+    """Return what was merged, as it stands above the table."""
+    return f"the k smallest cells{_each(design)}"
+
+
+def noise_words(design: DesignFacts) -> str:
+    """Return what noise promises, and that its error is not the only one."""
+    return (
+        "Two-sided geometric noise in every cell (Algorithm 4 of paper 1 on all integers) promises "
+        f"epsilon {number_up(float_up(design.epsilon), 6)} at every database: no delta, no "
+        'smallest cell. "noise epsilon" is the parameter of the noise and no promise. The errors '
+        "are those of the noise alone; that of sampling comes on top."
+    )
+
+
+def error_words(design: DesignFacts, n_shown: int) -> str:
+    """Return what the errors are, and which cells of many are shown."""
+    if design.n_draws == 0:
+        return "Nothing is drawn. Merge cells, and ask again for the errors."
+    words = (
+        "The standard deviation of each published cell scaled by n/T, and its share of the cell."
+    )
+    if design.model is not None:
+        words += " At the least number of records that the model expects there."
+    if n_shown < len(design.cells):
+        words += f" The smallest and the largest of {len(design.cells)} cells; JSON has all."
+    return words
 
 
 def cell_words(cells: tuple[Cell, ...]) -> str:
@@ -144,26 +178,31 @@ def design_text(design: DesignFacts) -> str:
     ]  # fmt: skip
     parts = [table(rows)]
     if design.merges:
-        parts.append("Merging the k smallest cells (never raises delta):\n" + table(
-            merge_rows(design), header=("k", "records in them", "rate", "drawn", "then binds")
-        ))  # fmt: skip
+        parts.append(
+            f"Merging {merge_words(design)} (never raises delta), most gain first\n"
+            + table(merge_rows(design), header=MERGE_HEADER)
+        )
     if design.noise:
         parts.append(
-            "Noise instead (Algorithm 4 on all integers): epsilon is then pure, at every database\n"
+            f"Noise instead. {noise_words(design)}\n"
             + table(noise_rows(design), header=NOISE_HEADER)
         )
-    parts.append(
-        "Sampling error of a published cell, scaled by n/T (standard deviation)\n"
-        + table(error_rows(design), header=ERROR_HEADER)
-    )
+    errors = error_rows(design)
+    shown = "\n" + table(errors, header=ERROR_HEADER) if errors else ""
+    parts.append(f"Sampling error. {error_words(design, len(errors))}{shown}")
     if design.strata:
-        parts.append("Strata\n" + table(strata_rows(design), header=STRATA_HEADER))
+        parts.append(f"Strata. {STRATA_WORDS}\n" + table(strata_rows(design), header=STRATA_HEADER))
     return "\n\n".join([*parts, sentence(design)])
 
 
+MERGE_HEADER = ("k", "records in them", "rate", "drawn", "then binds")
 NOISE_HEADER = ("at", "rate", "noise epsilon", "sd of the noise", "scaled by n/T")
-ERROR_HEADER = ("cell", "records", "error", "in percent")
-STRATA_HEADER = ("stratum", "records", "drawn", "could lend", "delta", "what binds")
+ERROR_HEADER = ("cell", "records", "error", "of the cell")
+STRATA_HEADER = ("stratum", "records", "drawn", "could draw", "delta", "what binds")
+STRATA_WORDS = (
+    'Sampled separately, at one rate; a record never changes its stratum. "could draw" is the most '
+    "that a stratum by itself may draw at the target."
+)
 
 
 def merge_rows(design: DesignFacts) -> list[tuple[str, ...]]:
@@ -195,7 +234,9 @@ def noise_rows(design: DesignFacts) -> list[tuple[str, ...]]:
 
 
 def error_rows(design: DesignFacts, *, most: int = SHOWN) -> list[tuple[str, ...]]:
-    """Return a row for a cell: of many the smallest and the largest ones."""
+    """Return a row for a cell: of many the smallest and the largest; none if none is drawn."""
+    if design.n_draws == 0:
+        return []
     by_size = sorted(design.cells, key=lambda cell: cell.count)
     if len(by_size) > most:
         half = most // 2

@@ -66,7 +66,7 @@ def find_design(
     most = max(len(one.cells) for one in read)
     best = shared_rate(read, epsilon=exact, target=target)
     merges, finer = [], best
-    for k in sorted(_read_merge(merge, most, default=_LADDER)):
+    for k in sorted(_read_merge(merge, most, default=_LADDER, each=len(read) > 1)):
         finer = shared_rate(
             [one.merged(k) for one in read], epsilon=exact, target=target, finer=finer
         )
@@ -128,7 +128,7 @@ def _merged(strata: Sequence[Stratum], n_cells: int, best: SharedRate) -> Merge:
 
 
 def _read_merge(
-    merge: Iterable[int] | None, n_cells: int, *, default: Sequence[int]
+    merge: Iterable[int] | None, n_cells: int, *, default: Sequence[int], each: bool = False
 ) -> tuple[int, ...]:
     """Return the numbers of cells to merge, or raise InvalidParameter."""
     if merge is None:
@@ -139,13 +139,15 @@ def _read_merge(
             got=repr(merge),
             remedy="Give a tuple of numbers of cells",
         )
-    read = tuple(dict.fromkeys(exact_int(k, name="a number in merge", minimum=2) for k in merge))
+    read = tuple(dict.fromkeys(exact_int(k, name="merge", minimum=2) for k in merge))
     for k in read:
         if k >= n_cells:
             raise InvalidParameter(
-                expected=f"merge of fewer than {n_cells} cells, so that two are left",
+                expected=f"merge of fewer than {n_cells} cells"
+                f"{', as many as the largest stratum has' if each else ''}, so that two are left",
                 got=f"merge={k}",
-                remedy="Merge fewer cells",
+                remedy="Merge fewer cells"
+                + (": so many are merged in every stratum" if each else ""),
             )
     return read
 

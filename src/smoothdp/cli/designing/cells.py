@@ -74,9 +74,9 @@ def read_design_cells(
     joined = [", ".join(label) for label in cells.labels]
     twice = [one for one, times in Counter(joined).items() if times > 1]
     if twice:
-        raise click.UsageError(
-            f"Expected every cell once; got {twice[0]!r} twice. Add its rows up."
-        )
+        alike = len(set(cells.labels)) == len(joined)
+        remedy = "Rename one: their commas make them alike" if alike else "Add its rows up"
+        raise click.UsageError(f"Expected every cell once; got {twice[0]!r} twice. {remedy}.")
     counts = dict(zip(joined, cells.counts, strict=True))
     if asked.strata_file is not None:
         return counts, read_strata_file(asked.strata_file, csv)
@@ -155,10 +155,13 @@ def read_cells(path: Path, count: str | None, text: CsvTextOptions) -> Cells:
         value = _whole(row[place]) if len(row) == len(header) else None
         if value is None:
             # The row is not shown: a file that was named by mistake may hold people.
-            got = "another text there" if len(row) == len(header) else f"{len(row)} fields"
+            got, remedy = f"{len(row)} fields", "Put names with commas in quotes"
+            if len(row) == len(header):
+                got = f"another text in field {place + 1}"
+                remedy = "Write counts in digits alone, or name their column by --count"
             raise click.UsageError(
                 f"Expected {len(header)} fields, the count a whole number >= 0, in row "
-                f"{number} of {path}; got {got}. Put names with commas in quotes."
+                f"{number} below the header of {path}; got {got}. {remedy}."
             )
         labels.append(tuple(row[:place] + row[place + 1 :]))
         counts.append(value)

@@ -89,7 +89,7 @@ def design() -> None:
 @click.option("--n", "n_records", type=int, help="Number of records, with --model.")
 @click.option("--epsilon", required=True, help='Epsilon, e.g. 0.5 or "ln(51/49)".')
 @click.option("--delta", required=True, help="The target, e.g. 1e-9.")
-@click.option("--merge", help="What merging the k smallest cells buys: 10,50.")
+@click.option("--merge", help="What merging the k smallest cells (of each stratum) buys: 10,50.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write one page of HTML.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw delta against the rate.")
@@ -113,7 +113,7 @@ def rate(
 
     The answer is as private as the counts: design on public tables, such as the last census.
     The file of cells has a header, a row for each cell, empty ones included, its labels and
-    last the number of records; names with commas stand in quotes.
+    last the number of records; names with commas stand in quotes. Rows of totals are left out.
 
     \b
     Examples:

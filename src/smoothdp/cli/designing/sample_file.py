@@ -26,13 +26,13 @@ def describe_sample(
             "Give the number of records that the sample was drawn from."
         )
     mechanism = sd.SamplingHistogram(population, n_draws=n_draws)
-    text, document = describe_exact(
-        mechanism, read_model(model), epsilon, sharpen=False, tolerance=None
-    )
+    over = read_model(model)
+    text, document = describe_exact(mechanism, over, epsilon, sharpen=False, tolerance=None)
     used = (
         f"FILE is the sample: of it only its number of rows, {n_draws}, was used. Its counts "
         "scaled up are no population: a delta(x) of them would be a guess, made from private data, "
-        "and no guarantee."
+        f"and no guarantee. What is covered is a table of the model's {over.n_atoms} values: "
+        "columns of FILE that it leaves out must not be published."
     )
     return f"{text}\n{used}", {**document, "file": used}
 

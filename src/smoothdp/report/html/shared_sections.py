@@ -96,8 +96,8 @@ def curves_section(
         ),
         alt=f"Line chart of delta against epsilon from 0 to {largest_epsilon:.3g}, delta on a "
         f"logarithmic scale: {labels}. The first falls: delta is at most {read_off}.",
-        caption="Privacy profile: for every factor e^epsilon, the share delta of outcomes that may "
-        f"exceed it. The first curve is at most {read_off}. {note}",
+        caption="Privacy profile: for every factor e^epsilon, the probability delta that it "
+        f"leaves uncovered. The first curve is at most {read_off}. {note}",
         name="profile",
     )
     curve = tradeoff_of(main)
