@@ -63,11 +63,11 @@ def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
             got=f"window={number}",
             remedy="Give the number of a window of the task",
         )
-    # The promise and what calibration keeps do not change what is sent.
+    # The promise, its conditions and what calibration keeps do not change what is sent.
     parameters = [
         f"{one.name}={getattr(protocol, one.name)}"
         for one in fields(protocol)
-        if one.name != "promise" and not one.name.startswith("_")
+        if one.name not in ("promise", "honest_share") and not one.name.startswith("_")
     ]
     return _joined([type(protocol).__qualname__, *parameters, column, f"window={number}"])
 

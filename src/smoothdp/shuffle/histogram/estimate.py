@@ -80,10 +80,19 @@ class HistogramEstimate:
         return array
 
 
-def require_bin(bin_index: object, n_bins: int) -> int:
-    """Return a bin of the domain, or raise InvalidData."""
+def require_bin(bin_index: object, n_bins: int, *, catch_all: bool = False) -> int:
+    """Return a bin of the domain; for another value the last if that catches all, or raise.
+
+    Raises:
+        InvalidData: a value outside the domain, and no bin for it.
+
+    >>> require_bin(7, 3, catch_all=True), require_bin(None, 3, catch_all=True)
+    (2, 2)
+    """
     is_whole = isinstance(bin_index, int | np.integer) and not isinstance(bin_index, bool)
     if not is_whole or not 0 <= int(bin_index) < n_bins:  # type: ignore[call-overload]
+        if catch_all:
+            return n_bins - 1
         raise InvalidData(
             expected=f"a value in 0..{n_bins - 1}",
             got="another value",
