@@ -69,14 +69,14 @@ def report_protocol(
     profile = protocol.profile()
     promise = promise_section(guarantee, delta_at_zero=profile.delta(0))
     promise.text(
-        f"It holds if all {n_users} users follow the protocol, against whoever sees the shuffled "
-        "messages and does not work together with the shuffler.",
+        f"It holds {protocol.condition()}.",
         kind="caution",
     )
     inputs = Section("Inputs").table(
         [
             ("protocol", protocol.describe()),
             ("users", str(n_users)),
+            ("a user sends", sent_words(protocol)),
             ("guarantee", repr(guarantee)),
             *((key, str(value)) for key, value in options.items()),
         ],
@@ -161,9 +161,10 @@ def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> 
         header = ("expected users who answer at random", "value", "what it is")
     else:
         kind: Any = type(protocol)
-        more = {"n_bins": protocol.n_bins} if name == "histogram" else {}
+        more: dict[str, Any] = {"n_bins": protocol.n_bins} if name == "histogram" else {}
         rows = [("exact", up(float(n * protocol.omission_probability)), "proved, the least found")]
         try:
+            more["honest_share"] = protocol.honest_share
             paper = kind.calibrate(n, guarantee=guarantee, method="paper", **more)
             rows.append(("paper 3", up(float(n * paper.omission_probability)), "holds, loose"))
         except SmoothdpError as reason:

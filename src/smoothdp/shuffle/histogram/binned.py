@@ -65,6 +65,15 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
 
     @property
     @abstractmethod
+    def noise_mass(self) -> Fraction:
+        """gamma: with this probability a noise bit is what is rare, sent or omitted."""
+
+    @abstractmethod
+    def printed_error(self, error: float, estimate: HistogramEstimate) -> tuple[float, float]:
+        """Return the error of counts as floats, and what of it is left to round them further."""
+
+    @property
+    @abstractmethod
     def noise_share(self) -> Fraction:
         """The probability that a user's noise message is sent, for each bin."""
 

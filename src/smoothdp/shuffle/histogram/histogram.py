@@ -19,10 +19,12 @@ from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.random.binomial_table import binomial_draws
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
+from smoothdp.shuffle.accounting.float_estimates import error_of_counts
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
 from smoothdp.shuffle.histogram.approximate_only import OmittedNoise
+from smoothdp.shuffle.histogram.bars import OmittedBits
 from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
@@ -232,7 +234,17 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         if W < tolerated - m.
         """
         listed_bins = np.flatnonzero(message_counts > self.n_users - tolerated)
-        return self._listed(listed_bins, message_counts[listed_bins] - self.n_users)
+        excess = message_counts[listed_bins] - self.n_users
+        return self._listed(listed_bins, excess, tolerated)
+
+    @property
+    def noise_mass(self) -> Fraction:
+        """gamma, of noise that is omitted."""
+        return self.omission_probability
+
+    def printed_error(self, error: float, estimate: HistogramEstimate) -> tuple[float, float]:
+        """Return the error of counts as floats, and what of it is left to round them further."""
+        return error_of_counts(error, self.n_users * self.noise_mass, estimate.counts.values())
 
     @property
     def noise_share(self) -> Fraction:
@@ -307,11 +319,13 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         is_listed = true > missing
         return self._listed(bins[is_listed], (true - missing)[is_listed])
 
-    def _listed(self, bins: NDArray[Any], excess: IntArray) -> HistogramEstimate:
+    def _listed(
+        self, bins: NDArray[Any], excess: IntArray, tolerated: int = 0
+    ) -> HistogramEstimate:
         values = excess + float(self.n_users * self.omission_probability)
-        return HistogramEstimate(
-            self.n_bins, dict(zip(bins.tolist(), values.tolist(), strict=True))
-        )
+        law = OmittedBits(self.n_users, self.n_bins, self.omission_probability, tolerated)
+        counts = dict(zip(bins.tolist(), values.tolist(), strict=True))
+        return HistogramEstimate(self.n_bins, counts, law=law)
 
 
 def log_exchange_delta(n: int, gamma: Fraction, epsilon: Real) -> Any:

@@ -30,11 +30,13 @@ from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.random.binomial_table import binomial_draws
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
+from smoothdp.shuffle.accounting.float_estimates import half_unit
 from smoothdp.shuffle.affordable import require_affordable
 from smoothdp.shuffle.envelopes import Envelope, default_overflow
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
+from smoothdp.shuffle.histogram.bars import RareNoise
 from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
@@ -324,6 +326,23 @@ class LowCommunicationHistogram(BinnedProtocol):
         return np.flatnonzero(zp.bernoulli_array(self.noise_probability, self.n_bins, rng))
 
     @property
+    def noise_mass(self) -> Fraction:
+        """gamma, of noise that is sent."""
+        return self.noise_probability
+
+    def printed_error(self, error: float, estimate: HistogramEstimate) -> tuple[float, float]:
+        """Return the error of counts as floats, and what of it is left to round them further.
+
+        A listed count is off by a whole number less n gamma, and by ``error``, which is whole.
+        """
+        hidden = self.n_users * self.noise_mass
+        off = half_unit(float(hidden))
+        off += half_unit(max(map(abs, estimate.counts.values()), default=0.0))
+        spare = min(hidden % 1, 1 - hidden % 1) - off
+        found = float_bounds(Fraction(error) + max(Fraction(0), -spare))[1]
+        return found, float_bounds(max(Fraction(0), spare))[0]
+
+    @property
     def noise_share(self) -> Fraction:
         """gamma."""
         return self.noise_probability
@@ -352,13 +371,20 @@ class LowCommunicationHistogram(BinnedProtocol):
         verb = "lowers" if n_silent == 1 else "lower"
         return f"{who} {verb} every count by {lost} on average: the noise that is missing."
 
-    def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:  # noqa: ARG002
+    def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
         """Return M - n gamma where M is above the threshold; silent users are not seen."""
         listed_bins = np.flatnonzero(message_counts > self.threshold)
         values = message_counts[listed_bins] - float(self.n_users * self.noise_probability)
-        return HistogramEstimate(
-            self.n_bins, dict(zip(listed_bins.tolist(), values.tolist(), strict=True))
+        law = RareNoise(
+            self.n_users,
+            self.n_bins,
+            self.noise_probability,
+            self.threshold,
+            tolerated,
+            self.redraw_probability,
         )
+        counts = dict(zip(listed_bins.tolist(), values.tolist(), strict=True))
+        return HistogramEstimate(self.n_bins, counts, law=law)
 
     def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
         """Draw what the analyser sees, the messages of each of at most 1e7 bins."""
