@@ -305,6 +305,14 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         """Bytes of all slots of an envelope, each sealed for the analyser alone."""
         return self.slots_per_user * slot_bytes(self.message_bits)
 
+    def sent_words(self) -> str:
+        """Return what a user sends, in three figures."""
+        slots = "1 slot" if self.slots_per_user == 1 else f"{self.slots_per_user} slots"
+        return (
+            f"{self.messages_per_user:.6g} messages on average, padded to {slots} of "
+            f"{self.bytes_per_user} bytes in all"
+        )
+
     # ---- reading --------------------------------------------------------------------
 
     def _honest(self, n_honest: int | None) -> int:

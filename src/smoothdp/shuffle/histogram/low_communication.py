@@ -7,7 +7,6 @@ Bin(n, gamma) messages; a threshold hides them, except with a chosen probability
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,18 +23,17 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.shown import shown
 from smoothdp.exact.logspace.bisection import least_integer
-from smoothdp.exact.logspace.bounds import log_sum_upper
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.random.binomial_table import binomial_draws
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.exact.random.samplers import binomial
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.accounting.float_estimates import half_unit
 from smoothdp.shuffle.affordable import require_affordable
 from smoothdp.shuffle.envelopes import Envelope, default_overflow
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
-from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
 from smoothdp.shuffle.histogram.bars import RareNoise
 from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
@@ -50,6 +48,7 @@ from smoothdp.shuffle.histogram.noise_envelope import (
     goal_before_redrawing,
     overflow_of_one,
 )
+from smoothdp.shuffle.histogram.rare_noise import rare_noise_error, rare_noise_mse
 from smoothdp.shuffle.histogram.true_counts import Tally
 from smoothdp.shuffle.messages import TOO_MANY, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
@@ -239,33 +238,15 @@ class LowCommunicationHistogram(BinnedProtocol):
     # ---- accuracy ---------------------------------------------------------------------
 
     def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:
-        """Return an error of a bin, or of all at once, exceeded at most so often; proved.
-
-        For A >= n gamma a bin with s > A fails if V <= tau - s or V > n gamma + A, one with
-        0 < s <= A only by the latter, an empty one if V > max(tau, n gamma + A). At most
-        min(d, n // (A + 1)) bins have s > A, and min(d, n) are not empty. Bins are
-        independent.
-        """
+        """Return an error of a bin, or of all at once, exceeded at most so often; proved."""
         failure = read_failure_probability(failure_probability)
-        limit = log_of_exponent(failure * (1 - self.redraw_probability))
-        n, gamma, tau = self.n_users, self.noise_probability, self.threshold
-        mean = n * gamma
-
-        def holds(bound: int) -> bool:
-            above = log_binomial_tail(math.floor(mean + bound) + 1, n, gamma).upper
-            # V <= tau - s, and s is at least bound + 1.
-            below = log_binomial_tail(n - (tau - bound - 1), n, 1 - gamma).upper
-            if bound + 1 > tau:
-                below = -math.inf
-            large = log_sum_upper(above, below)
-            if not simultaneous:
-                return certainly_rare([(large, 1)], limit)
-            hidden = log_binomial_tail(max(tau, math.floor(mean + bound)) + 1, n, gamma).upper
-            many = max(1, min(self.n_bins, n // (bound + 1)))
-            events = [(large, many), (above, min(self.n_bins, n)), (hidden, self.n_bins)]
-            return certainly_rare([event for event in events if event[0] > -math.inf], limit)
-
-        return float(least_integer(holds, math.ceil(mean), n + tau))
+        return rare_noise_error(
+            self.n_users,
+            self.n_bins if simultaneous else None,
+            self.noise_probability,
+            self.threshold,
+            failure * (1 - self.redraw_probability),
+        )
 
     def mse(self, values: Any = None) -> float:
         """Return the mean squared error of a bin, rounded up.
@@ -274,20 +255,9 @@ class LowCommunicationHistogram(BinnedProtocol):
             values: true counts of one or more bins, over which the mean is taken; None for an
                 upper bound over all counts: n gamma (1 - gamma) + tau^2.
         """
-        n, gamma = self.n_users, self.noise_probability
-        spread = float(n * gamma * (1 - gamma) / (1 - self.redraw_probability))
-        if values is None:
-            # Where kept, the error is V - n gamma; where not, s <= tau.
-            return (spread + float(self.threshold) ** 2) * (1 + 1e-9)
-        counts = self._true_counts(values)
-        total = 0.0
-        for count in counts:
-            lost = 0.0
-            if count and count <= self.threshold:
-                tail = log_binomial_tail(n - (self.threshold - count), n, 1 - gamma)
-                lost = count**2 * tail.linear()[1]
-            total += lost + spread
-        return total / max(1, len(counts)) * (1 + 1e-9)
+        counts = None if values is None else self._true_counts(values)
+        free = rare_noise_mse(self.n_users, self.noise_probability, self.threshold, counts)
+        return free / float(1 - self.redraw_probability) * (1 + 1e-9)
 
     def describe(self) -> str:
         """Return the protocol and its public parameters in words."""
@@ -303,11 +273,8 @@ class LowCommunicationHistogram(BinnedProtocol):
         """Return exactly K slots in random order: bins and dummies, the user's bin among them."""
         source = read_rng(rng)
         bin_index = self.bin_of(datum)
-        zp.require_explicit(self.n_bins, "the messages of a user")
-        noise = self._noise(source)
-        while noise.size >= self.n_slots:
-            noise = self._noise(source)
-        sent = [bin_index, *noise.tolist()]
+        zp.require_explicit(self.n_slots - 1, "the slots of a user")
+        sent = [bin_index, *self._noise(source)]
         return Envelope(self.n_slots, Fraction(0)).filled(sent, dummy=self.n_bins, rng=source)
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
@@ -322,8 +289,17 @@ class LowCommunicationHistogram(BinnedProtocol):
             rejected[TOO_MANY] = int(values.size) - most
         return ReadMessages(values[:most], rejected, 0)
 
-    def _noise(self, rng: Entropy) -> IntArray:
-        return np.flatnonzero(zp.bernoulli_array(self.noise_probability, self.n_bins, rng))
+    def _noise(self, rng: Entropy) -> set[int]:
+        """Return the bins whose noise bit is 1, fewer than K: their number, then which they are."""
+        gamma, many = self.noise_probability, self.n_slots
+        while many >= self.n_slots:
+            many = binomial(self.n_bins, gamma, rng)
+        # Of a large part of the bins the others are drawn.
+        few = min(many, self.n_bins - many)
+        chosen: set[int] = set()
+        while len(chosen) < few:
+            chosen.add(rng.below(self.n_bins))
+        return chosen if few == many else set(range(self.n_bins)) - chosen
 
     @property
     def noise_mass(self) -> Fraction:
