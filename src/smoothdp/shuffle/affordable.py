@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction, exact_int
-from smoothdp.shuffle.protocol import ShuffleProtocol
 from smoothdp.text import number_up
 
 
+class Sends(Protocol):
+    """What says how much a user sends."""
+
+    @property
+    def messages_per_user(self) -> float:
+        """Messages on average."""
+
+    @property
+    def slots_per_user(self) -> int:
+        """Slots of all envelopes."""
+
+
 def require_affordable(
-    protocol: ShuffleProtocol[Any, Any],
+    protocol: Sends,
     *,
     most_messages: Parameter | None = None,
     most_slots: int | None = None,
