@@ -61,7 +61,7 @@ def test_the_error_of_a_mean_far_from_zero(low: str, width: str) -> None:
 @pytest.mark.parametrize("n", [1000, 10**8])
 def test_the_error_of_counts_of_many(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of counts of nine digits the last are printed too: the error is a few hundred."""
-    protocol = sd.shuffle.Histogram.calibrate(n, n_bins=2, guarantee=GOAL)
+    protocol = sd.shuffle.Histogram.calibrate(n, n_bins=2, guarantee=GOAL, honest_share=1)
     truth = {"a": n - n // 7, "b": n // 7}
     rng = sd.SeededRandom(4)
     drawn = protocol.release(counts=list(truth.values()), rng=rng)

@@ -78,7 +78,7 @@ def test_the_error_of_counts_is_the_simultaneous_one(capsys: pytest.CaptureFixtu
     main(["collect", "t.csv", "--column", "town", "--bins", "4", *TARGET, "--json"])
     found = json.loads(capsys.readouterr().out)
     guarantee = sd.ApproxDP(1, delta="1e-6")
-    protocol = sd.shuffle.Histogram.calibrate(3000, n_bins=4, guarantee=guarantee)
+    protocol = sd.shuffle.Histogram.calibrate(3000, n_bins=4, guarantee=guarantee, honest_share=1)
     assert found["error"] == protocol.error("0.05", simultaneous=True)
     assert found["error"] > protocol.error("0.05")
 

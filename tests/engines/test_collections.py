@@ -217,7 +217,7 @@ def test_names_of_jobs_are_apart() -> None:
 def test_the_promise_does_not_change_what_is_sent() -> None:
     from smoothdp import ApproxDP
 
-    calibrated = BooleanSum.calibrate(100, guarantee=ApproxDP(1, delta="1e-6"))
+    calibrated = BooleanSum.calibrate(100, guarantee=ApproxDP(1, delta="1e-6"), honest_share=1)
     same = BooleanSum(100, expected_random_users=calibrated.expected_random_users)
     assert job_name(calibrated, column="a", window=0) == job_name(same, column="a", window=0)
 

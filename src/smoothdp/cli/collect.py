@@ -25,7 +25,7 @@ def error_words(collected: sd.report.Collection, *, what: What, n_users: int, le
     if what == "counts":
         within = (
             f"all {len(collected.estimates)} counts at once are {near} the true counts of these "
-            f"{n_users} users, those estimated as 0 included"
+            f"{n_users} users, those estimated as 0 included; more closely, {collected.bars}"
         )
         alone = "the random messages"
     elif what == "mean":
@@ -78,6 +78,19 @@ def show_collection(
 @click.option("--epsilon", help="Epsilon of (epsilon, delta)-DP, above 0. Required.")
 @click.option("--delta", help="Delta of (epsilon, delta)-DP, e.g. 1e-6. Required.")
 @click.option("--n-bits", type=int, help="Messages per user of a mean (default: chosen).")
+@click.option(
+    "--honest-share",
+    default="9/10",
+    show_default=True,
+    help="Share of the users who are sure to follow the protocol: their noise alone is enough.",
+)
+@click.option(
+    "--protocol",
+    help="boolean-sum, real-sum, low-communication-histogram or zero-preserving-histogram "
+    "(default: as what is collected needs; the third for counts).",
+)
+@click.option("--most-messages", help="Messages a user may send on average (default: any).")
+@click.option("--most-slots", type=int, help="Slots of a user's envelope (default: any).")
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @csv_options
 @click.option("--confidence", default="0.95", show_default=True, help="Of the error bars.")
@@ -95,6 +108,10 @@ def collect(
     epsilon: str | None,
     delta: str | None,
     n_bits: int | None,
+    honest_share: str,
+    protocol: str | None,
+    most_messages: str | None,
+    most_slots: int | None,
     missing: str | None,
     csv: CsvFileOptions,
     confidence: str,
@@ -107,8 +124,9 @@ def collect(
 
     Every user randomises by themselves, a shuffler mixes the messages, and the analyser sees
     nothing else. Choose one of --above, --bounds, --domain and --bins; without any, the
-    column holds 0 and 1, and the share of ones is collected. With --bins, --domain lists public
-    values, and the output says which of them share a bin.
+    column holds 0 and 1, and the share of ones is collected. Values that --domain does not list
+    are counted as "other". With --bins, --domain lists public values, and the output says which
+    of them share a bin.
 
     \b
     Examples:
@@ -131,10 +149,17 @@ def collect(
     guarantee = read_approximate(epsilon, delta)
     options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence, "label": label}
     options["ledger"] = ask_ledger(ledger, guarantee)
+    options |= {"honest_share": honest_share, "most_messages": most_messages}
+    options["most_slots"] = most_slots
+    if protocol is not None:
+        options["protocol"] = protocol
     what: What = "counts" if counts else "mean" if bounds is not None else "share"
     shared = None
     if counts:
         values, names, shared = read_counted(file, column, domain, bins, missing, csv.given())
+        if bins is not None:
+            # Every value has a hashed bin: there is no other.
+            options["other"] = None
         collected = sd.report.collect_histogram(values, domain=names, **options)
         n_users = len(values)
     else:

@@ -30,7 +30,7 @@ _SUBJECTS: dict[str, tuple[str, ...]] = {
     "release": (),
     "counts": (*SAMPLE, "epsilon", "threshold"),
     "model": (*SAMPLE, "n", "epsilon"),
-    "protocol": ("n", "epsilon", "delta", "bins", "n_bits"),
+    "protocol": ("n", "epsilon", "delta", "bins", "n_bits", "honest_share"),
 }
 
 
@@ -53,6 +53,7 @@ class ReportOptions:
     delta: str | None
     bins: int | None
     n_bits: int | None
+    honest_share: str | None
 
     @property
     def sample(self) -> SampleOptions:
@@ -76,6 +77,7 @@ class ReportOptions:
 @click.option("--delta", help="Delta, with --protocol.")
 @click.option("--bins", type=int, help="With --protocol histogram: the size of the domain.")
 @click.option("--n-bits", type=int, help="With --protocol real-sum: messages per user.")
+@click.option("--honest-share", help="With --protocol: share of honest users (default: 9/10).")
 @click.option("--out", type=FILE, default="report.html", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the main figures as JSON on stdout.")
 @gathered(ReportOptions, "asked")
@@ -182,5 +184,6 @@ def _about_protocol(command: str, asked: ReportOptions) -> HtmlReport:
         guarantee=guarantee,
         n_bins=asked.bins,
         n_bits=asked.n_bits,
+        honest_share="9/10" if asked.honest_share is None else asked.honest_share,
         command=command,
     )

@@ -22,6 +22,7 @@ from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
 from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
+from smoothdp.shuffle.strings.prefix_tree import PrefixTree
 
 __all__ = [
     "BooleanSum",
@@ -33,6 +34,7 @@ __all__ = [
     "Message",
     "MultiPartyPointerJumping",
     "PointerChasing",
+    "PrefixTree",
     "RealSum",
     "ShuffleProtocol",
     "SingleMessageProtocol",

@@ -8,6 +8,7 @@ from typing import Any
 from smoothdp import paper_bounds
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter, SmoothdpError
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.shared_sections import (
     citation_section,
@@ -19,6 +20,7 @@ from smoothdp.report.html.shared_sections import (
 )
 from smoothdp.shuffle import BooleanSum, Histogram, RealSum, ZeroPreservingCount
 from smoothdp.shuffle.protocol import ShuffleProtocol
+from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
 
 PROTOCOLS = {
     "boolean-sum": BooleanSum,
@@ -38,13 +40,14 @@ def report_protocol(
     guarantee: ApproxDP,
     n_bins: int | None = None,
     n_bits: int | None = None,
+    honest_share: Parameter = DEFAULT_HONEST_SHARE,
     command: str = "smoothdp report",
 ) -> HtmlReport:
     """Return the page about a protocol, calibrated exactly.
 
     Args:
         name: one of `PROTOCOLS`.
-        n_users, guarantee, n_bins, n_bits: as ``calibrate`` of the protocol takes them.
+        n_users, guarantee, n_bins, n_bits, honest_share: as the protocol's ``calibrate`` has them.
         command: what the reader types to get the same page.
 
     Raises:
@@ -65,19 +68,20 @@ def report_protocol(
     wanted: dict[str, Any] = {"n_bins": n_bins, "n_bits": n_bits}
     options = {key: value for key, value in wanted.items() if value is not None}
     kind: Any = PROTOCOLS[name]
-    protocol = kind.calibrate(n_users, guarantee=guarantee, **options)
+    protocol = kind.calibrate(n_users, guarantee=guarantee, honest_share=honest_share, **options)
     profile = protocol.profile()
     promise = promise_section(guarantee, delta_at_zero=profile.delta(0))
     promise.text(
-        f"It holds if all {n_users} users follow the protocol, against whoever sees the shuffled "
-        "messages and does not work together with the shuffler.",
+        f"It holds {protocol.condition()}.",
         kind="caution",
     )
     inputs = Section("Inputs").table(
         [
             ("protocol", protocol.describe()),
             ("users", str(n_users)),
+            ("a user sends", protocol.sent_words()),
             ("guarantee", repr(guarantee)),
+            ("honest users counted on", str(protocol.honest_assumed)),
             *((key, str(value)) for key, value in options.items()),
         ],
         caption="What was asked, and the protocol that exact calibration found.",
@@ -87,6 +91,7 @@ def report_protocol(
         "import smoothdp as sd\n"
         f'guarantee = sd.ApproxDP("{guarantee.exact_epsilon}", delta="{guarantee.exact_delta}")\n'
         f"protocol = sd.shuffle.{kind.__name__}.calibrate({n_users}, guarantee=guarantee"
+        + f', honest_share="{protocol.honest_share}"'
         + "".join(f", {key}={value}" for key, value in options.items())
         + f')\nprotocol.profile().log_delta(1), protocol.error("{_FAILURE}")'
     )
@@ -161,9 +166,10 @@ def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> 
         header = ("expected users who answer at random", "value", "what it is")
     else:
         kind: Any = type(protocol)
-        more = {"n_bins": protocol.n_bins} if name == "histogram" else {}
+        more: dict[str, Any] = {"n_bins": protocol.n_bins} if name == "histogram" else {}
         rows = [("exact", up(float(n * protocol.omission_probability)), "proved, the least found")]
         try:
+            more["honest_share"] = protocol.honest_share
             paper = kind.calibrate(n, guarantee=guarantee, method="paper", **more)
             rows.append(("paper 3", up(float(n * paper.omission_probability)), "holds, loose"))
         except SmoothdpError as reason:

@@ -17,12 +17,13 @@ from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import exp_bounds, log_bounds
 from smoothdp.exact.logspace.bisection import smallest_true
-from smoothdp.exact.parameters.numbers import Real, float_of
+from smoothdp.exact.parameters.numbers import Parameter, Real, float_of
 from smoothdp.paper_bounds.cheu import allowed_users, least_n_users
 from smoothdp.shuffle.accounting.flip_mu import exact_mu, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
+from smoothdp.shuffle.users.honest_share import least_honest, least_users, read_honest_share
 
 _LEAST_SHARE = 1e-18
 # Below the logarithm of the largest float; what is flipped so rarely is never flipped.
@@ -35,21 +36,32 @@ def calibrated_random_users(
     *,
     n_bits: int,
     guarantee: Guarantee,
+    honest_share: Parameter,
     method: Method = "exact",
     certified: bool = True,
 ) -> Fraction:
     """Return lambda for (n, r, guarantee); see `BooleanSum.calibrate`.
 
+    The noise of the honest users alone meets the guarantee, and the others add as much each: lambda
+    is that of the honest users times n over their number, so that q is the same.
     ``certified=False`` solves for others that hold zeros only: about right, to compare designs,
     and no guarantee.
     """
     check_method(method)
-    terms = None
+    share = read_honest_share(honest_share)
+    honest = least_honest(n_users, share)
     if isinstance(guarantee, Guarantee):
         require_replace_one(guarantee)
-        terms = guarantee.terms()
     if method == "paper":
-        return _by_the_paper(n_users, n_bits, guarantee)
+        found = _by_the_paper(honest, n_bits, guarantee, share)
+    else:
+        found = _for_honest(honest, n_bits, guarantee, certified)
+    return found * n_users / honest
+
+
+def _for_honest(n_users: int, n_bits: int, guarantee: Guarantee, certified: bool) -> Fraction:
+    """Return lambda for users who are all honest."""
+    terms = guarantee.terms() if isinstance(guarantee, Guarantee) else None
     match terms:
         case MuTerms(mu):
             share = _gaussian_share(n_users, n_bits, mu, certified)
@@ -149,8 +161,10 @@ def _gaussian_share(n_users: int, n_bits: int, mu: Fraction, certified: bool) ->
 # ---- by the paper --------------------------------------------------------------------
 
 
-def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
-    """Return lambda of Cheu et al. 2019, or raise with the smallest n."""
+def _by_the_paper(
+    n_users: int, n_bits: int, guarantee: Guarantee, honest_share: Fraction
+) -> Fraction:
+    """Return lambda of Cheu et al. 2019 for honest users, or raise with the smallest n."""
     if not isinstance(guarantee, ApproxDP) or guarantee.exact_delta == 0 or n_bits > 1:
         raise InvalidParameter(
             expected='ApproxDP with delta > 0 and one bit a user for method="paper"',
@@ -163,9 +177,10 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
     if not 0 < users < n_users:
         raise InvalidParameter(
             expected="n_users large enough for the formula of Cheu et al.",
-            got=f"n_users={n_users}",
+            got=f"{n_users} honest users",
             remedy=(
-                f"The smallest is {least_n_users(epsilon, log_four)}; or use "
+                f"The smallest is {least_users(least_n_users(epsilon, log_four), honest_share)}; "
+                "or use "
                 'method="exact", which needs fewer users'
             ),
         )

@@ -41,7 +41,9 @@ class ApproximateOnly(ShuffleProtocol[Datum, Estimate]):
         promise = self.promise
         if promise is None:
             return 1
-        return least_integer(lambda m: is_kept(promise, self.profile(n_honest=m)), 1, self.n_users)
+        return least_integer(
+            lambda m: is_kept(promise, self.profile(n_honest=m)), 1, self.honest_assumed
+        )
 
     @property
     @abstractmethod

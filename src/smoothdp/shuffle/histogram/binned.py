@@ -22,6 +22,12 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     """A user sends a message of their own bin, and of bins that noise adds: at most d + 1."""
 
     n_bins: int
+    catch_all: bool = False
+    """Whether the last bin is that of all values outside the others, so that none is refused."""
+
+    def bin_of(self, datum: object) -> int:
+        """Return the bin of a datum, or raise InvalidData if there is none for it."""
+        return require_bin(datum, self.n_bins, catch_all=self.catch_all)
 
     def estimate_counts(
         self,
@@ -59,6 +65,15 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
 
     @property
     @abstractmethod
+    def noise_mass(self) -> Fraction:
+        """gamma: with this probability a noise bit is what is rare, sent or omitted."""
+
+    @abstractmethod
+    def printed_error(self, error: float, estimate: HistogramEstimate) -> tuple[float, float]:
+        """Return the error of counts as floats, and what of it is left to round them further."""
+
+    @property
+    @abstractmethod
     def noise_share(self) -> Fraction:
         """The probability that a user's noise message is sent, for each bin."""
 
@@ -70,8 +85,13 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         """
         return self.n_bins + 1
 
+    @property
+    def message_bits(self) -> int:
+        """Bits of a message: one of d bins, or a dummy."""
+        return self.n_bins.bit_length()
+
     def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
+        """Return the messages 0..d-1, at most as many as users may send; the others are counted."""
         zp.require_explicit(self.n_bins, "messages")
         most = self.most_messages * self.n_users
         return read_messages(
@@ -93,7 +113,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
 
     def check_data(self, data: Iterable[int]) -> Tally:
         """Return the true counts of one value per user."""
-        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins)
+        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins, catch_all=self.catch_all)
 
     def check_counts(self, counts: Any) -> Tally:
         """Return true counts given over all bins, or as bin -> count."""
