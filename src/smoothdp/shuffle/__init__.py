@@ -22,6 +22,7 @@ from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
 from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
+from smoothdp.shuffle.split.split_sum import SplitSum
 
 __all__ = [
     "BooleanSum",
@@ -36,6 +37,7 @@ __all__ = [
     "RealSum",
     "ShuffleProtocol",
     "SingleMessageProtocol",
+    "SplitSum",
     "UniformShuffler",
     "ZeroPreservingCount",
     "both_bits_randomizer",

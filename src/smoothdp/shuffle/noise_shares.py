@@ -1,7 +1,7 @@
 """Shares of geometric noise: what one user adds so that m0 users together hide everybody.
 
-NB(r, p) has P(k) = Gamma(k + r) / (Gamma(r) k!) p^k (1 - p)^r. Independent NB(r, p) and NB(s, p) add
-up to NB(r + s, p), and NB(1, p) is geometric: so the shares NB(1 / m0, p) of m0 users are one
+NB(r, p) has P(k) = Gamma(k + r) / (Gamma(r) k!) p^k (1 - p)^r. Independent NB(r, p) and NB(s, p)
+add up to NB(r + s, p), and NB(1, p) is geometric: so the shares NB(1 / m0, p) of m0 users are one
 geometric number together.
 """
 
