@@ -1,9 +1,9 @@
 """How far shuffled shares are from uniform lists with the same total: a bound of chi-squared.
 
 Each of h honest users splits a number of Z_q into m uniform shares with that sum. Beside uniform
-lists of h m numbers with the same total, the shuffled shares have chi-squared at most B_h - 1, where
-B_h = E q^(c - 1) and c is the number of components of a random bipartite multigraph with h and h
-vertices of degree m (proofs/split-sums#2). Conditioning on the component of one vertex,
+lists of h m numbers with the same total, the shuffled shares have chi-squared at most B_h - 1,
+where B_h = E q^(c - 1) and c is the number of components of a random bipartite multigraph with h
+and h vertices of degree m (proofs/split-sums#2). Conditioning on the component of one vertex,
 
     B_n - 1 <= q sum_{0 < s < n} W_n(s) B_{n-s},   W_n(s) = (s / n) C(n, s)^2 / C(n m, s m),
 

@@ -88,7 +88,7 @@ def modulus_bits_for(n_users: int, resolution: int, noise: NoiseTotal) -> int:
         raise InvalidParameter(
             expected=f"totals with their noise below 2^{MOST_MODULUS_BITS}",
             got=f"n_users={n_users}, resolution={resolution} and noise up to {reach}",
-            remedy="Lower resolution, raise epsilon, or run one protocol for each part of the users",
+            remedy="Lower resolution, raise epsilon, or split the users into several sums",
         )
     return bits
 
