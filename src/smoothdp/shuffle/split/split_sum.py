@@ -20,6 +20,7 @@ from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.shuffle.noise_shares import negative_binomial_share
 from smoothdp.shuffle.protocol import read_users
+from smoothdp.shuffle.split.components import LEAST_SHARES
 from smoothdp.shuffle.split.noise_total import NoiseTotal
 from smoothdp.shuffle.split.random_rounding import read_data, rounded_counts, rounded_total
 from smoothdp.shuffle.split.split_calibration import (
