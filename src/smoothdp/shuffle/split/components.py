@@ -59,17 +59,21 @@ def log_chi_squared(n_honest: int, n_shares: int, modulus_bits: int) -> float:
 
 
 def log_least_excess(n_honest: int, n_shares: int, modulus_bits: int) -> float:
-    """Return about ln((q - 1) n^2 / C(n m, m)), below the bound above: one user by itself."""
+    """Return about ln((q - 1) n^2 / C(n m, m)), not above ln(B_n - 1) for n > 2.
+
+    It is that of the users whose shares go to one place: with I of them, c - 1 >= I or c = I = n,
+    and q^(c - 1) - 1 >= (q - 1) I.
+    """
     choices = math.comb(n_honest * n_shares, n_shares)
     return float(log_bounds(Fraction(((1 << modulus_bits) - 1) * n_honest**2, choices)).lower)
 
 
 @lru_cache(maxsize=16)
-def _component_sums(n_shares: int, modulus_bits: int) -> _ComponentSums:
-    return _ComponentSums(n_shares, modulus_bits)
+def _component_sums(n_shares: int, modulus_bits: int) -> ComponentSums:
+    return ComponentSums(n_shares, modulus_bits)
 
 
-class _ComponentSums:
+class ComponentSums:
     """Upper bounds of ln B_n and ln(B_n - 1) for n up to a size that grows on demand."""
 
     def __init__(self, n_shares: int, modulus_bits: int) -> None:

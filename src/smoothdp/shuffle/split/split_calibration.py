@@ -103,7 +103,7 @@ def shares_for(
     found = None
     for n_shares in range(LEAST_SHARES, MOST_SHARES + 1):
         # What one user by itself contributes is a quick refusal.
-        if n_honest > 1 and log_least_excess(n_honest, n_shares, modulus_bits) > limit:
+        if n_honest > 2 and log_least_excess(n_honest, n_shares, modulus_bits) > limit:
             continue
         if log_chi_squared(n_honest, n_shares, modulus_bits) <= limit:
             found = n_shares

@@ -23,7 +23,7 @@ from smoothdp.shuffle.split.split_calibration import (
     MOST_SHARES,
     read_goal,
 )
-from smoothdp.shuffle.split.split_profile import SplitProfile
+from smoothdp.shuffle.split.split_profile import BEST_SLACK, SplitProfile
 from smoothdp.shuffle.users.honest_share import (
     honest_condition,
     least_honest,
@@ -126,10 +126,18 @@ class SplitParameters(ShuffleProtocol[float, float]):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The guarantee of the calibration; else (epsilon, 1e-6)-DP with a proved epsilon."""
+        """The guarantee of the calibration; else (epsilon, 1e-6)-DP with a proved epsilon.
+
+        With too few shares for 1e-6: the least delta that is proved for any epsilon.
+        """
         if self.promise is not None:
             return self.promise
-        return ApproxDP(self.profile().epsilon(_DEFAULT_DELTA), delta=_DEFAULT_DELTA)
+        profile = self.profile()
+        epsilon = profile.epsilon(_DEFAULT_DELTA)
+        if epsilon < math.inf:
+            return ApproxDP(epsilon, delta=_DEFAULT_DELTA)
+        best = self.noise_epsilon + BEST_SLACK
+        return ApproxDP(best, delta=Fraction(profile.delta(best)))
 
     # ---- users who stay away, are silent or lie --------------------------------------
 

@@ -24,9 +24,9 @@ from smoothdp.shuffle.split.components import log_chi_squared
 from smoothdp.shuffle.split.noise_total import HalfLaw, NoiseTotal, laplace_excess
 
 _LEAST_BEYOND = 1e-24
-_BEST_SLACK = Fraction(109861228866811, 10**14)
+BEST_SLACK = Fraction(109861228866811, 10**14)
 """ln 3, rounded up: where (1 + e^D)^2 / (4 (e^D - 1)) is least."""
-_SLACKS = tuple(_BEST_SLACK / 2**k for k in range(0, 60, 3))
+_SLACKS = tuple(BEST_SLACK / 2**k for k in range(0, 60, 3))
 _FINER = (Fraction(1, 2), Fraction(2))
 
 
@@ -69,8 +69,16 @@ class SplitProfile(PrivacyProfile):
 
     @cached_property
     def log_chi_squared(self) -> float:
-        """ln of chi-squared of the shuffled shares beside uniform lists, rounded up."""
-        return log_chi_squared(self.n_honest, self.n_shares, self.modulus_bits)
+        """ln of chi-squared of the shuffled shares beside uniform lists, rounded up.
+
+        With more honest users than the noise is made for also that of these: the view of more
+        follows from the view of fewer.
+        """
+        designed = min(self.n_honest, self.n_designed)
+        return min(
+            log_chi_squared(honest, self.n_shares, self.modulus_bits)
+            for honest in {designed, self.n_honest}
+        )
 
     @cached_property
     def _law(self) -> HalfLaw:
@@ -93,7 +101,7 @@ class SplitProfile(PrivacyProfile):
         best = 0.0
         if self.n_honest >= self.n_designed:
             # Where delta does not grow with epsilon, the least value counts.
-            cap = self.noise_epsilon + _BEST_SLACK
+            cap = self.noise_epsilon + BEST_SLACK
             nearer: Real = cap if real_bounds(epsilon).lower >= cap else epsilon
             best = min(best, self._log_bound(nearer, self.noise_epsilon))
         if self.log_chi_squared < 0.0 and best > -math.inf:
