@@ -220,7 +220,7 @@ class Fixed:
         assert n % 64 == 0
         return self.numbers.pop(0)
 
-    def below(self, n: int) -> int:
+    def below(self, n: int) -> int:  # noqa: ARG002
         raise AssertionError
 
 

@@ -96,7 +96,7 @@ def modulus_bits_for(n_users: int, resolution: int, noise: NoiseTotal) -> int:
 def shares_for(
     n_honest: int, modulus_bits: int, goal: ApproxDP, noise_epsilon: Fraction, most: int
 ) -> int:
-    """Return the least m >= 4 with which delta is proved, at most ``most``; or raise."""
+    """Return the least m >= 4 with which delta is proved (proofs/split-sums#4), or raise."""
     limit = log_bounds(goal.exact_delta).lower
     limit -= log_slack_factor(goal.exact_epsilon, noise_epsilon)
     limit = math.nextafter(limit, -math.inf)
