@@ -45,7 +45,7 @@ def log_chi_squared(n_honest: int, n_shares: int, modulus_bits: int) -> float:
     """
     if n_honest == 1:
         return -math.inf
-    sums = _component_sums(n_shares, modulus_bits)
+    sums = component_sums(n_shares, modulus_bits)
     size = _FIRST
     while True:
         sums.extend(min(size, n_honest))
@@ -69,7 +69,8 @@ def log_least_excess(n_honest: int, n_shares: int, modulus_bits: int) -> float:
 
 
 @lru_cache(maxsize=16)
-def _component_sums(n_shares: int, modulus_bits: int) -> ComponentSums:
+def component_sums(n_shares: int, modulus_bits: int) -> ComponentSums:
+    """Return the sums for m and q, which are kept and grow on demand."""
     return ComponentSums(n_shares, modulus_bits)
 
 
