@@ -25,6 +25,7 @@ from smoothdp.shuffle import (
     Histogram,
     LowCommunicationHistogram,
     RealSum,
+    SplitSum,
     ZeroPreservingCount,
 )
 from tests.checkers.windows import smooth
@@ -169,6 +170,7 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
         {"n_bins": 3, "noise_probability": "0.01"},
     ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
+    "SplitSum": (SplitSum, {"noise_epsilon": 4, "n_shares": 5, "modulus_bits": 8}),
 }
 
 

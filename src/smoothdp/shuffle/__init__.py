@@ -22,6 +22,7 @@ from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
 from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
+from smoothdp.shuffle.split.split_sum import SplitSum
 from smoothdp.shuffle.strings.prefix_tree import PrefixTree
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "RealSum",
     "ShuffleProtocol",
     "SingleMessageProtocol",
+    "SplitSum",
     "UniformShuffler",
     "ZeroPreservingCount",
     "both_bits_randomizer",

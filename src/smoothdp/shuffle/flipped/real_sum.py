@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, proper_probability
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import random_words
@@ -23,6 +23,7 @@ from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
 from smoothdp.shuffle.users.user_data import (
     UNIT,
     read_count,
+    read_pairs,
     read_units,
     require_n_users,
     whole_and_fraction,
@@ -207,16 +208,7 @@ class RealSum(FlippedSum[float]):
         Raises:
             InvalidData: no pairs, a number outside [0, 1], or another number of users.
         """
-        rows = counts.items() if isinstance(counts, Mapping) else counts
-        pairs = list(rows) if isinstance(rows, Iterable) else None
-        if pairs is None or any(
-            not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs
-        ):
-            raise InvalidData(
-                expected="counts as {number: users}",
-                got="something else",
-                remedy="Count users per number",
-            )
+        pairs = read_pairs(counts)
         units = read_units([number for number, _ in pairs])
         users = [read_count(count) for _, count in pairs]
         require_n_users(sum(users), self.n_users, is_sum=True)
