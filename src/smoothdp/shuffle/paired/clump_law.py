@@ -30,6 +30,7 @@ _ROOM = 900
 _MANY = 64
 _FLOAT_SLACK = 1e-9
 _MOST_WORK = 2e9
+_MOST_STEPS = 50_000_000
 
 
 class ClumpLaw(NamedTuple):
@@ -45,6 +46,7 @@ class ClumpLaw(NamedTuple):
     outside: float
 
 
+@lru_cache(maxsize=256)
 def harmonic(largest: int) -> Fraction:
     """Return H_k = 1 + 1/2 + ... + 1/k.
 
@@ -75,12 +77,7 @@ def clump_law(n_users: int, probability: Fraction, largest: int, *, depth: float
     [0.25, 0.5, 0.25]
     """
     last, outside = _last(n_users, float(probability), largest, depth)
-    if last > MOST_PAIRS:
-        raise OutOfReach(
-            expected=f"at most {MOST_PAIRS} pairs",
-            got=f"{last}",
-            remedy="Lower noise_share, or raise epsilon: fewer pairs hide a user then",
-        )
+    _require_few(last, largest)
     return _law_to(n_users, probability, largest, last, outside)
 
 
@@ -91,10 +88,20 @@ def likely_law(n_users: int, probability: Fraction, largest: int) -> ClumpLaw:
     """
     mean = float(mean_pairs(n_users, probability, largest))
     last = math.ceil(mean + 4 * math.sqrt(mean * (largest + 1) / 2)) + 2 * largest + 8
-    last = min(last, MOST_PAIRS, n_users * largest)
+    last = min(last, n_users * largest)
+    _require_few(last, largest)
     if last <= n_users or n_users < _MANY:
         return _law_to(n_users, probability, largest, last, 0.0)
     return ClumpLaw(*_recursion(n_users, probability, largest, last), 0.0)
+
+
+def _require_few(last: int, largest: int) -> None:
+    if last > MOST_PAIRS or last * largest > _MOST_STEPS:
+        raise OutOfReach(
+            expected=f"at most {MOST_PAIRS} pairs, and fewer where clumps are large",
+            got=f"{last}",
+            remedy="Lower noise_share, or raise epsilon: fewer pairs hide a user then",
+        )
 
 
 def _law_to(
@@ -174,9 +181,7 @@ def _single(
         if value > _LARGE:
             value *= 1 / _LARGE
             exponent += _LARGE_BITS
-    masses = _placed(
-        np.array(kept), np.array(exponents, dtype=np.int64), n_users, probability
-    )
+    masses = _placed(np.array(kept), np.array(exponents, dtype=np.int64), n_users, probability)
     return masses, 1.01 * UNIT_ROUNDOFF * (5.0 * last + 8.0)
 
 
@@ -225,9 +230,9 @@ def _powers(
             got=f"up to {last} pairs of {n_users} users",
             remedy="Add users, or lower noise_share",
         )
-    one = [1 - probability]
-    one += [probability / j / harmonic(largest) for j in range(1, largest + 1)]
-    base = np.array([float(mass) for mass in one])[: last + 1]
+    share = probability / harmonic(largest)
+    one = [float(1 - probability), *(float(share / j) for j in range(1, largest + 1))]
+    base = np.array(one)[: last + 1]
     result, error, base_error = np.ones(1), 0.0, UNIT_ROUNDOFF
     left = n_users
     while True:

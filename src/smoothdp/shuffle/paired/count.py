@@ -231,4 +231,3 @@ class PairedCount(PairedProtocol[float]):
     def _run_counts(self, counts: int, rng: Entropy) -> float:
         noise = self._fitting_noise(self.n_users, rng)
         return counts + (noise.plus.size - noise.minus.size) / 2
-

@@ -78,9 +78,7 @@ class Wanted:
     def rate(self) -> Fraction:
         """rho: half of the noise's share of epsilon, a rational number not above it."""
         epsilon = self.goal.exact_epsilon
-        known = (
-            epsilon if isinstance(epsilon, Fraction) else Fraction(real_bounds(epsilon).lower)
-        )
+        known = epsilon if isinstance(epsilon, Fraction) else Fraction(real_bounds(epsilon).lower)
         return self.noise_share * known / 2
 
     @property
@@ -284,4 +282,4 @@ def _what_fits(wanted: Wanted, largest: int | None) -> str:
                     f"most_messages={math.ceil(100 * beyond.messages) / 100} are enough; or add "
                     "users, or raise epsilon or delta"
                 )
-    return "Add users, or raise epsilon or delta: no noise of these users is enough"
+    return "Add users, or raise epsilon or delta: nothing that can be computed here is enough"
