@@ -26,7 +26,7 @@ _FEW = 32
 
 
 class Noise(NamedTuple):
-    """Noise of many cells: the cell of each + and of each -, and the cell and size of each clump."""
+    """Noise of many cells: the cell of each + and each -, the cell and the size of each clump."""
 
     plus: IntArray
     minus: IntArray

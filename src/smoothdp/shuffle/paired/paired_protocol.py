@@ -39,7 +39,7 @@ from smoothdp.shuffle.paired.geometric_shares import (
 )
 from smoothdp.shuffle.paired.noise_cap import noise_tails, overflow_of
 from smoothdp.shuffle.paired.noise_draws import Noise, drawn_noise
-from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability, read_users
+from smoothdp.shuffle.protocol import ShuffleProtocol, read_users
 from smoothdp.shuffle.users.honest_share import honest_condition, least_honest, read_honest_share
 from smoothdp.types import FloatArray
 
