@@ -24,6 +24,7 @@ from smoothdp.shuffle import (
     BooleanSum,
     Histogram,
     LowCommunicationHistogram,
+    PairedCount,
     RealSum,
     ZeroPreservingCount,
 )
@@ -167,6 +168,10 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
     "LowCommunicationHistogram": (
         LowCommunicationHistogram,
         {"n_bins": 3, "noise_probability": "0.01"},
+    ),
+    "PairedCount": (
+        PairedCount,
+        {"noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
     ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
 }
