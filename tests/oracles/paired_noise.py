@@ -6,7 +6,7 @@ are added one by one.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -26,20 +26,20 @@ def noise_of_one(
     shape: Fraction, ratio: Fraction, chance: Fraction, largest: int, cap: int
 ) -> View:
     """The (+, -) of one user's noise, given that it has at most ``cap`` messages; p = ratio."""
-    whole = sum(Fraction(1, j) for j in range(1, largest + 1))
+    whole = sum((Fraction(1, j) for j in range(1, largest + 1)), Fraction(0))
     clumps = {0: 1 - chance, **{j: chance / (j * whole) for j in range(1, largest + 1)}}
     shares = [share_weight(shape, ratio, k) for k in range(cap + 1)]
-    law: Counter[tuple[int, int]] = Counter()
+    law: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
     for pairs, mass in clumps.items():
         for a in range(cap + 1 - 2 * pairs):
             for b in range(cap + 1 - 2 * pairs - a):
                 law[a + pairs, b + pairs] += shares[a] * shares[b] * mass
-    total = sum(law.values())
+    total = sum(law.values(), Fraction(0))
     return {view: mass / total for view, mass in law.items()}
 
 
 def added(first: Mapping[tuple[int, int], Fraction], second: View) -> View:
-    law: Counter[tuple[int, int]] = Counter()
+    law: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
     for (a, b), mass in first.items():
         for (c, d), other in second.items():
             law[a + c, b + d] += mass * other

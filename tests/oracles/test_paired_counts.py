@@ -134,7 +134,7 @@ def test_absence_that_depends_on_coins_breaks_the_promise() -> None:
     one = one_user(design, 8)
     growth = Fraction(3)
     promised = made(design, 3).profile().delta("ln(3)")
-    left = {}
+    left: dict[tuple[int, int], Fraction] = {}
     for (a, b), mass in one.items():
         for (c, d), other in one.items():
             kept = min((a + b, a, b), (c + d, c, d))[1:]

@@ -136,7 +136,9 @@ class Wanted:
             return bounds.upper - allowed
 
         found = least_probability(likely, most, self._guess(largest, allowed))
-        for margin in _MARGINS if found is not None else ():
+        if found is None:
+            return None
+        for margin in _MARGINS:
             enlarged = rounded_up(float(found) * margin)
             if certain(enlarged) <= 0:
                 return enlarged

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_delta
@@ -354,7 +354,7 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
         """Return the share of fewer users that are as many honest ones as are counted on."""
         return min(Fraction(1), Fraction(self.honest_assumed, n_users))
 
-    def _arguments_for(self, n_users: int) -> dict[str, object]:
+    def _arguments_for(self, n_users: int) -> dict[str, Any]:
         """Return the constructor's arguments for fewer users with the same noise each."""
         return {
             "n_users": n_users,
@@ -367,4 +367,4 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
         }
 
     def _for_users(self, n_users: int) -> Self:
-        return self._kept_by(type(self)(**self._arguments_for(n_users)))  # type: ignore[arg-type]
+        return self._kept_by(type(self)(**self._arguments_for(n_users)))

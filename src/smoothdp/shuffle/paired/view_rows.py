@@ -60,7 +60,7 @@ def view_rows(
 
     >>> rows = view_rows(1, 2, Fraction(1), Fraction(1, 4), 2, depth=60.0)
     >>> whole = rows.masses[0].sum() + 2 * rows.masses[1:].sum()
-    >>> abs(whole - 1) < 1e-9
+    >>> bool(abs(whole - 1) < 1e-9)
     True
     """
     pairs = clump_law(n_honest, probability, largest, depth=depth)
