@@ -24,6 +24,7 @@ from smoothdp.shuffle import (
     BooleanSum,
     Histogram,
     LowCommunicationHistogram,
+    PairedCount,
     RealSum,
     SplitSum,
     ZeroPreservingCount,
@@ -169,6 +170,10 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
         LowCommunicationHistogram,
         {"n_bins": 3, "noise_probability": "0.01"},
     ),
+    "PairedCount": (
+        PairedCount,
+        {"noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
+    ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
     "SplitSum": (SplitSum, {"noise_epsilon": 4, "n_shares": 5, "modulus_bits": 8}),
 }
@@ -299,7 +304,7 @@ def edited_method(**changes: Any) -> sd.planning.Plan:
 MADE: dict[str, Callable[[], Any]] = {
     **{
         f"{name}.calibrate": lambda kind=kind, noise=noise: kind.calibrate(  # type: ignore[misc]
-            400,
+            1000,
             guarantee=GOAL,
             honest_share=1,
             **{k: v for k, v in noise.items() if k.startswith("n_")},

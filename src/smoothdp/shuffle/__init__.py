@@ -21,6 +21,7 @@ from smoothdp.shuffle.histogram.estimate import HistogramEstimate
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
+from smoothdp.shuffle.paired.count import PairedCount
 from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
 from smoothdp.shuffle.split.split_sum import SplitSum
 from smoothdp.shuffle.strings.prefix_tree import PrefixTree
@@ -34,6 +35,7 @@ __all__ = [
     "LowCommunicationHistogram",
     "Message",
     "MultiPartyPointerJumping",
+    "PairedCount",
     "PointerChasing",
     "PrefixTree",
     "RealSum",

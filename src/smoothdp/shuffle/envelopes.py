@@ -76,13 +76,15 @@ class Envelope:
 
 
 def default_overflow(log_delta: LogBounds, epsilon: Real) -> Fraction:
-    """Return tau = min(delta / 1000, delta / (100 e^epsilon)), roughly, as a power of two below.
+    """Return tau = min(delta / 1000, delta / (100 e^epsilon)), to 20 bits below.
 
-    >>> float(default_overflow(LogBounds(-13.8155, -13.8155), Fraction(1))) < 1e-9
-    True
+    >>> round(float(default_overflow(LogBounds(-13.8155, -13.8155), Fraction(1))), 11)
+    1e-09
     """
     share = max(math.log(_SHARE_OF_DELTA), math.log(100) + real_bounds(epsilon).upper)
-    return Fraction(1, 2 ** math.ceil((share - log_delta.lower) / math.log(2)))
+    bits = (share - log_delta.lower) / math.log(2)
+    whole = math.ceil(bits)
+    return Fraction(math.floor(2.0 ** (20 + whole - bits)), 2 ** (20 + whole))
 
 
 def delta_before_redrawing(delta: Fraction, epsilon: Real, overflow: Fraction) -> LogBounds:
