@@ -1,6 +1,8 @@
 """Planning: window, trimming, smoothing and noise of a release, without the private data."""
 
 from smoothdp.planning.alternatives import Alternative, Replaced
+from smoothdp.planning.collecting.offer import Offer
+from smoothdp.planning.collecting.plan_collect import CollectPlan, plan_collect
 from smoothdp.planning.error_curves import ErrorPoint, errors_by_epsilon, errors_by_size
 from smoothdp.planning.plan_json import plan_from_json
 from smoothdp.planning.planned import Plan
@@ -8,11 +10,14 @@ from smoothdp.planning.search import plan
 
 __all__ = [
     "Alternative",
+    "CollectPlan",
     "ErrorPoint",
+    "Offer",
     "Plan",
     "Replaced",
     "errors_by_epsilon",
     "errors_by_size",
     "plan",
+    "plan_collect",
     "plan_from_json",
 ]

@@ -268,12 +268,17 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         Boolean sum of up to 300 users, Chernoff's bound otherwise. ``simultaneous`` changes
         nothing: there is one estimate.
         """
+        return self._deviation(failure_probability, rounds=self.rounds)
+
+    def _deviation(self, failure_probability: Parameter, *, rounds: bool) -> float:
         failure = read_failure_probability(failure_probability)
-        reach = deviation(
-            failure, self.flip_probability, self.n_users, self.n_bits, rounds=self.rounds
-        )
+        reach = deviation(failure, self.flip_probability, self.n_users, self.n_bits, rounds=rounds)
         gain = float_bounds(self.n_bits * (1 - 2 * self.flip_probability))[0]
         return math.nextafter(reach / gain * (1 + 1e-15), math.inf)
+
+    def noise_error(self, failure_probability: Parameter) -> float:
+        """Return `error` for users who hold 0 or 1: random flips alone, nothing is rounded."""
+        return self._deviation(failure_probability, rounds=False)
 
     def noise_mse(self) -> Fraction:
         """Return n q (1 - q) / (r (1 - 2q)^2), the part of the error that hides the users."""
