@@ -25,6 +25,7 @@ from smoothdp.shuffle import (
     Histogram,
     LowCommunicationHistogram,
     PairedCount,
+    PairedHistogram,
     RealSum,
     ZeroPreservingCount,
 )
@@ -173,6 +174,10 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
         PairedCount,
         {"noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
     ),
+    "PairedHistogram": (
+        PairedHistogram,
+        {"n_bins": 2, "noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
+    ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
 }
 
@@ -302,7 +307,7 @@ def edited_method(**changes: Any) -> sd.planning.Plan:
 MADE: dict[str, Callable[[], Any]] = {
     **{
         f"{name}.calibrate": lambda kind=kind, noise=noise: kind.calibrate(  # type: ignore[misc]
-            1000, guarantee=GOAL, **{k: v for k, v in noise.items() if k.startswith("n_")}
+            1000, guarantee=GOAL, **{k: v for k, v in noise.items() if k == "n_bins"}
         )
         for name, (kind, noise) in SMALL.items()
     },
