@@ -25,6 +25,7 @@ from smoothdp.shuffle import (
     Histogram,
     LowCommunicationHistogram,
     PairedCount,
+    PairedHistogram,
     RealSum,
     SplitSum,
     ZeroPreservingCount,
@@ -174,6 +175,10 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
         PairedCount,
         {"noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
     ),
+    "PairedHistogram": (
+        PairedHistogram,
+        {"n_bins": 2, "noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
+    ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
     "SplitSum": (SplitSum, {"noise_epsilon": 4, "n_shares": 5, "modulus_bits": 8}),
 }
@@ -307,7 +312,7 @@ MADE: dict[str, Callable[[], Any]] = {
             1000,
             guarantee=GOAL,
             honest_share=1,
-            **{k: v for k, v in noise.items() if k.startswith("n_")},
+            **{k: v for k, v in noise.items() if k == "n_bins"},
         )
         for name, (kind, noise) in SMALL.items()
     },

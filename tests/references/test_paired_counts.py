@@ -19,6 +19,7 @@ from smoothdp.shuffle.paired.count import PairedCount
 from smoothdp.shuffle.paired.design import least_probability
 from smoothdp.shuffle.paired.exact_delta import PairedCountProfile
 from smoothdp.shuffle.paired.geometric_shares import difference_tails, share_law
+from smoothdp.shuffle.paired.moved_user import PairedHistogramProfile
 from smoothdp.shuffle.paired.noise_cap import least_slots, noise_tails
 from smoothdp.shuffle.paired.view_rows import view_rows
 
@@ -119,3 +120,29 @@ def test_caps(given: dict[str, Any], truth: int) -> None:
 def test_shares(given: dict[str, Any], truth: str) -> None:
     law = share_law(Fraction(given["shape"]), Fraction(given["noise_rate"]), depth=60.0)
     assert law.masses[given["count"]] == pytest.approx(float(truth), rel=1e-11)
+
+
+@pytest.mark.parametrize(("given", "truth"), cases("paired_histogram_delta"))
+def test_delta_of_a_histogram(given: dict[str, Any], truth: str) -> None:
+    design = given["n_honest_design"]
+    profile = PairedHistogramProfile(
+        design,
+        design,
+        Fraction(given["noise_rate"]),
+        Fraction(given["clump_probability"]),
+        given["largest_clump"],
+    )
+    assert within(profile.delta_bounds(given["epsilon"]), float(truth), digits=8)
+
+
+@pytest.mark.parametrize(("given", "truth"), cases("paired_histogram_least_clump_probability"))
+def test_the_least_clump_probability_of_a_histogram(given: dict[str, Any], truth: str) -> None:
+    def excess(probability: Fraction) -> float:
+        design, rate = given["n_honest_design"], Fraction(given["noise_rate"])
+        profile = PairedHistogramProfile(design, design, rate, probability, given["largest_clump"])
+        delta = profile.log_delta_bounds(Fraction(given["epsilon"])).upper
+        return delta - log_bounds(Fraction(given["delta"])).lower
+
+    found = least_probability(excess, 0.5, float(truth) * 2)
+    assert found is not None
+    assert float(found) == pytest.approx(float(truth), rel=1e-7)

@@ -22,6 +22,7 @@ from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
 from smoothdp.shuffle.paired.count import PairedCount
+from smoothdp.shuffle.paired.histogram import PairedHistogram
 from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
 from smoothdp.shuffle.split.split_sum import SplitSum
 from smoothdp.shuffle.strings.prefix_tree import PrefixTree
@@ -36,6 +37,7 @@ __all__ = [
     "Message",
     "MultiPartyPointerJumping",
     "PairedCount",
+    "PairedHistogram",
     "PointerChasing",
     "PrefixTree",
     "RealSum",

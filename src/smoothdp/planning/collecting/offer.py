@@ -66,11 +66,11 @@ class Offer:
     def rmse(self) -> float:
         """The root mean squared error of one estimate, of a count that is shown, in users."""
         if self.of_bits and isinstance(self.protocol, FlippedSum):
-            return float_up(self.protocol.noise_mse()) ** 0.5
+            return math.sqrt(float_up(self.protocol.noise_mse()))
         # A count so small that it is hidden as 0 has another error, which `error` covers.
         hides = isinstance(self.protocol, LowCommunicationHistogram | PrefixTree)
         values = [self.protocol.n_users] if hides else None
-        return self.groups * math.sqrt(self.protocol.mse(values))
+        return float(self.groups * math.sqrt(self.protocol.mse(values)))
 
     @property
     def messages(self) -> float:

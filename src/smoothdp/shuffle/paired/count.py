@@ -186,13 +186,13 @@ class PairedCount(PairedProtocol[float]):
         Of all n users who are present, and rounded up; that noise is redrawn is counted.
         """
         del simultaneous
-        return self._deviation(read_failure_probability(failure_probability), 1) / 2
+        return self._left.reach(read_failure_probability(failure_probability)) / 2
 
     def mse(self, values: Any = None) -> float:
         """Return the mean squared error, rounded up, the same for all data."""
         if values is not None:
             read_bits(values)
-        return self._difference_variance() / 4
+        return self._left.variance() / 4
 
     def describe(self) -> str:
         """Return the protocol and its public parameters in words."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release
-from smoothdp.errors import InvalidParameter, OutOfReach
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.shown import shown
 from smoothdp.exact.parameters.numbers import (
     Parameter,
@@ -30,13 +29,10 @@ from smoothdp.shuffle.accounting.exchange_profile import slack_mu, stated_guaran
 from smoothdp.shuffle.envelopes import Envelope, slot_bytes
 from smoothdp.shuffle.histogram.calibration import is_kept, read_goal
 from smoothdp.shuffle.messages import ReadMessages, read_messages
+from smoothdp.shuffle.paired.accuracy import LeftNoise
 from smoothdp.shuffle.paired.clump_law import mean_pairs
 from smoothdp.shuffle.paired.design import read_clump
-from smoothdp.shuffle.paired.geometric_shares import (
-    difference_tails,
-    mean_of_share,
-    variance_of_difference,
-)
+from smoothdp.shuffle.paired.geometric_shares import mean_of_share
 from smoothdp.shuffle.paired.noise_cap import noise_tails, overflow_of
 from smoothdp.shuffle.paired.noise_draws import Noise, drawn_noise
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_users
@@ -44,8 +40,6 @@ from smoothdp.shuffle.users.honest_share import honest_condition, least_honest, 
 from smoothdp.types import FloatArray
 
 Estimate = TypeVar("Estimate")
-_LEAST_FAILURE = Fraction(1, 10**250)
-_MORE_DEPTH = 30.0
 
 
 @dataclass(frozen=True, init=False)
@@ -268,29 +262,10 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
         """The shape of A and B with all n users present."""
         return Fraction(self.n_users, self.n_honest_design)
 
-    def _deviation(self, failure: Fraction, n_bins: int) -> int:
-        """Return the least a that |A - B| of any bin exceeds with at most this probability.
-
-        The noise of all bins is free noise given that it fits, which it does with probability at
-        least 1 - tau: so probabilities of the free law are divided by 1 - tau.
-        """
-        if failure < _LEAST_FAILURE:
-            raise OutOfReach(
-                expected="a failure_probability of at least 1e-250",
-                got="a smaller one",
-                remedy="Raise failure_probability",
-            )
-        free = float_bounds(failure * (1 - self._tau))[0]
-        each = free if n_bins == 1 else -math.expm1(math.log1p(-free) / n_bins) * (1 - 1e-12)
-        depth = _MORE_DEPTH - math.log(each)
-        tails = difference_tails(self._shape, self.noise_rate, depth=depth)
-        # tails[j] is P(|A - B| > j - 1); the last ones are what lies outside.
-        return next(a for a in range(tails.size) if tails[min(a + 1, tails.size - 1)] <= each)
-
-    def _difference_variance(self) -> float:
-        """Return the variance of A - B, rounded up, under the cap too."""
-        free = variance_of_difference(self._shape, self.noise_rate)
-        return float_bounds(Fraction(free) / (1 - self._tau))[1]
+    @property
+    def _left(self) -> LeftNoise:
+        """What is left of the noise, of all who are present."""
+        return LeftNoise(self._shape, self.noise_rate, self._tau)
 
     # ---- run --------------------------------------------------------------------------
 
