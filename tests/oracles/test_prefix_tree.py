@@ -166,3 +166,39 @@ def test_a_round_is_padded_as_the_tree_says() -> None:
         assert histogram.slots_per_user == 7
         assert histogram.catch_all
     assert Fraction(1) > tree.redraw_probability >= 0
+
+
+def test_redrawing_in_two_levels() -> None:
+    """Noise that must fit, two levels, one user: the exact law against the bound of redrawing."""
+    tree = PrefixTree(
+        1, n_levels=2, fan_out=2, noise_probability="1/4", most_candidates=1, n_slots=3
+    )
+    bits = {
+        drawn: 0.25 ** sum(drawn) * 0.75 ** (3 - sum(drawn))
+        for drawn in itertools.product((0, 1), repeat=3)
+        if sum(drawn) < tree.n_slots
+    }
+    fit = sum(bits.values())
+    assert 1 - fit <= float(tree.redraw_probability) / 2 * (1 + 1e-12)
+
+    def law(string: Any) -> dict[Any, float]:
+        found: dict[Any, float] = defaultdict(float)
+        first_bin = tree.bin_of(string, 1, ())
+        for first, mass in bits.items():
+            seen = tuple(v + (index == first_bin) for index, v in enumerate(first))
+            survivors = surviving(tree, seen)
+            second_bin = tree.bin_of(string, 2, survivors)
+            d = 2 * len(survivors) + 1
+            seconds = [drawn for drawn in bits if d == 3 or not any(drawn[1:])]
+            total = sum(bits[drawn] for drawn in seconds)
+            for second in seconds:
+                after = tuple(v + (index == second_bin) for index, v in enumerate(second[:d]))
+                found[seen, after] += mass / fit * bits[second] / total
+        return found
+
+    for epsilon in (0, 1):
+        bound = tree.profile().delta(epsilon)
+        for one, two in itertools.permutations(STRINGS, 2):
+            p, q = law(one), law(two)
+            truth = sum(max(0.0, m - math.exp(epsilon) * q.get(key, 0)) for key, m in p.items())
+            assert truth <= bound + 1e-12

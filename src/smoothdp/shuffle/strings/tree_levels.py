@@ -40,7 +40,10 @@ def _histogram_of_level(
 
 
 class TreeLevels:
-    """One histogram a level, of the extensions of the prefixes that survived the level before."""
+    """One histogram a level, of the extensions of the prefixes that survived the level before.
+
+    What is found, and what is listed falsely: proofs/honest-users#7.
+    """
 
     n_users: int
     n_levels: int
