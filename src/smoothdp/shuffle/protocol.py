@@ -77,7 +77,8 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     A subclass gives the law (`randomize`, `read`, `estimate`), the privacy of what the
     analyser sees (`profile`), and the error. The protocol runs in three ways of one law: message
     by message (`run_messages`), over all users at once (`release` of data), and from true
-    counts (`release` of counts; `simulate`).
+    counts (`release` of counts; `simulate`). What is promised counts on `honest_assumed` users, and
+    on who answers (proofs/honest-users#1, #2).
     """
 
     source: ClassVar[Source]

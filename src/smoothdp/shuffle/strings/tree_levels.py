@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
@@ -17,8 +18,32 @@ from smoothdp.shuffle.strings.found_strings import FoundStrings, Prefix, string_
 BYTE = 256
 
 
+@lru_cache(maxsize=256)
+def _histogram_of_level(
+    n_users: int,
+    n_bins: int,
+    gamma: Fraction,
+    false_positive: Fraction,
+    honest_share: Fraction,
+    n_slots: int,
+) -> LowCommunicationHistogram:
+    """Return the histogram of a level: every user of it asks for the same one."""
+    return LowCommunicationHistogram(
+        n_users,
+        n_bins=n_bins,
+        noise_probability=gamma,
+        false_positive=false_positive,
+        honest_share=honest_share,
+        n_slots=n_slots,
+        catch_all=True,
+    )
+
+
 class TreeLevels:
-    """One histogram a level, of the extensions of the prefixes that survived the level before."""
+    """One histogram a level, of the extensions of the prefixes that survived the level before.
+
+    What is found, and what is listed falsely: proofs/honest-users#7.
+    """
 
     n_users: int
     n_levels: int
@@ -86,14 +111,13 @@ class TreeLevels:
         return strings, max(0, len(found) - self.most_candidates)
 
     def _level(self, n_bins: int) -> LowCommunicationHistogram:
-        return LowCommunicationHistogram(
+        return _histogram_of_level(
             self.n_users,
-            n_bins=n_bins,
-            noise_probability=self.noise_probability,
-            false_positive=self.false_positive / self.n_levels,
-            honest_share=self.honest_share,
-            n_slots=self.n_slots,
-            catch_all=True,
+            n_bins,
+            self.noise_probability,
+            self.false_positive / self.n_levels,
+            self.honest_share,
+            self.n_slots,
         )
 
     def _read_survivors(self, level: int, survivors: Sequence[Sequence[int]]) -> tuple[Prefix, ...]:

@@ -39,7 +39,8 @@ def honest_condition(n_users: int, n_honest: int) -> str:
     """Return what a promise of the shuffle model rests on, in words that every output carries.
 
     That who answers depends on nobody's datum or coins is a condition: if only the users who
-    happen to carry noise are lost, nearly all users answered and nothing is hidden.
+    happen to carry noise are lost, nearly all users answered and nothing is hidden
+    (proofs/honest-users#1, #2).
 
     >>> honest_condition(10_000, 9000)[:64]
     'provided that at least 9,000 of the 10,000 users follow the prot'
