@@ -299,7 +299,7 @@ def edited_method(**changes: Any) -> sd.planning.Plan:
 MADE: dict[str, Callable[[], Any]] = {
     **{
         f"{name}.calibrate": lambda kind=kind, noise=noise: kind.calibrate(  # type: ignore[misc]
-            400, guarantee=GOAL, **{k: v for k, v in noise.items() if k.startswith("n_")}
+            400, guarantee=GOAL, **{k: v for k, v in noise.items() if k in ("n_bits", "n_bins")}
         )
         for name, (kind, noise) in SMALL.items()
     },
