@@ -6,6 +6,7 @@ import copy
 import itertools
 import math
 import pickle
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -102,7 +103,8 @@ def test_delta_is_at_most_the_bound(h: int, designed: int, resolution: int, nois
             for one, two in itertools.permutations(views, 2)
             if one[1:] == two[1:]
         )
-        assert worst <= profile.delta(epsilon)
+        lower, upper = profile.delta_bounds(epsilon)
+        assert lower <= worst <= upper
     # At 0 honest shares the noise says most: the bound is not idle there.
     if h == 1:
         assert profile.delta(0) < 1.01 * float(worst_at_zero(views))
@@ -307,7 +309,14 @@ def test_fewer_honest_users_fall_off_a_cliff() -> None:
     assert deltas[5] > 0.99
     values = [p.profile().delta(e) for e in ("0", "0.5", "0.9", "0.95", "0.96", "1", "2", "9")]
     assert values == sorted(values, reverse=True)
-    assert p.profile().epsilon("1e-6") <= 1
+    lower, upper = p.profile().epsilon_bounds("1e-6")
+    assert 0.94 < lower < upper < 0.96
+    for epsilon in ("0", "0.3", "0.9"):
+        lower, upper = p.profile().delta_bounds(epsilon)
+        assert 0 < lower <= upper <= lower * 1.01 + 1e-4
+    # The room for the noise is not enough for a bound from below, or hardly.
+    tiny = SplitProfile(3, 3, Fraction(1), 1, 4, 2)
+    assert tiny.delta_bounds("0.1")[0] == 0.0
     assert log_slack_factor(Fraction(1), Fraction(1)) == math.inf
 
 
