@@ -312,7 +312,7 @@ MADE: dict[str, Callable[[], Any]] = {
             1000,
             guarantee=GOAL,
             honest_share=1,
-            **{k: v for k, v in noise.items() if k == "n_bins"},
+            **{k: v for k, v in noise.items() if k in ("n_bits", "n_bins")},
         )
         for name, (kind, noise) in SMALL.items()
     },

@@ -6,6 +6,7 @@ import copy
 import itertools
 import math
 import pickle
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -102,7 +103,8 @@ def test_delta_is_at_most_the_bound(h: int, designed: int, resolution: int, nois
             for one, two in itertools.permutations(views, 2)
             if one[1:] == two[1:]
         )
-        assert worst <= profile.delta(epsilon)
+        lower, upper = profile.delta_bounds(epsilon)
+        assert lower <= worst <= upper
     # At 0 honest shares the noise says most: the bound is not idle there.
     if h == 1:
         assert profile.delta(0) < 1.01 * float(worst_at_zero(views))
@@ -307,7 +309,14 @@ def test_fewer_honest_users_fall_off_a_cliff() -> None:
     assert deltas[5] > 0.99
     values = [p.profile().delta(e) for e in ("0", "0.5", "0.9", "0.95", "0.96", "1", "2", "9")]
     assert values == sorted(values, reverse=True)
-    assert p.profile().epsilon("1e-6") <= 1
+    lower, upper = p.profile().epsilon_bounds("1e-6")
+    assert 0.94 < lower < upper < 0.96
+    for epsilon in ("0", "0.3", "0.9"):
+        lower, upper = p.profile().delta_bounds(epsilon)
+        assert 0 < lower <= upper <= lower * 1.01 + 1e-4
+    # The room for the noise is not enough for a bound from below, or hardly.
+    tiny = SplitProfile(3, 3, Fraction(1), 1, 4, 2)
+    assert tiny.delta_bounds("0.1")[0] == 0.0
     assert log_slack_factor(Fraction(1), Fraction(1)) == math.inf
 
 
@@ -316,7 +325,7 @@ def test_a_promise_is_checked_and_copies_keep_it() -> None:
     for other in (copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
         assert other == p
         assert other.guarantee == GOAL
-    fields = {
+    fields: dict[str, Any] = {
         "noise_epsilon": "0.95",
         "resolution": 101,
         "modulus_bits": 17,
@@ -329,6 +338,7 @@ def test_a_promise_is_checked_and_copies_keep_it() -> None:
     assert isinstance(free, sd.ApproxDP)
     assert free.epsilon < 1
     assert "at least 900 of the 1,000 users" in p.describe()
+    bad: Any
     for bad in (sd.PureDP(1), sd.GaussianDP(1), sd.ZCDP(1), sd.ApproxDP(1, delta=0), 7):
         with pytest.raises(InvalidParameter, match="0 < delta < 1"):
             SplitSum.calibrate(1000, guarantee=bad)
@@ -365,6 +375,7 @@ def test_ways_to_run(loud: Any) -> None:
     bits = SplitSum(6, noise_epsilon=800, n_shares=4, modulus_bits=5)
     assert bits.simulate(4).value == bits.simulate({1: 4, 0: 2}).value == 4.0
     assert bits.run_messages([1, 1, 0, 1, 0, 1]) == 4.0
+    bad: Any
     for bad in ([0.5] * 6, [2] * 6, ["1"] * 6, [0] * 5):
         with pytest.raises(InvalidData):
             bits.release(bad)
@@ -431,8 +442,12 @@ def test_estimates_follow_the_law_of_the_noise() -> None:
     masses = [float(law.upper[abs(d)]) for d in range(-reach, reach + 1)]
     masses[0] += 1 - sum(masses)
     rng, data = SeededRandom(8), [1, 0, 1, 0]
-    for run in (lambda: p.simulate(2, rng=rng).value, lambda: p.run_messages(data, rng=rng)):
-        draws = [int(run()) - 2 + reach for _ in range(2500)]
+    runs: list[Callable[[], float]] = [
+        lambda: p.simulate(2, rng=rng).value,
+        lambda: p.run_messages(data, rng=rng),
+    ]
+    for run in runs:
+        draws = [int(run()) - 2 + reach for _ in range(1500)]
         counts = np.bincount(draws, minlength=2 * reach + 1)
         assert frequency_test(counts, masses) > 1e-8
         assert frequency_test(np.roll(counts, 1), masses) < 1e-8

@@ -19,7 +19,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from smoothdp.exact.balls.balls import ball, enclose, exp_bounds, log_bounds, precision, round_up
+from smoothdp.exact.balls.balls import (
+    ball,
+    enclose,
+    exp_bounds,
+    log_bounds,
+    precision,
+    round_down,
+    round_up,
+)
 from smoothdp.exact.logspace.bisection import least_integer
 from smoothdp.exact.logspace.bounds import LogBounds, exp_lower
 from smoothdp.types import FloatArray
@@ -52,6 +60,11 @@ def laplace_excess(shift: int, rate: Fraction, threshold: Fraction) -> float:
         # (P - e^c Q)_+ and (Q - e^-c P)_+ differ by a constant; the law is symmetric.
         mirrored = laplace_excess(shift, rate, -threshold)
         return _mirrored(mirrored, threshold)
+    return min(1.0, laplace_excess_bounds(shift, rate, threshold)[1])
+
+
+def laplace_excess_bounds(shift: int, rate: Fraction, threshold: Fraction) -> tuple[float, float]:
+    """Return floats around the same for a threshold >= 0."""
     span = shift * rate
     # P_-v exceeds e^c P_(shift - v) for v below (shift - c / rate) / 2.
     last = max(0, math.ceil((shift - threshold / rate) / 2) - 1)
@@ -62,7 +75,8 @@ def laplace_excess(shift: int, rate: Fraction, threshold: Fraction) -> float:
             total = 1 - ball(threshold - span).exp()
         missing = 1 - ratio**last
         total += ratio * missing - growth * ball(-rate * (shift - last)).exp() * missing
-        return min(1.0, max(0.0, round_up(total / (1 + ratio))))
+        total /= 1 + ratio
+        return max(0.0, round_down(total)), max(0.0, round_up(total))
 
 
 def _mirrored(excess: float, threshold: Fraction) -> float:

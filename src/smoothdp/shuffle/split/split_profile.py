@@ -18,10 +18,16 @@ from functools import cached_property
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.exact.balls.balls import ball, log_bounds, precision, real_bounds, round_up
-from smoothdp.exact.logspace.bounds import LogBounds, log_sum_upper
+from smoothdp.exact.logspace.bounds import LogBounds, log_difference_lower, log_sum_upper
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.shuffle.split.components import log_chi_squared
-from smoothdp.shuffle.split.noise_total import HalfLaw, NoiseTotal, laplace_excess
+from smoothdp.shuffle.split.noise_total import (
+    HalfLaw,
+    NoiseTotal,
+    laplace_excess,
+    laplace_excess_bounds,
+    log_discrete_laplace_tail,
+)
 
 _LEAST_BEYOND = 1e-24
 BEST_SLACK = Fraction(109861228866811, 10**14)
@@ -45,7 +51,9 @@ def log_slack_factor(epsilon: Real, used: Fraction) -> float:
 
 @dataclass(frozen=True)
 class SplitProfile(PrivacyProfile):
-    """An upper bound of delta of a split sum; the lower bound is 0.
+    """Bounds of delta of a split sum: from above by total and shares, from below by the total.
+
+    The lower bound is 0 unless exactly the users that the noise is made for are honest.
 
     Attributes:
         n_honest: users who follow the protocol, the protected one included.
@@ -97,7 +105,7 @@ class SplitProfile(PrivacyProfile):
             return 1.0
 
     def log_delta_bounds(self, epsilon: Real) -> LogBounds:
-        """Bound ln delta from above, at the best of several c."""
+        """Bound ln delta: from above at the best of several c."""
         best = 0.0
         if self.n_honest >= self.n_designed:
             # Where delta does not grow with epsilon, the least value counts.
@@ -106,7 +114,25 @@ class SplitProfile(PrivacyProfile):
             best = min(best, self._log_bound(nearer, self.noise_epsilon))
         if self.log_chi_squared < 0.0 and best > -math.inf:
             best = self._searched(Fraction(real_bounds(epsilon).lower), epsilon, best)
-        return LogBounds(-math.inf, best)
+        return LogBounds(min(best, self._log_lower(epsilon)), best)
+
+    def _log_lower(self, epsilon: Real) -> float:
+        """Return ln(g - (1 + e^epsilon) P(|A - B| > q / 2 - R - 1)), rounded down.
+
+        g is the hockey stick of the totals as whole numbers (proofs/split-sums#8).
+        """
+        highest = real_bounds(epsilon).upper
+        room = (1 << self.modulus_bits) // 2 - self.resolution - 1
+        if self.n_honest != self.n_designed or room < 0 or highest > self.noise_epsilon:
+            return -math.inf
+        rate = self.noise_epsilon / self.resolution
+        excess = laplace_excess_bounds(self.resolution, rate, Fraction(highest))[0]
+        lost = log_discrete_laplace_tail(room, rate).upper
+        lost = math.nextafter(lost + log_sum_upper(0.0, highest), math.inf)
+        if excess == 0.0:
+            return -math.inf
+        found = log_bounds(Fraction(excess)).lower
+        return log_difference_lower(found, lost) if found > lost else -math.inf
 
     def _searched(self, largest: Fraction, epsilon: Real, best: float) -> float:
         """Return the least bound over slacks D, finer around the best: every one is safe."""
