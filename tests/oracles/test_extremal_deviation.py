@@ -16,10 +16,8 @@ def outside(means: tuple[Fraction, ...], distance: Fraction) -> Fraction:
     """Return P(|T - E T| > distance), exactly."""
     law = [Fraction(1)]
     for p in means:
-        law = [
-            (law[k] * (1 - p) if k < len(law) else 0) + (law[k - 1] * p if k else 0)
-            for k in range(len(law) + 1)
-        ]
+        zero, one = [mass * (1 - p) for mass in law], [mass * p for mass in law]
+        law = [a + b for a, b in zip([*zero, Fraction(0)], [Fraction(0), *one], strict=True)]
     centre = sum(means, Fraction(0))
     return sum((mass for k, mass in enumerate(law) if abs(k - centre) > distance), Fraction(0))
 
