@@ -265,8 +265,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         """Return a bound that |estimate - truth| exceeds with at most this probability.
 
         For every data set, random flips and random rounding together, rounded up: exact for a
-        Boolean sum of up to 300 users, Chernoff's bound otherwise. ``simultaneous`` changes
-        nothing: there is one estimate.
+        Boolean sum of up to 300 users, nearly so for numbers in one bit each, Chernoff's bound
+        otherwise. ``simultaneous`` changes nothing: there is one estimate.
         """
         return self._deviation(failure_probability, rounds=self.rounds)
 
