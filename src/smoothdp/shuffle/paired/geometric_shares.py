@@ -2,7 +2,7 @@
 
 The noise of m0 users adds up to a geometric number of signs; a user's share is negative binomial
 of shape 1 / m0, and h users have shape h / m0: P(k) = Gamma(k + r) / (Gamma(r) k!) p^k (1 - p)^r,
-p = e^-rate.
+p = e^-rate (proofs/paired-counts#7).
 """
 
 from __future__ import annotations

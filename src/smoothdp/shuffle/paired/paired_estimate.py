@@ -43,6 +43,7 @@ class PairedEstimate(HistogramEstimate):
         Raises:
             InvalidParameter: another confidence or bin; an estimate that no protocol made.
 
+        >>> from fractions import Fraction
         >>> noise = LeftNoise(Fraction(10, 9), Fraction(2, 5), Fraction(0))
         >>> estimate = PairedEstimate(100, {7: 41.0}, noise=noise, n_users=10_000)
         >>> bars = estimate.bars("0.95")

@@ -48,7 +48,7 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
 
     The noise of the honest users adds up to A signs +, B signs - and C pairs of both: A and B
     geometric of ratio p = e^-rho, which is all of the error, and C, which costs nothing, the sum
-    of rare clumps. A histogram has such noise for each bin.
+    of rare clumps. A histogram has such noise for each bin (proofs/paired-counts#5).
     """
 
     n_users: int
