@@ -179,9 +179,14 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
         return self.envelope.slots
 
     @property
+    def message_bits(self) -> int:
+        """Bits that a message, or a dummy, takes."""
+        return self.dummy.bit_length()
+
+    @property
     def bytes_per_user(self) -> int:
         """Bytes of one envelope, each slot sealed for the analyser alone."""
-        return self.slots_per_user * slot_bytes(self.dummy.bit_length())
+        return self.slots_per_user * slot_bytes(self.message_bits)
 
     @cached_property
     def messages_per_user(self) -> float:
