@@ -2,7 +2,8 @@
 
 The number of messages of one user would show what noise they drew, and so would the size or the
 time of an envelope. So every envelope holds exactly K slots, messages and dummies in random
-order, and an honest user redraws the noise, by a rule that looks at noise alone, until it fits.
+order, and an honest user redraws the noise, by a rule that looks at noise alone, until it fits
+(proofs/paired-counts#8).
 """
 
 from __future__ import annotations

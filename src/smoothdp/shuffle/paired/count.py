@@ -175,7 +175,7 @@ class PairedCount(PairedProtocol[float]):
 
     @property
     def influence_of_one_liar(self) -> float:
-        """(K + 1) / 2: K signs of one kind, where one of the other was due."""
+        """(K + 1) / 2: K signs of one kind, where the other was due (proofs/paired-counts#9)."""
         return (self.slots_per_user + 1) / 2
 
     # ---- accuracy ---------------------------------------------------------------------

@@ -42,8 +42,10 @@ _LADDER = sorted({2**i for i in range(13)} | {3 * 2**i for i in range(11)})
 _HALF = Fraction(1, 2)
 _DIGITS = 9
 _MOST_TRIED = 1100
+_LEAST = 1e-18
 _NARROW = 2e-9
 _MARGINS = (1.0, 1 + 2e-9, 1 + 1e-8, 1 + 1e-6, 1.01)
+_LARGEST = 50.0
 _LEAST_DELTA = Fraction(1, 10**60)
 _OTHER_SHARES = tuple(Fraction(tenths, 10) for tenths in (9, 8, 7, 6, 5, 4, 3, 2, 1))
 
@@ -173,6 +175,9 @@ def least_probability(
     else:
         low, at_low = high, at_high
         while at_low <= 0:
+            if low < _LEAST:
+                # No pairs are needed.
+                return rounded_up(low)
             high, at_high = low, at_low
             low /= 2
             at_low = excess(rounded_up(low))
@@ -220,11 +225,12 @@ def read_wanted(
         IncompatibleClaims: neighbours other than replace_one.
     """
     goal = read_goal(guarantee, "exact")
-    if sign(goal.exact_epsilon) <= 0 or goal.exact_delta < _LEAST_DELTA:
+    is_usable = sign(goal.exact_epsilon) > 0 and real_bounds(goal.exact_epsilon).upper <= _LARGEST
+    if not is_usable or goal.exact_delta < _LEAST_DELTA:
         raise InvalidParameter(
-            expected="epsilon > 0 and delta of at least 1e-60 for cancelling pairs",
+            expected="epsilon > 0, up to 50, and delta of at least 1e-60 for cancelling pairs",
             got=f"{goal!r}",
-            remedy="Raise epsilon or delta",
+            remedy="Raise epsilon or delta; above 50, lower epsilon",
         )
     share = proper_probability(
         noise_share, name="noise_share", remedy="Give a share such as 9/10: the pairs use the rest"

@@ -2,7 +2,7 @@
 
 The noise of m0 users adds up to a geometric number of signs; a user's share is negative binomial
 of shape 1 / m0, and h users have shape h / m0: P(k) = Gamma(k + r) / (Gamma(r) k!) p^k (1 - p)^r,
-p = e^-rate.
+p = e^-rate (proofs/paired-counts#7).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds,
 from smoothdp.exact.parameters.numbers import float_bounds
 from smoothdp.types import FloatArray
 
-_MOST_SIGNS = 1 << 22
+_MOST_SIGNS = 1 << 20
+_MOST_GAPS = 50_000
 _NEVER = -math.inf
 
 
@@ -48,7 +49,7 @@ def share_law(shape: Fraction, rate: Fraction, *, depth: float) -> ShareLaw:
     """Return the negative binomial law, leaving out at most about e^-depth.
 
     By the ratios (k - 1 + r) p / k, as sums of logarithms. Beyond k all ratios are at most
-    max(1, (k + r) / (k + 1)) p.
+    max(1, (k + r) / (k + 1)) p: the ratio that follows k.
 
     >>> law = share_law(Fraction(1), Fraction(1), depth=60.0)
     >>> bool(abs(law.masses[1] / law.masses[0] - math.exp(-1)) < 1e-9)
@@ -66,13 +67,15 @@ def share_law(shape: Fraction, rate: Fraction, *, depth: float) -> ShareLaw:
             remedy="Raise epsilon, or honest_share",
         )
     counts = np.arange(1.0, size + 1)
-    ratios = np.log1p((r - 1.0) / counts) if r < 1.5 else np.log((counts - 1.0 + r) / counts)
+    # The first ratio is r itself, however small.
+    ratios = np.log((counts - 1.0 + r) / counts)
     logs = np.concatenate([[first], first + np.cumsum(ratios - decay)])
     kept = np.flatnonzero(logs > -depth - 5.0)
     last = int(kept[-1]) if kept.size else 0
     masses = np.exp(logs[: last + 1])
-    ratio = max(1.0, (last + 1 + r) / (last + 2)) * math.exp(-decay)
-    size_of_logs = float(np.abs(logs[: last + 1]).max()) + abs(first) + last * (decay + 1e-3)
+    ratio = max(1.0, (last + r) / (last + 1)) * math.exp(-decay)
+    size_of_logs = float(np.abs(logs[: last + 1]).max()) + abs(first) + last * decay
+    size_of_logs += r * (1.0 + math.log(last + 2.0))
     error = (last + 4) * UNIT_ROUNDOFF * 4 * (size_of_logs + 2.0) + 4 * LIBM_ERROR
     beyond = math.inf if ratio >= 1.0 - 1e-9 else ratio / (1.0 - ratio)
     outside = float(masses[-1]) * beyond * (1.0 + 1e-6 + 2 * error)
@@ -101,6 +104,12 @@ def difference_tails(shape: Fraction, rate: Fraction, *, depth: float) -> FloatA
     """
     law = share_law(shape, rate, depth=depth)
     size = law.masses.size
+    if size > _MOST_GAPS:
+        raise OutOfReach(
+            expected=f"at most {_MOST_GAPS} signs of noise",
+            got=f"{size}",
+            remedy="Raise epsilon, or failure_probability",
+        )
     gaps = np.correlate(law.masses, law.masses, "full")[size - 1 :]
     gaps[1:] *= 2.0
     error = 2 * law.error + 2 * (size + 2) * UNIT_ROUNDOFF

@@ -125,7 +125,7 @@ class PairedHistogram(PairedProtocol[PairedEstimate]):
         >>> from smoothdp.claims import ApproxDP
         >>> p = PairedHistogram.calibrate(10**6, n_bins=200, guarantee=ApproxDP(1, delta="1e-6"))
         >>> p.largest_clump, p.slots_per_user
-        (2, 51)
+        (1, 60)
         """
         users, share = read_users(n_users), read_honest_share(honest_share)
         bins = _read_bins(n_bins)

@@ -1,7 +1,8 @@
 """How many messages the noise of one user has: the cap on the whole noise of an envelope.
 
 A user with d cells (bins; 1 for a count) sends NB(2 d / m0) signs and two messages for each pair
-of d clumps. An honest user redraws all of it until it fits into K - 1 slots.
+of d clumps. An honest user redraws all of it until it fits into K - 1 slots
+(proofs/paired-counts#8).
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ class PairedEstimate(HistogramEstimate):
         Raises:
             InvalidParameter: another confidence or bin; an estimate that no protocol made.
 
+        >>> from fractions import Fraction
         >>> noise = LeftNoise(Fraction(10, 9), Fraction(2, 5), Fraction(0))
         >>> estimate = PairedEstimate(100, {7: 41.0}, noise=noise, n_users=10_000)
         >>> bars = estimate.bars("0.95")
@@ -67,7 +68,7 @@ class PairedEstimate(HistogramEstimate):
             shown = {chosen: self.counts[chosen]} if chosen in self.counts else {}
         reach = noise.reach(1 - exact, n_bins=self.n_bins if bin is None else 1)
         listed = {
-            place: (max(0, int(value) - reach), min(self.n_users, int(value) + reach))
+            place: (max(0, int(value) - reach), max(0, min(self.n_users, int(value) + reach)))
             for place, value in shown.items()
         }
         least = float_bounds(exact)[0]

@@ -48,7 +48,7 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
 
     The noise of the honest users adds up to A signs +, B signs - and C pairs of both: A and B
     geometric of ratio p = e^-rho, which is all of the error, and C, which costs nothing, the sum
-    of rare clumps. A histogram has such noise for each bin.
+    of rare clumps. A histogram has such noise for each bin (proofs/paired-counts#5).
     """
 
     n_users: int
@@ -179,9 +179,14 @@ class PairedProtocol(ShuffleProtocol[int, Estimate], Generic[Estimate]):
         return self.envelope.slots
 
     @property
+    def message_bits(self) -> int:
+        """Bits that a message, or a dummy, takes."""
+        return self.dummy.bit_length()
+
+    @property
     def bytes_per_user(self) -> int:
         """Bytes of one envelope, each slot sealed for the analyser alone."""
-        return self.slots_per_user * slot_bytes(self.dummy.bit_length())
+        return self.slots_per_user * slot_bytes(self.message_bits)
 
     @cached_property
     def messages_per_user(self) -> float:
