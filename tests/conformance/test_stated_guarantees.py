@@ -24,6 +24,7 @@ from smoothdp.shuffle import (
     BooleanSum,
     Histogram,
     LowCommunicationHistogram,
+    PrefixTree,
     RealSum,
     ZeroPreservingCount,
 )
@@ -169,6 +170,7 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
         {"n_bins": 3, "noise_probability": "0.01"},
     ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
+    "PrefixTree": (PrefixTree, {"n_levels": 1, "noise_probability": "0.01"}),
 }
 
 

@@ -82,14 +82,16 @@ def collect_histogram(
     check_budget(ledger, guarantee)
     kind = named_protocol(protocol, HISTOGRAMS)
     values, domain = _texts(values, name="values"), _texts(domain, name="domain")
+    if not domain or len(set(domain)) != len(domain):
+        raise InvalidData(
+            expected="distinct values in the domain, at least one",
+            got="one twice" if domain else "none",
+            remedy="Name each value once",
+        )
     if other is not None:
         # The last bin catches all.
         domain = [value for value in domain if value != other] + [other]
     bins = {value: bin_index for bin_index, value in enumerate(domain)}
-    if len(bins) != len(domain):
-        raise InvalidData(
-            expected="distinct values in the domain", got="one twice", remedy="Name each value once"
-        )
     if other is None and any(value not in bins for value in values):
         raise InvalidData(
             expected="values of the domain",

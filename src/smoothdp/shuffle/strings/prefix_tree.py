@@ -308,12 +308,16 @@ class PrefixTree(TreeLevels):
         Raises:
             InvalidData: neither or both, or another number of users.
         """
-        if (data is None) == (counts is None):
+        if data is not None and counts is None:
+            given: Mapping[Any, int] = self._counted(data)
+        elif counts is not None and data is None:
+            given = counts
+        else:
             raise InvalidData(
                 expected="either data or counts", got="both or neither", remedy="Give one of them"
             )
         named, source = Label.read(label), read_rng(rng)
-        tally = self._tally(counts if data is None else self._counted(data))
+        tally = self._tally(given)
         return self._release(self._run(tally, source), source.is_private, named)
 
     def simulate(
