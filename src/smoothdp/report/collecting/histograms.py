@@ -109,7 +109,7 @@ def collect_histogram(
     require_affordable(made, most_messages=most_messages, most_slots=most_slots)
     # All that could fail comes before the charge.
     facts, error = public_facts(made, guarantee), made.error(failure, simultaneous=True)
-    notes = {"noise": _noise(made, guarantee)}
+    notes = {"noise": _noise(made, guarantee), "silence": made.silence_words(1)}
     if ledger is not None:
         ledger.charge(with_label(made, named))
     data = [bins.get(value, len(domain) - 1) for value in values]
