@@ -26,6 +26,7 @@ from smoothdp.shuffle import (
     LowCommunicationHistogram,
     PairedCount,
     PairedHistogram,
+    PrefixTree,
     RealSum,
     SplitSum,
     ZeroPreservingCount,
@@ -181,6 +182,7 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
     "SplitSum": (SplitSum, {"noise_epsilon": 4, "n_shares": 5, "modulus_bits": 8}),
+    "PrefixTree": (PrefixTree, {"n_levels": 1, "noise_probability": "0.01"}),
 }
 
 

@@ -21,6 +21,7 @@ from smoothdp.shuffle import (
     RealSum,
     ShuffleProtocol,
     ZeroPreservingCount,
+    identify_support,
 )
 from smoothdp.shuffle.users.honest_share import honest_condition, least_honest, least_users
 
@@ -256,6 +257,13 @@ class TestEveryProtocol:
         for bad in (0, -1, "11/10", math.nan, True, "x"):
             with pytest.raises(InvalidParameter, match="honest_share"):
                 kind.calibrate(400, guarantee=GOAL, honest_share=bad, **more)
+
+
+def test_a_support_that_is_found_has_the_condition_of_its_histogram() -> None:
+    protocol = Histogram.calibrate(400, n_bins=9, guarantee=GOAL)
+    found = identify_support(protocol, [3] * 400)
+    assert found.value == {3}
+    assert found.sentence().endswith(f"{protocol.condition()}.")
 
 
 def shares() -> Iterator[Fraction]:

@@ -138,7 +138,7 @@ def test_calibration_and_the_table_of_the_levels() -> None:
 def test_what_is_refused() -> None:
     for bad in ({}, {"string_bits": 8, "n_levels": 1}):
         with pytest.raises(InvalidParameter, match="either string_bits or n_levels"):
-            PrefixTree.calibrate(10**4, guarantee=GOAL, **bad)  # type: ignore[arg-type]
+            PrefixTree.calibrate(10**4, guarantee=GOAL, **bad)
     with pytest.raises(InvalidParameter, match="ApproxDP"):
         PrefixTree.calibrate(10**4, guarantee=PureDP(1), n_levels=1)
     with pytest.raises(InvalidParameter, match="n_users"):

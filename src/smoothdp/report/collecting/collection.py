@@ -43,6 +43,7 @@ class Collection:
         fewer: ln of delta at epsilon, rounded up, if only a share of the n_honest are honest.
         ranges: where the true figures lie, by label, of those that are listed; all at once.
         bars: the same in words.
+        is_exact: whether the profile is exact; else an upper bound, for noise that is drawn again.
 
     Raises:
         InvalidParameter: a release whose guarantee the profile does not keep.
@@ -74,6 +75,7 @@ class Collection:
     fewer: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     bars: str = ""
+    is_exact: bool = True
 
     def __post_init__(self) -> None:
         stated = self.release.guarantee
@@ -112,8 +114,8 @@ class Collection:
             ),
             (
                 "privacy",
-                f"delta({number_up(self.epsilon)}) = {upper_text(self.log_delta)}, exact and "
-                "rounded up",
+                f"delta({number_up(self.epsilon)}) = {upper_text(self.log_delta)}, "
+                + ("exact and rounded up" if self.is_exact else "rounded up"),
             ),
             *self._about_fewer(),
             *([("bars", self.bars)] if self.bars else []),

@@ -11,6 +11,7 @@ from smoothdp.claims.domains import read_inner_probability
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
+from smoothdp.shuffle.envelopes import RedrawnProfile
 from smoothdp.shuffle.protocol import ShuffleProtocol
 
 FEWER = {"95%": Fraction(19, 20), "80%": Fraction(4, 5)}
@@ -35,6 +36,7 @@ def public_facts(protocol: ShuffleProtocol[Any, Any], guarantee: ApproxDP) -> di
         "epsilon": guarantee.epsilon,
         "log_delta": profile.log_delta(epsilon),
         "fewer": fewer,
+        "is_exact": not isinstance(profile, RedrawnProfile),
     }
 
 

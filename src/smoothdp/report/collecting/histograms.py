@@ -82,14 +82,16 @@ def collect_histogram(
     check_budget(ledger, guarantee)
     kind = named_protocol(protocol, HISTOGRAMS)
     values, domain = _texts(values, name="values"), _texts(domain, name="domain")
+    if not domain or len(set(domain)) != len(domain):
+        raise InvalidData(
+            expected="distinct values in the domain, at least one",
+            got="one twice" if domain else "none",
+            remedy="Name each value once",
+        )
     if other is not None:
         # The last bin catches all.
         domain = [value for value in domain if value != other] + [other]
     bins = {value: bin_index for bin_index, value in enumerate(domain)}
-    if len(bins) != len(domain):
-        raise InvalidData(
-            expected="distinct values in the domain", got="one twice", remedy="Name each value once"
-        )
     if other is None and any(value not in bins for value in values):
         raise InvalidData(
             expected="values of the domain",
@@ -107,7 +109,7 @@ def collect_histogram(
     require_affordable(made, most_messages=most_messages, most_slots=most_slots)
     # All that could fail comes before the charge.
     facts, error = public_facts(made, guarantee), made.error(failure, simultaneous=True)
-    notes = {"noise": _noise(made, guarantee)}
+    notes = {"noise": _noise(made, guarantee), "silence": made.silence_words(1)}
     if ledger is not None:
         ledger.charge(with_label(made, named))
     data = [bins.get(value, len(domain) - 1) for value in values]

@@ -18,7 +18,14 @@ from smoothdp.report.html.shared_sections import (
     reproduce_section,
     up,
 )
-from smoothdp.shuffle import BooleanSum, Histogram, RealSum, ZeroPreservingCount
+from smoothdp.shuffle import (
+    BooleanSum,
+    Histogram,
+    LowCommunicationHistogram,
+    RealSum,
+    ZeroPreservingCount,
+)
+from smoothdp.shuffle.envelopes import RedrawnProfile
 from smoothdp.shuffle.protocol import ShuffleProtocol
 from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
 
@@ -27,8 +34,11 @@ PROTOCOLS = {
     "real-sum": RealSum,
     "count": ZeroPreservingCount,
     "histogram": Histogram,
+    "low-communication-histogram": LowCommunicationHistogram,
 }
 """The protocols by the name that commands use."""
+BINNED = ("histogram", "low-communication-histogram")
+"""Those of which the size of the domain is asked."""
 _FAILURE = "1/20"
 _SHARES = (1.0, 0.9, 0.5, 0.1)
 
@@ -59,11 +69,11 @@ def report_protocol(
     >>> page.html().startswith("<!doctype html>")
     True
     """
-    if (name == "histogram") != (n_bins is not None) or (n_bits is not None and name != "real-sum"):
+    if (name in BINNED) != (n_bins is not None) or (n_bits is not None and name != "real-sum"):
         raise InvalidParameter(
-            expected="n_bins with the histogram alone, n_bits with the real sum alone",
+            expected="n_bins with the histograms alone, n_bits with the real sum alone",
             got=f"protocol {name!r}, n_bins={n_bins}, n_bits={n_bits}",
-            remedy="Give n_bins for the histogram alone, and n_bits for the real sum alone",
+            remedy="Give n_bins for the histograms alone, and n_bits for the real sum alone",
         )
     wanted: dict[str, Any] = {"n_bins": n_bins, "n_bits": n_bits}
     options = {key: value for key, value in wanted.items() if value is not None}
@@ -87,6 +97,7 @@ def report_protocol(
         caption="What was asked, and the protocol that exact calibration found.",
     )
     error = protocol.error(_FAILURE)
+    whose = "the protocol" if isinstance(profile, RedrawnProfile) else "the protocol, exact"
     python = (
         "import smoothdp as sd\n"
         f'guarantee = sd.ApproxDP("{guarantee.exact_epsilon}", delta="{guarantee.exact_delta}")\n'
@@ -102,7 +113,7 @@ def report_protocol(
             inputs,
             promise,
             curves_section(
-                {"the protocol, exact": profile, "the guarantee alone": guarantee},
+                {whose: profile, "the guarantee alone": guarantee},
                 profile,
                 largest_epsilon=max(1.5 * guarantee.epsilon, 0.05),
             ),
@@ -166,15 +177,19 @@ def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> 
         header = ("expected users who answer at random", "value", "what it is")
     else:
         kind: Any = type(protocol)
-        more: dict[str, Any] = {"n_bins": protocol.n_bins} if name == "histogram" else {}
-        rows = [("exact", up(float(n * protocol.omission_probability)), "proved, the least found")]
+        more: dict[str, Any] = {"n_bins": protocol.n_bins} if name in BINNED else {}
+        rare = name == "low-communication-histogram"
+        gamma = protocol.noise_probability if rare else protocol.omission_probability
+        rows = [("exact", up(float(n * gamma)), "proved, the least found")]
         try:
             more["honest_share"] = protocol.honest_share
             paper = kind.calibrate(n, guarantee=guarantee, method="paper", **more)
-            rows.append(("paper 3", up(float(n * paper.omission_probability)), "holds, loose"))
+            gamma = paper.noise_probability if rare else paper.omission_probability
+            rows.append(("paper 3", up(float(n * gamma)), "holds, loose"))
         except SmoothdpError as reason:
             rows.append(("paper 3", "none", str(reason)))
-        header = ("expected noise bits omitted a bin", "value", "what it is")
+        done = "sent" if rare else "omitted"
+        header = (f"expected noise bits {done} a bin", "value", "what it is")
     section.table(rows, header=header, caption="How much noise the users add, by several bounds.")
     local, central = _other_models(name, n, guarantee.epsilon)
     unit = "users" if name != "real-sum" else "in units of one user's largest value"
@@ -195,7 +210,7 @@ def _other_models(name: str, n: int, epsilon: float) -> tuple[float, float]:
     if epsilon == 0:
         return math.inf, math.inf
     # A user has a bit in each bin, and changing a value changes two of them.
-    changed_bins = 2 if name == "histogram" else 1
+    changed_bins = 2 if name in BINNED else 1
     e = math.exp(min(epsilon, 600.0) / changed_bins)
     variance = n * e / (e - 1) ** 2
     if name == "real-sum":

@@ -23,7 +23,9 @@ from smoothdp.shuffle.accounting.flipped_bits import log_flip_tail
 _ROOM = 1e-3
 _TRIES = 5
 _GUESSES = 8
-_MOST_INTERVALS = 3000
+_MOST_INTERVALS = 600
+MOST_VARIANCE = 4000.0
+"""Beyond, the intervals are too many, and Chernoff's bound is close."""
 
 
 def counted_deviation(failure: Fraction, flip: Fraction, n_bits: int) -> float:

@@ -74,6 +74,7 @@ def identify_support(
         is_private=released.is_private,
         library_version=released.library_version,
         sources=released.sources,
+        condition=released.condition,
     )
 
 

@@ -83,7 +83,9 @@ class ApproximateOnly(ShuffleProtocol[Datum, Estimate]):
 
     def honest_despite(self, n_messages: int) -> int:
         """Return how many users can be honest at most if there are so many messages in all."""
-        return most_honest_despite(n_messages, self.n_users, **self._messages_of_one())
+        return most_honest_despite(
+            n_messages, self.n_users, allowed=self.messages_allowed, **self._messages_of_one()
+        )
 
     def gaussian_mu(self, delta: Parameter = 0) -> float:
         """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.

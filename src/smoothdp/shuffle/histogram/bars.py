@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 
 from smoothdp.exact.balls.balls import ball, enclose, log_bounds, precision
@@ -161,12 +162,14 @@ def _shown(counts: Mapping[int, float], bin_index: int | None) -> list[tuple[int
     return [entry for entry in counts.items() if bin_index is None or entry[0] == bin_index]
 
 
+@lru_cache(maxsize=1024)
 def _most(n: int, gamma: Fraction, failure: Fraction, bins: int) -> int:
     """Return the least v with P(Bin(n, gamma) > v) at most a side's share of the failure."""
     limit = log_side(failure, bins)
     return least_integer(lambda v: log_binomial_tail(v + 1, n, gamma).upper <= limit, 0, n)
 
 
+@lru_cache(maxsize=1024)
 def _least(n: int, gamma: Fraction, failure: Fraction, bins: int) -> int:
     """Return the largest v with P(Bin(n, gamma) < v) at most a side's share of the failure."""
     limit = log_side(failure, bins)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from smoothdp.errors import InvalidData
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
@@ -40,7 +41,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         """Return the estimate from the number of messages of each bin, an array of d.
 
         Args:
-            message_counts: one whole number per bin.
+            message_counts: one whole number per bin; one more, if there is one, counts dummies.
             n_answered, tolerated: as `analyze` has them.
             warn: False for a caller who says by `honest_at_most` and `surplus` how many messages
                 are missing, and how many are too many.
@@ -48,12 +49,19 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         Raises:
             InvalidParameter: numbers of users outside their domains.
             InvalidData: fewer honest users than the promise needs have answered, or sent what
-                they should.
+                they should; another number of bins.
 
         Warns:
             PrivacyWarning: more users than are tolerated sent no noise.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
+        if message_counts.shape not in ((self.n_bins,), (self.n_bins + 1,)):
+            raise InvalidData(
+                expected=f"the messages of each of {self.n_bins} bins",
+                got=f"an array of shape {message_counts.shape}",
+                remedy="Count the messages by bin, with 0 for none",
+            )
+        message_counts = message_counts[: self.n_bins]
         self._check_honest(
             used, int(message_counts.sum()), silent, warned=not warn, counted=n_answered is not None
         )

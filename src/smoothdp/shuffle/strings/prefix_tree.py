@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -183,6 +183,11 @@ class PrefixTree(TreeLevels):
         require_affordable(tree, most_messages=most_messages, most_slots=most_slots)
         return tree
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments of the constructor, which checks a promise that is read again."""
+        arguments = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        return _rebuilt, (arguments,)
+
     # ---- privacy ----------------------------------------------------------------------
 
     def profile(self, *, n_honest: int | None = None) -> PrivacyProfile:
@@ -308,12 +313,16 @@ class PrefixTree(TreeLevels):
         Raises:
             InvalidData: neither or both, or another number of users.
         """
-        if (data is None) == (counts is None):
+        if data is not None and counts is None:
+            given: Mapping[Any, int] = self._counted(data)
+        elif counts is not None and data is None:
+            given = counts
+        else:
             raise InvalidData(
                 expected="either data or counts", got="both or neither", remedy="Give one of them"
             )
         named, source = Label.read(label), read_rng(rng)
-        tally = self._tally(counts if data is None else self._counted(data))
+        tally = self._tally(given)
         return self._release(self._run(tally, source), source.is_private, named)
 
     def simulate(
@@ -335,6 +344,10 @@ class PrefixTree(TreeLevels):
             label=label,
             condition=self.condition(),
         )
+
+
+def _rebuilt(arguments: Mapping[str, Any]) -> PrefixTree:
+    return PrefixTree(**arguments)
 
 
 def _read_levels(string_bits: int | None, n_levels: int | None, fan_out: int) -> int:

@@ -194,6 +194,10 @@ class Answering:
                 stacklevel=3,
             )
 
+    def silence_words(self, n_silent: int) -> str:
+        """Return what so many users do to the estimate who are counted and send nothing."""
+        return self._silence(exact_int(n_silent, name="n_silent", minimum=1))
+
     def _silence(self, n_silent: int) -> str:  # noqa: ARG002
         """Return what so many users do to the estimate by sending nothing."""
         return "Users who send nothing are left out."
