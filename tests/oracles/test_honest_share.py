@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -281,3 +283,20 @@ def test_the_least_number_of_users_for_so_many_honest_ones() -> None:
     Histogram.calibrate(least, n_bins=3, guarantee=goal)
     with pytest.raises(InvalidParameter, match=f"at least {least} .*9/10"):
         Histogram.calibrate(least - 1, n_bins=3, guarantee=goal)
+
+
+def test_pickles_of_earlier_versions_count_on_all_users() -> None:
+    """They had no honest share, no slots and no bin for other values."""
+    for kind, more, noise in KINDS:
+        few = kind.calibrate(401, guarantee=GOAL, honest_share=1, **more)
+        name = "expected_random_users" if noise == "flip_probability" else noise
+        made = kind(401, **{name: getattr(few, name)}, promise=GOAL, **more)
+        assert pickle.loads(pickle.dumps(made)) == made
+        old = {
+            field.name: getattr(made, field.name)
+            for field in fields(made)
+            if field.name not in ("honest_share", "n_slots", "catch_all")
+        }
+        read = kind.__new__(kind)
+        read.__setstate__(old)
+        assert read == made

@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from inspect import signature
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
@@ -336,16 +337,17 @@ def _rebuilt(protocol_class: type[Any], arguments: Mapping[str, Any]) -> Any:
 
 def _constructor_arguments(protocol: Any, state: object) -> dict[str, Any]:
     """Return the fields that the constructor of a protocol takes, or raise InvalidData."""
-    taken = [field for field in fields(protocol) if field.init]
-    # An earlier version wrote fewer fields: what is new has a default.
-    needed = [field.name for field in taken if field.default is MISSING]
+    taken = [field.name for field in fields(protocol) if field.init]
+    # An earlier version wrote fewer fields: what is new has a default in the constructor.
+    defaults = signature(type(protocol)).parameters
+    needed = [name for name in taken if defaults[name].default is defaults[name].empty]
     if not isinstance(state, Mapping) or any(name not in state for name in needed):
         raise InvalidData(
             expected=f"the fields of {type(protocol).__name__}",
             got="others",
             remedy="Pickle the protocol again with this version of the library",
         )
-    return {field.name: state[field.name] for field in taken if field.name in state}
+    return {name: state[name] for name in taken if name in state}
 
 
 def read_users(n_users: object, *, most: int = LARGEST_USERS) -> int:
