@@ -10,6 +10,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.bins import Bins, read_counted
+from smoothdp.cli.options.collect_plan import show_plan
 from smoothdp.cli.options.columns import require_bits
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
@@ -86,8 +87,16 @@ def show_collection(
 )
 @click.option(
     "--protocol",
-    help="boolean-sum, real-sum, low-communication-histogram or zero-preserving-histogram "
-    "(default: as what is collected needs; the third for counts).",
+    help="boolean-sum, real-sum, paired-count, split-sum, low-communication-histogram or "
+    "zero-preserving-histogram (default: as what is collected needs; the fifth for counts).",
+)
+@click.option(
+    "--liars",
+    type=int,
+    help="Users who may send anything: chooses the protocol. 0 declares that there is none.",
+)
+@click.option(
+    "--plan", is_flag=True, help="Compare the protocols for so many rows; collect nothing."
 )
 @click.option("--most-messages", help="Messages a user may send on average (default: any).")
 @click.option("--most-slots", type=int, help="Slots of a user's envelope (default: any).")
@@ -110,6 +119,8 @@ def collect(
     n_bits: int | None,
     honest_share: str,
     protocol: str | None,
+    liars: int | None,
+    plan: bool,
     most_messages: str | None,
     most_slots: int | None,
     missing: str | None,
@@ -138,8 +149,7 @@ def collect(
     chosen = [above is not None, bounds is not None, counts]
     if sum(chosen) > 1:
         raise click.UsageError(
-            f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)} of them. "
-            "Say what to collect."
+            f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)}. Name one."
         )
     if n_bits is not None and bounds is None:
         raise click.UsageError(
@@ -148,29 +158,41 @@ def collect(
         )
     guarantee = read_approximate(epsilon, delta)
     options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence, "label": label}
-    options["ledger"] = ask_ledger(ledger, guarantee)
     options |= {"honest_share": honest_share, "most_messages": most_messages}
-    options["most_slots"] = most_slots
+    options |= {"most_slots": most_slots, "ledger": ask_ledger(ledger, guarantee)}
     if protocol is not None:
         options["protocol"] = protocol
+    if liars is not None and counts and not plan:
+        raise click.UsageError(
+            "Expected --liars with --above, --bounds, bits or --plan; got counts. Name --protocol."
+        )
     what: What = "counts" if counts else "mean" if bounds is not None else "share"
+    values: Any
+    names: list[str] = []
     shared = None
     if counts:
         values, names, shared = read_counted(file, column, domain, bins, missing, csv.given())
         if bins is not None:
             # Every value has a hashed bin: there is no other.
             options["other"] = None
-        collected = sd.report.collect_histogram(values, domain=names, **options)
-        n_users = len(values)
     else:
-        numbers = sd.read_column(file, column, missing=missing, **csv.given())
-        if bounds is not None:
-            collected = sd.report.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
-        else:
-            if above is None:
-                require_bits(numbers, column=column)
-            collected = sd.report.collect_share(numbers, above=above, **options)
-        n_users = len(numbers)
+        values = sd.read_column(file, column, missing=missing, **csv.given())
+    n_users, n_bins = len(values), len(names) if counts else None
+    if plan:
+        asked = ("guarantee", "honest_share", "most_messages", "most_slots")
+        public: dict[str, Any] = {name: options[name] for name in asked}
+        sizes = {"n_users": n_users, "n_bins": n_bins, "liars": liars}
+        show_plan(what, as_json=as_json, **sizes, **public)
+        return
+    if counts:
+        collected = sd.report.collect_histogram(values, domain=names, **options)
+    elif bounds is not None:
+        options |= {"bounds": bounds, "n_bits": n_bits, "liars": liars}
+        collected = sd.report.collect_mean(values, **options)
+    else:
+        if above is None:
+            require_bits(values, column=column)
+        collected = sd.report.collect_share(values, above=above, liars=liars, **options)
     if plot is not None:
         collected.draw(plot)
         click.echo(f"Picture: {plot}", err=True)

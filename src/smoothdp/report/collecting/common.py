@@ -13,6 +13,7 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.shuffle.envelopes import RedrawnProfile
 from smoothdp.shuffle.protocol import ShuffleProtocol
+from smoothdp.shuffle.split.split_profile import SplitProfile
 
 FEWER = {"95%": Fraction(19, 20), "80%": Fraction(4, 5)}
 """Shares of the honest users that are counted on, for which delta is said too."""
@@ -36,7 +37,7 @@ def public_facts(protocol: ShuffleProtocol[Any, Any], guarantee: ApproxDP) -> di
         "epsilon": guarantee.epsilon,
         "log_delta": profile.log_delta(epsilon),
         "fewer": fewer,
-        "is_exact": not isinstance(profile, RedrawnProfile),
+        "is_exact": not isinstance(profile, RedrawnProfile | SplitProfile),
     }
 
 
@@ -51,7 +52,7 @@ def check_collected(guarantee: object) -> None:
 
 
 def named_protocol(name: object, protocols: Mapping[str, Any]) -> Any:
-    """Return the class of a protocol's name, or raise InvalidParameter."""
+    """Return what a protocol's name stands for, or raise InvalidParameter."""
     if not isinstance(name, str) or name not in protocols:
         raise InvalidParameter(
             expected=f"protocol {' or '.join(protocols)} for what is collected",

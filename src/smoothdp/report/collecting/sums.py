@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,29 +12,29 @@ from numpy.typing import ArrayLike
 from smoothdp.claims.budget import Budget, check_budget
 from smoothdp.claims.guarantees.standard import ApproxDP
 from smoothdp.claims.label import Label, with_label
-from smoothdp.errors import InvalidData
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_fraction
 from smoothdp.exact.parameters.reading import float_array
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.paper_bounds import cheu_random_users, clones_random_users
 from smoothdp.queries.read_arguments import read_bounds
+from smoothdp.report.collecting.chosen import chosen
 from smoothdp.report.collecting.collection import Collection
-from smoothdp.report.collecting.common import (
-    check_collected,
-    failure_of,
-    named_protocol,
-    public_facts,
-)
-from smoothdp.shuffle import BooleanSum, RealSum
+from smoothdp.report.collecting.common import check_collected, failure_of, public_facts
+from smoothdp.shuffle import BooleanSum, PairedCount, RealSum, SplitSum
 from smoothdp.shuffle.accounting.float_estimates import misplaced, scaled_estimate
-from smoothdp.shuffle.affordable import require_affordable
 from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
 from smoothdp.text import number_up
 from smoothdp.types import FloatArray
 
-SHARES: dict[str, Any] = {"boolean-sum": BooleanSum}
-MEANS: dict[str, Any] = {"real-sum": RealSum}
-"""The protocols by the names that commands use; the first is the default."""
+SHARES: dict[str, Any] = {
+    "boolean-sum": BooleanSum.calibrate,
+    "real-sum": RealSum.calibrate,
+    "paired-count": PairedCount.calibrate,
+    "split-sum": partial(SplitSum.calibrate, resolution=1),
+}
+MEANS: dict[str, Any] = {"real-sum": RealSum.calibrate, "split-sum": SplitSum.calibrate}
+"""How to make a protocol, by the names that commands use; the first is the default."""
 
 
 def collect_share(
@@ -42,7 +43,8 @@ def collect_share(
     above: Parameter | None = None,
     guarantee: ApproxDP,
     honest_share: Parameter = DEFAULT_HONEST_SHARE,
-    protocol: str = "boolean-sum",
+    protocol: str | None = None,
+    liars: int | None = None,
     most_messages: Parameter | None = None,
     most_slots: int | None = None,
     confidence: Parameter = "0.95",
@@ -57,7 +59,9 @@ def collect_share(
         above: the threshold, public; None for values that are 0 or 1.
         guarantee: (epsilon, delta), replacing one user.
         honest_share: the share of the users whose noise is counted on, in (0, 1].
-        protocol: "boolean-sum".
+        protocol: "boolean-sum" (default), "real-sum", "paired-count" or "split-sum".
+        liars: how many users may send anything: without a protocol's name, `plan_collect` chooses
+            by it, and says why. None: not asked for.
         most_messages, most_slots: what a user may send at most; None: anything.
         confidence: of the error bar.
         label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
@@ -78,7 +82,6 @@ def collect_share(
     named = Label.read(label)
     check_collected(guarantee)
     check_budget(ledger, guarantee)
-    kind = named_protocol(protocol, SHARES)
     numbers = _column(values)
     if above is None:
         wrong = (numbers != 0) & (numbers != 1)
@@ -93,12 +96,17 @@ def collect_share(
         limit = float(exact_fraction(above, name="above"))
         bits, which = numbers > limit, f"above {number_up(limit, 17)}"
     n = len(numbers)
-    made = kind.calibrate(n, guarantee=guarantee, honest_share=honest_share)
-    require_affordable(made, most_messages=most_messages, most_slots=most_slots)
+    limits = {"most_messages": most_messages, "most_slots": most_slots}
+    common: dict[str, Any] = {"guarantee": guarantee, "honest_share": honest_share}
+    made, notes = chosen(
+        "count", SHARES, n, protocol=protocol, liars=liars, common=common, limits=limits
+    )
     failure = failure_of(confidence)
-    # All that could fail comes before the charge.
-    reach, facts = made.error(failure), public_facts(made, guarantee)
-    notes = {"noise": _random_users(made, guarantee)}
+    # All that could fail comes before the charge. Bits are not rounded, by more bits either.
+    error_of = made.noise_error if isinstance(made, RealSum) else made.error
+    reach, facts = error_of(failure), public_facts(made, guarantee)
+    if isinstance(made, BooleanSum):
+        notes |= {"noise": _random_users(made, guarantee)}
     if ledger is not None:
         ledger.charge(with_label(made, named))
     release = made.release(bits.astype(np.uint8), label=named, rng=rng)
@@ -120,7 +128,8 @@ def collect_mean(
     bounds: tuple[Parameter, Parameter],
     guarantee: ApproxDP,
     honest_share: Parameter = DEFAULT_HONEST_SHARE,
-    protocol: str = "real-sum",
+    protocol: str | None = None,
+    liars: int | None = None,
     n_bits: int | None = None,
     most_messages: Parameter | None = None,
     most_slots: int | None = None,
@@ -136,8 +145,9 @@ def collect_mean(
         bounds: (low, high), public; values outside count as the nearer bound.
         guarantee: (epsilon, delta), replacing one user.
         honest_share: the share of the users whose noise is counted on, in (0, 1].
-        protocol: "real-sum".
-        n_bits: messages per user; by default the number beyond which little is gained.
+        protocol: "real-sum" (default) or "split-sum".
+        liars: as in `collect_share`.
+        n_bits: of a real sum, messages per user; by default so many that more gain little.
         most_messages, most_slots: what a user may send at most; None: anything.
         confidence: of the error bar, which is about the clipped mean.
         label: a name, or a `smoothdp.claims.label.Label` with purpose and who.
@@ -158,12 +168,22 @@ def collect_mean(
     named = Label.read(label)
     check_collected(guarantee)
     check_budget(ledger, guarantee)
-    kind = named_protocol(protocol, MEANS)
     low, high = read_bounds(bounds)
     numbers = _column(values)
     n = len(numbers)
-    made = kind.calibrate(n, guarantee=guarantee, honest_share=honest_share, n_bits=n_bits)
-    require_affordable(made, most_messages=most_messages, most_slots=most_slots)
+    limits = {"most_messages": most_messages, "most_slots": most_slots}
+    common: dict[str, Any] = {"guarantee": guarantee, "honest_share": honest_share}
+    if n_bits is not None:
+        if protocol not in (None, "real-sum") or liars is not None:
+            raise InvalidParameter(
+                expected="n_bits with a real sum alone",
+                got=f"n_bits={n_bits}, protocol={protocol}, liars={liars}",
+                remedy="Leave n_bits out, or protocol and liars",
+            )
+        common["n_bits"] = n_bits
+    made, notes = chosen(
+        "sum", MEANS, n, protocol=protocol, liars=liars, common=common, limits=limits
+    )
     failure = failure_of(confidence)
     width = float(high - low)
     shares = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
@@ -180,7 +200,7 @@ def collect_mean(
         error=error,
         confidence=float(1 - failure),
         release=release,
-        bounds={},
+        bounds=notes,
         **facts,
     )
 
