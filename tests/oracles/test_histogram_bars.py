@@ -81,6 +81,18 @@ class TestCoverage:
             assert coverage(protocol, counts, asked, silent=1, tolerated=1) >= asked
 
 
+@pytest.mark.parametrize("silent", [0, 1, 2, 3])
+def test_silent_users_are_in_the_bars_that_tolerate_them(silent: int) -> None:
+    """With three of four silent the noise is less than its quantile for four."""
+    asked = Fraction(3, 4)
+    rare = LowCommunicationHistogram(4, n_bins=1, noise_probability=HALF, false_positive="7/10")
+    assert rare.threshold == 1
+    assert coverage(rare, (4 - silent,), asked, silent=silent, tolerated=3) >= asked
+    omitted = Histogram(4, n_bins=2, omission_probability=HALF)
+    for counts in counts_of(4 - silent, 2) if silent <= 2 else ():
+        assert coverage(omitted, counts, asked, silent=silent, tolerated=2) >= asked
+
+
 def many_bins(protocol: Histogram, counts: tuple[int, ...], bars: Any, tolerated: int) -> Fraction:
     """The coverage where bins are too many to enumerate together: they are independent."""
     law, n = binomial_law(protocol.n_users, protocol.omission_probability), protocol.n_users
