@@ -24,7 +24,7 @@ from smoothdp.shuffle.paired.geometric_shares import (
     share_law,
     variance_of_difference,
 )
-from smoothdp.shuffle.paired.moved_user import bin_atoms, log_moved, row_atoms
+from smoothdp.shuffle.paired.moved_user import BinAtoms, bin_atoms, log_moved, row_atoms
 from smoothdp.shuffle.paired.noise_cap import least_slots, noise_tails, overflow_of
 from smoothdp.shuffle.paired.view_rows import replaced_sign, view_rows
 from tests.theorems.test_paired_counts_proof import pairs_law
@@ -108,6 +108,25 @@ def test_sums_and_atoms(design: tuple[int, Fraction, Fraction, int]) -> None:
                 (positive(b * c - growth * a * d) for a, b in pairs for c, d in pairs), arb(0)
             )
             assert holds(log_moved(atoms, epsilon), truth) or tied(truth)
+
+
+@pytest.mark.parametrize("sense", [-1.0, 1.0])
+def test_masses_that_are_off_by_what_is_said(sense: float) -> None:
+    """Laws whose masses are off by a millionth and say so: bounds still enclose the truth."""
+    off = 1 + sense * 1e-6
+    for h, rate, chance, largest in DESIGNS[:8]:
+        exact = pairs_law(h, chance, largest)
+        law = clump_law(h, chance, largest, depth=60.0)
+        turned = law.masses * np.where(np.arange(law.masses.size) % 2, off, 1 / off)
+        wrong = ClumpLaw(turned, law.error + 2e-6, 0.0)
+        atoms = bin_atoms(law, rate)
+        moved = BinAtoms(atoms.without * off, atoms.having / off, 2e-6, 0.0)
+        for epsilon in (Fraction(1, 7), Fraction(1), Fraction(5, 2)):
+            with precision(BITS):
+                truth = true_delta(exact, rate, epsilon)
+                assert holds(log_delta_of(wrong, rate, epsilon), truth)
+            near, found = log_moved(atoms, epsilon), log_moved(moved, epsilon)
+            assert found.lower <= near.lower <= near.upper <= found.upper
 
 
 def tied(truth: arb) -> bool:
