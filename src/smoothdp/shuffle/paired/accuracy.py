@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.parameters.numbers import float_bounds
+from smoothdp.shuffle.histogram.bars import BarLaw, HistogramBars
 from smoothdp.shuffle.paired.geometric_shares import difference_tails, variance_of_difference
-from smoothdp.text import number_up
 
 _LEAST_FAILURE = Fraction(1, 10**250)
 _MORE_DEPTH = 30.0
@@ -64,39 +63,39 @@ class LeftNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedBars:
-    """Where true counts lie, all at once with the stated confidence, whatever the data.
+class SignBars(BarLaw):
+    """Bars of a paired histogram: the same width for every bin, whatever is listed.
 
     Attributes:
-        confidence: at least so often all bars are right.
-        below, above: how far a true count is below or above the estimate of a listed bin, at most.
-        unlisted: users in a bin that is not listed, at most.
-        listed: bin -> (least, most) users, of the listed bins.
-        n_bins: d.
+        noise: what is left. n_users: those who answered. n_bins: d.
+        hidden: estimates up to it are reported as 0; 0 where nothing is hidden.
 
-    >>> bars = PairedBars(0.95, 8.0, 8.0, 8, {3: (992, 1008)}, 10)
-    >>> bars[3], bars[4]
-    ((992, 1008), (0, 8))
+    >>> law = SignBars(LeftNoise(Fraction(10, 9), Fraction(2, 5), Fraction(0)), 10_000, 100, 0)
+    >>> bars = law.bars({7: 41.0}, Fraction(1, 20), bin_index=None)
+    >>> bars[7], bars[8]
+    ((22, 60), (0, 19))
     """
 
-    confidence: float
-    below: float
-    above: float
-    unlisted: int
-    listed: Mapping[int, tuple[int, int]]
+    noise: LeftNoise
+    n_users: int
     n_bins: int
+    hidden: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "listed", MappingProxyType(dict(self.listed)))
-
-    def __getitem__(self, bin_index: int) -> tuple[int, int]:
-        if not 0 <= bin_index < self.n_bins:
-            raise IndexError(f"bin {bin_index} of a domain of {self.n_bins}")
-        return self.listed.get(bin_index, (0, self.unlisted))
-
-    def sentence(self) -> str:
-        """Return the bars in words."""
-        return (
-            f"a listed count is within {number_up(self.below, 3)} of the true one, and whatever is "
-            f"not listed has at most {self.unlisted} users"
+    def bars(
+        self, counts: Mapping[int, float], failure: Fraction, *, bin_index: int | None
+    ) -> HistogramBars:
+        """Return the bars of all bins, or of one that was chosen before the data were seen."""
+        reach = self.noise.reach(failure, n_bins=self.n_bins if bin_index is None else 1)
+        listed = {
+            place: (max(0, int(value) - reach), max(0, min(self.n_users, int(value) + reach)))
+            for place, value in counts.items()
+            if bin_index is None or place == bin_index
+        }
+        return HistogramBars(
+            float_bounds(1 - failure)[0],
+            float(reach),
+            float(reach),
+            min(self.n_users, self.hidden + reach),
+            listed,
+            self.n_bins,
         )

@@ -16,12 +16,12 @@ from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.binned import add_true
-from smoothdp.shuffle.histogram.estimate import require_bin
+from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.true_counts import Tally, tally_counts, tally_data
 from smoothdp.shuffle.messages import ReadMessages
+from smoothdp.shuffle.paired.accuracy import SignBars
 from smoothdp.shuffle.paired.design import read_clump, read_wanted, refusal
 from smoothdp.shuffle.paired.moved_user import PairedHistogramProfile, log_moved_delta
-from smoothdp.shuffle.paired.paired_estimate import PairedEstimate
 from smoothdp.shuffle.paired.paired_protocol import PairedProtocol
 from smoothdp.shuffle.protocol import read_failure_probability, read_users
 from smoothdp.shuffle.users.honest_share import (
@@ -36,7 +36,7 @@ DEFAULT_NOISE_SHARE = Fraction(8, 10)
 
 
 @dataclass(frozen=True, init=False)
-class PairedHistogram(PairedProtocol[PairedEstimate]):
+class PairedHistogram(PairedProtocol[HistogramEstimate]):
     """Count the users in each of d bins from signs that cancel, nothing hidden.
 
     A user sends + of the own bin, and for every bin the rare noise of `PairedCount`; all of it
@@ -227,18 +227,17 @@ class PairedHistogram(PairedProtocol[PairedEstimate]):
         sent = np.concatenate([2 * plus + 1, 2 * minus]).astype(np.int64)
         return envelope.filled(sent.tolist(), dummy=self.dummy, rng=source)
 
-    def estimate(self, read: ReadMessages) -> PairedEstimate:
+    def estimate(self, read: ReadMessages) -> HistogramEstimate:
         """Return + less - of every bin."""
         counts = np.bincount(read.values, minlength=self.dummy + 1)[: self.dummy]
         return self._estimated((counts[1::2] - counts[::2]).astype(np.int64))
 
-    def _estimated(self, values: IntArray) -> PairedEstimate:
+    def _estimated(self, values: IntArray) -> HistogramEstimate:
         hidden = self.post_threshold
         listed = np.flatnonzero(values if hidden is None else values > hidden)
         counts = dict(zip(listed.tolist(), values[listed].astype(float).tolist(), strict=True))
-        return PairedEstimate(
-            self.n_bins, counts, noise=self._left, n_users=self.n_users, hidden=hidden or 0
-        )
+        law = SignBars(self._left, self.n_users, self.n_bins, hidden or 0)
+        return HistogramEstimate(self.n_bins, counts, law=law)
 
     def check_data(self, data: Iterable[int]) -> Tally:
         """Return the true counts of one value per user."""
@@ -248,10 +247,10 @@ class PairedHistogram(PairedProtocol[PairedEstimate]):
         """Return true counts given over all bins, or as bin -> count."""
         return tally_counts(counts, n_users=self.n_users, n_bins=self.n_bins)
 
-    def _run_users(self, data: Tally, rng: Entropy) -> PairedEstimate:
+    def _run_users(self, data: Tally, rng: Entropy) -> HistogramEstimate:
         return self._run_counts(data, rng)
 
-    def _run_counts(self, counts: Tally, rng: Entropy) -> PairedEstimate:
+    def _run_counts(self, counts: Tally, rng: Entropy) -> HistogramEstimate:
         noise = self._fitting_noise(self.n_users, rng)
         d = self.n_bins
         left = np.bincount(noise.plus % d, minlength=d) - np.bincount(noise.minus % d, minlength=d)
