@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import random_words
@@ -18,7 +17,8 @@ from smoothdp.shuffle.flipped.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
-from smoothdp.shuffle.users.user_data import read_bits, read_count, require_n_users
+from smoothdp.shuffle.users.ones import read_ones
+from smoothdp.shuffle.users.user_data import read_bits, require_n_users
 from smoothdp.sources import Source
 from smoothdp.types import ByteArray
 
@@ -131,24 +131,7 @@ class BooleanSum(FlippedSum[int]):
 
     def check_counts(self, counts: Any) -> int:
         """Return the number of ones, given alone or as (zeros, ones); or raise InvalidData."""
-        if isinstance(counts, Sequence | np.ndarray):
-            if isinstance(counts, str) or len(counts) != 2:
-                raise InvalidData(
-                    expected="counts as (zeros, ones)",
-                    got="something else",
-                    remedy="Give the numbers of users with a 0 and with a 1",
-                )
-            zeros, ones = map(read_count, counts)
-            require_n_users(zeros + ones, self.n_users, is_sum=True)
-            return ones
-        ones = read_count(counts)
-        if ones > self.n_users:
-            raise InvalidData(
-                expected=f"at most n_users={self.n_users} ones",
-                got="more",
-                remedy="Count each user who holds a 1 once",
-            )
-        return ones
+        return read_ones(counts, self.n_users)
 
     def _run_users(self, data: ByteArray, rng: Entropy) -> float:
         total = 0
