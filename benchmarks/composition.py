@@ -24,7 +24,7 @@ from smoothdp.composition.routes.inversion import Inversion
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import exact_real
 from smoothdp.exact.probabilities.windows import log_binomial_pmf
-from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
 
 
 def timed(call: Callable[[], Any], *, batches: int = 3) -> tuple[float, Any]:

@@ -119,7 +119,7 @@ def main(full: bool = False) -> None:
     print("\nSeveral quantiles, pure DP: root mean square error in ranks (ages: in years)")
     head = f"  {'law, n, levels, epsilon':<30}{'joint':>8}{'exponential':>13}{'rule':>13}"
     print(f"{head}{'rule/better':>13}{'windows':>9}{'windows/rule':>14}{'OpenDP':>9}")
-    count, draws = (4, 60) if full else (3, 40)
+    count, draws = (4, 60) if full else (12, 60)
     for law, n, m, epsilon in settings(full):
         levels = [Fraction(k, m + 1) for k in range(1, m + 1)]
         columns = [LAWS[law](np.random.default_rng([n, m, k]), n) for k in range(count)]
@@ -129,7 +129,7 @@ def main(full: bool = False) -> None:
         choice = joint_rule(levels, n_records=n, guarantee=PureDP(epsilon))
         chosen = ours if choice == "poly_place" else other
         fewer = max(1, draws // 4)
-        alone = error(windows(levels, n, epsilon), columns, levels, fewer) if m < 20 else math.nan
+        alone = error(windows(levels, n, epsilon), columns, levels, draws) if m < 20 else math.nan
         peer = opendp(levels, n, epsilon) if m < 20 else None
         theirs = math.nan if peer is None else error(peer, columns, levels, fewer)
         name = f"{law} {n} {m} {float(epsilon):g}"

@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -212,6 +212,12 @@ def report(path: str, found: Sequence[Found], *, most: int = 15) -> str:
     return "\n".join(lines)
 
 
+@cache
+def the_tree() -> Tree:
+    """Return the modules of this repository, which takes a second or two to read."""
+    return Tree()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tests of a file."""
     parser = argparse.ArgumentParser(prog="make tests-of")
@@ -222,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given.file or not path.is_file():
         print(f"Expected a file; got {given.file or 'none'}. Run: make tests-of FILE=src/...")
         return 2
-    found = Tree().tests_of(path)
+    found = the_tree().tests_of(path)
     print(report(given.file, found, most=len(found) if given.all else 15))
     return 0
 

@@ -166,11 +166,13 @@ def _against_split(t: str) -> float:
     from smoothdp.claims import PureDP
     from smoothdp.mechanisms.release.bars.certified import max_law_factor, split_factor
     from smoothdp.mechanisms.release.bars.mixture import Mixture
+    from smoothdp.mechanisms.release.bars.pair_noise import default_offset
     from smoothdp.mechanisms.release.bars.pivot import ScaleNoise
     from smoothdp.noise.joint.max_law import MaxLaw
 
     rate, excess = Fraction(t), Mixture.single(2)
-    law = MaxLaw().calibrate(PureDP(1), smoothing=rate)
+    offset = default_offset(PureDP(1), rate, target="quantile")
+    law = MaxLaw(offset).calibrate(PureDP(1), smoothing=rate)
     ours = max_law_factor(law, excess, miss=1 - _LEVEL) * law.moment("stretch")
     least = math.inf
     for share in range(8, 60, 4):

@@ -108,7 +108,9 @@ if TYPE_CHECKING:
         release_table as release_table,
     )
     from smoothdp.training_runs import (
+        Subsampled as Subsampled,
         SubsampledGaussian as SubsampledGaussian,
+        training as training,
     )
     from smoothdp.version import (
         __version__ as __version__,

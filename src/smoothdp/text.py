@@ -165,6 +165,18 @@ def rate_text(n_draws: int, n_records: int) -> str:
     raise AssertionError
 
 
+def rate_float(rate: Fraction) -> float:
+    """Return a rate T/n as a float that, given as a rate, draws no more than T.
+
+    Rounded down to 15 digits, which every float keeps: the nearest float may be above T/n, and
+    T = ceil(rate n) is one more then.
+
+    >>> float(Fraction(2, 300)), rate_float(Fraction(2, 300))
+    (0.006666666666666667, 0.00666666666666666)
+    """
+    return float(number_down(rate, 15))
+
+
 def log10_up(log_value: float) -> str:
     """Return log10 of e^log_value with three decimals, rounded up.
 

@@ -161,8 +161,8 @@ BAD_MODELS = [
     (MODEL, ["--n", "10", "--epsilon", "1", "--databases", "1"], "n_databases"),
     (MODEL, ["--n", "10", "--epsilon", "1", "--target-delta", "2"], "delta"),
     ("", ["--n", "10", "--epsilon", "1"], "a header"),
-    ("unit,a,b\nX,1\n", ["--n", "10", "--epsilon", "1"], "'X,1'"),
-    ("unit,a,b\nX,1,two\n", ["--n", "10", "--epsilon", "1"], "'X,1,two'"),
+    ("unit,a,b\nX,1\n", ["--n", "10", "--epsilon", "1"], "got 2 fields"),
+    ("unit,a,b\nX,1,two\n", ["--n", "10", "--epsilon", "1"], "another text"),
     ("unit,a,b\nX,0,0\n", ["--n", "10", "--epsilon", "1"], "row 1"),
     (MODEL, ["--n", "10"], "--epsilon"),
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from smoothdp.cli import main
+from smoothdp.papers.polyplace import figures
 
 DELAYS = [(7 * i * i) % 61 - 10 for i in range(2000)]
 
@@ -89,7 +90,7 @@ def test_release_of_whole_numbers_and_missing_values(
     [
         ("delay", ["--above", "15"], "share above 15"),
         ("late", [], "share with a 1"),
-        ("delay", ["--bounds", "-60", "240", "--n-bits", "8"], "mean"),
+        ("delay", ["--bounds", "-60", "240", "--n-bits", "3"], "mean"),
         ("dest", ["--domain", "airports.txt"], "Counts of 2000 users over 5 values"),
         ("dest", ["--bins", "10"], "bin "),
     ],
@@ -146,9 +147,24 @@ def test_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert out.exists()
 
 
-@pytest.mark.parametrize("name", ["polyplace/1", "polyplace/2"])
-def test_figures_of_paper_4(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "smoothings"),
+    [
+        ("polyplace/1", ("0.1", "0.4")),
+        pytest.param("polyplace/1", figures._SMOOTHINGS, marks=pytest.mark.slow),
+        ("polyplace/2", figures._SMOOTHINGS),
+    ],
+    ids=["few smoothings", "polyplace/1", "polyplace/2"],
+)
+def test_figures_of_paper_4(
+    name: str,
+    smoothings: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Against a table of Figure 1 that other code found; smoothing 0.4."""
+    monkeypatch.setattr(figures, "_SMOOTHINGS", smoothings)
     out = tmp_path / "figure.png"
     main(["papers", "figure", name, "--json", "--out", str(out)])
     found = json.loads(capsys.readouterr().out)

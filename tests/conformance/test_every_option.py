@@ -39,6 +39,7 @@ SAMPLE = {
     "n_records": ["--n", "60"],
     "sharpen": ["--sharpen"],
     "tolerance": ["--tolerance", "0.5"],
+    "at_delta": ["--at-delta", "1e-3"],
     "databases": ["--databases", "30"],
     "target_delta": ["--target-delta", "1e-3"],
     "sampling_rate": ["--sampling-rate", "0.5"],

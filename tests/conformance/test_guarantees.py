@@ -118,7 +118,7 @@ def test_neighbours_do_not_mix() -> None:
     with pytest.raises(IncompatibleClaims, match="same neighbours"):
         PureDP(1).implies(PureDP(1, neighbours="add_remove"))
     with pytest.raises(InvalidParameter, match="neighbours"):
-        PureDP(1, neighbours="zero_out")
+        PureDP(1, neighbours="swap")
 
 
 def test_floats_of_parameters() -> None:

@@ -14,6 +14,8 @@ import pytest
 import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.errors import IncompatibleClaims, InvalidParameter
+from smoothdp.exact.balls.work import spend
+from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms import HalfShift, QuantilesRelease, SmoothNoise
 from smoothdp.mechanisms.quantiles.chosen import uses_half_shift
 from smoothdp.mechanisms.quantiles.independent import IndependentQuantiles
@@ -21,6 +23,7 @@ from smoothdp.mechanisms.quantiles.joint_release import JointQuantiles
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.chosen import mechanism_of
 from smoothdp.mechanisms.release.request import ReleaseRequest
+from smoothdp.noise.calibration.limits import MOST_WORK, default_work
 
 LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
 QUERY = sd.queries.Quantiles(LEVELS, bounds=(0, 1000))
@@ -291,3 +294,28 @@ def test_a_table() -> None:
             },
             guarantee=sd.PureDP(3, neighbours="add_remove"),
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("mu", ["1e-4", "1e-6", "1e-12"])
+def test_half_shifts_keep_a_tiny_mu(mu: str) -> None:
+    # sigma_h^2 is about 1 / mu^2: rounded up whatever its size.
+    made = HalfShift.calibrate(QUERY, guarantee=sd.GaussianDP(mu), n_records=4001)
+    assert made.guarantee == sd.GaussianDP(mu)
+    assert made.shift_variance * Fraction(mu) ** 2 > 1
+    assert len(made.release(DATA, rng=SeededRandom(1)).value) == 5
+
+
+def test_noise_by_rule_is_refused_without_the_name_of_a_law() -> None:
+    for part, words in ((sd.ZCDP(10), "Ask for less epsilon"), (sd.ZCDP("1e-13"), "more epsilon")):
+        with pytest.raises(sd.errors.OutOfReach, match=words) as caught, default_work(part, part):
+            spend(MOST_WORK + 1)
+        assert "Arsinh" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [None, "0.95"])
+def test_a_large_rho_is_refused_in_plain_words(confidence: str | None) -> None:
+    with pytest.raises(sd.errors.OutOfReach, match="rho of at most about 3"):
+        sd.release(
+            DATA[:30], sd.queries.Median((0, 99)), guarantee=sd.ZCDP(20), confidence=confidence
+        )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import pytest
 from scipy import stats
 
 import smoothdp as sd
 from smoothdp.claims import Guarantee
-from smoothdp.planning.plan_words import verdict_words
+from smoothdp.planning.views.plan_words import verdict_words
 from smoothdp.report import html
 from tests.checkers.windows import smooth
 
@@ -20,6 +21,7 @@ BOUNDS = (-60, 1440)
 LAW = stats.lognorm(s=1, scale=20)
 
 
+@cache
 def made(query: sd.queries.Query, guarantee: Guarantee, confidence: str | None) -> sd.planning.Plan:
     return sd.plan(
         query,
@@ -31,11 +33,11 @@ def made(query: sd.queries.Query, guarantee: Guarantee, confidence: str | None) 
     )
 
 
-def words(page: str) -> str:
+def words(text: str) -> str:
     """Return a page without pictures, cells separated by bars."""
-    page = re.sub(r"<(svg|style).*?</\1>", "", page, flags=re.DOTALL)
-    page = re.sub(r"</t[dh]>", "|", page).replace("&#x27;", "'")
-    return re.sub(r"[ \n]*\n[ \n]*", "\n", re.sub(r"<[^>]+>", "", page))
+    text = re.sub(r"<(svg|style).*?</\1>", "", text, flags=re.DOTALL)
+    text = re.sub(r"</t[dh]>", "|", text).replace("&#x27;", "'")
+    return re.sub(r"[ \n]*\n[ \n]*", "\n", re.sub(r"<[^>]+>", "", text))
 
 
 def cell(text: str, name: str) -> float:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -35,12 +37,23 @@ from tests.checkers.windows import smooth
 
 REFUSALS = (sd.errors.InvalidParameter, sd.errors.IncompatibleClaims, sd.errors.InvalidData)
 ROOMS = (
-    *("claims", "composition", "data", "engines", "interop", "ledger", "mechanisms", "noise"),
+    *(
+        "claims",
+        "composition",
+        "data",
+        "design",
+        "engines",
+        "interop",
+        "ledger",
+        "mechanisms",
+        "noise",
+    ),
     *("paper_bounds", "papers", "planning", "plots", "queries", "report", "services", "shuffle"),
     *("smoothed", "testing", "training_runs"),
 )
 KINDS = ("Guarantee", "DP", "Calibration", "ErrorBars", "PrivacyProfile", "Release[", "Budget")
 NAMES = {"guarantee", "promise", "claim", "calibration", "bars", "profile", "budget", "met"}
+NAMES |= {"log_delta", "smoothed"}
 
 
 def is_claim(parameter: inspect.Parameter) -> bool:
@@ -198,6 +211,74 @@ def false_promises(name: str) -> list[Callable[[], Any]]:
     return calls
 
 
+@lru_cache
+def the_design(*, by_stratum: bool = False) -> sd.RateDesign:
+    cells = {"north": 5000, "south": 3000, "isles": 40}
+    chosen: Any = {"1": cells, "2": {**cells, "isles": 50}} if by_stratum else cells
+    return sd.rate_design(chosen, epsilon=1, delta="1e-6", merge=[2])
+
+
+@lru_cache
+def the_sample() -> Any:
+    return sd.smoothed.largest_sample(
+        sd.DataModel([("1/3", "2/3")]), n_records=50, epsilon=1, delta="1e-3"
+    )
+
+
+def the_measurement() -> Any:
+    mechanism = sd.SamplingHistogram(20, n_draws=10)
+    return sd.report.measure_histogram(mechanism, {"yes": 12, "no": 8}, epsilon="0.5")
+
+
+def the_strata() -> Any:
+    table = sd.mechanisms.StratifiedHistogram([sd.SamplingHistogram(40, n_draws=20)])
+    return sd.smoothed.smoothed_strata(table, sd.DataModel([("2/5", "3/5")]), epsilon=1)
+
+
+def the_step() -> Any:
+    model = sd.DataModel([("1/2", "1/2")])
+    return sd.sgd_step_delta(model, n_records=200, batch=5, epsilon=1)
+
+
+def smoothed_claim(epsilon: Any, *, share: str = "1/2") -> sd.SmoothedDP:
+    """A claim of the same delta, over another model or at another epsilon."""
+    rest = 1 - Fraction(share)
+    made = claimed_delta_of().guarantee
+    return sd.SmoothedDP(epsilon, delta=made.exact_delta, model=sd.DataModel([(share, rest)]))
+
+
+def edited_pickle(made: Any, old: Any, new: Any) -> Any:
+    """What a pickle with other bytes for a number is read as."""
+    data = pickle.dumps(made, protocol=2)
+    assert pickle.loads(data) == made
+    before, after = (pickle.dumps(value, protocol=2)[2:-1] for value in (old, new))
+    assert before in data
+    return pickle.loads(data.replace(before, after))
+
+
+DESIGN_CHANGES: tuple[Callable[[Any], dict[str, Any]], ...] = (
+    lambda made: {"n_draws": made.n_draws + 1},
+    lambda made: {"n_draws": made.n_draws + 1, "rate": made.rate * Fraction(1001, 1000)},
+    lambda _: {"rate": Fraction(9, 10)},
+    lambda _: {"target": Fraction(1, 10**9)},
+    lambda made: {"epsilon": made.epsilon / 2},
+    lambda made: {"n_records": made.n_records + 1},
+    lambda made: {"log_delta": type(made.log_delta)(-90.0, -80.0)},
+    lambda _: {"is_largest": False},
+    lambda _: {"undecided": range(5)},
+    lambda made: {"merges": (replace(made.merges[0], n_draws=8000),)},
+    lambda made: {"merges": (replace(made.merges[0], rate=Fraction(1)),)},
+    lambda _: {"merges": "hello"},
+    lambda made: {"noise": (replace(made.noise[0], noise_epsilon=Fraction(9)), *made.noise[1:])},
+    lambda made: {"sampling_errors": dict.fromkeys(made.sampling_errors, 1.0)},
+    lambda made: {"cells": (replace(made.cells[0], count=9000), *made.cells[1:])},
+    lambda _: {"cells": None},
+    lambda made: {"binding": made.cells[:1]},
+    lambda made: {"strata": made.strata[:1] if made.strata else the_design(by_stratum=True).strata},
+    lambda _: {"model": "hello"},
+    lambda _: {"method": "sure"},
+)
+
 STRONGER = sd.PureDP("0.9")
 REFUSED: dict[str, list[Callable[[], Any]]] = {
     **{name: false_promises(name) for name in SMALL},
@@ -225,6 +306,9 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: replace(JOINT, shape=JOINT.shape * Fraction(1001, 1000)),
         lambda: replace(JOINT, shape=Fraction(3)),
         lambda: replace(JOINT, law=sd.noise.JointPolyPlace(6)),
+        lambda: replace(JOINT, smoothings=(JOINT.smoothing / 2,) * 3),
+        lambda: replace(JOINT, smoothings=(2 * JOINT.smoothing,) * 3),
+        lambda: replace(JOINT, smoothings=(JOINT.smoothing, -JOINT.smoothing, JOINT.smoothing)),
     ],
     "SmoothNoise": [
         lambda: replace(smooth_noise(), calibration=replace(STUDENT, guarantee=STRONGER)),
@@ -259,7 +343,76 @@ REFUSED: dict[str, list[Callable[[], Any]]] = {
         lambda: edited_task("noise"),
     ],
     "Collection": [claimed_collection],
-    "SmoothedDelta": [claimed_delta, lambda: replace(claimed_delta_of(), guarantee=sd.PureDP(1))],
+    "SmoothedDelta": [
+        claimed_delta,
+        lambda: replace(claimed_delta_of(), guarantee=sd.PureDP(1)),
+        lambda: replace(claimed_delta_of(), delta=1e-9),
+        lambda: replace(claimed_delta_of(), log_delta=-20.0),
+        lambda: replace(claimed_delta_of(), log_lower=-0.1),
+        # Not at another epsilon, and not over another model.
+        lambda: replace(claimed_delta_of(), guarantee=smoothed_claim("0.1")),
+        lambda: replace(claimed_delta_of(), guarantee=smoothed_claim(1, share="1/5")),
+        lambda: replace(claimed_delta_of(), _asked=None),
+    ],
+    "SampleDesign": [
+        lambda: replace(the_sample(), n_draws=the_sample().n_draws + 1),
+        lambda: replace(the_sample(), n_records=10**6),
+        lambda: replace(the_sample(), undecided=range(7, 9)),
+        lambda: replace(the_sample(), smoothed=claimed_delta_of()),
+    ],
+    "StrataDelta": [
+        lambda: replace(the_strata(), log_delta=-90.0),
+        lambda: replace(the_strata(), log_lower=-0.1),
+        lambda: replace(the_strata(), strata={}),
+    ],
+    "SgdStepDelta": [
+        *(
+            lambda change=change: replace(the_step(), **change)
+            for change in (
+                {"log_delta": -90.0},
+                {"log_lower": -0.1},
+                {"log_ordinary": -90.0},
+                {"decided_by": "T/n"},
+                {"n_records": 10**6},
+                {"batch": 6},
+                {"epsilon": Fraction(2)},
+                {"model": sd.DataModel([("1/5", "4/5")])},
+                {"model": "hello"},
+            )
+        ),
+        lambda: edited_pickle(the_step(), the_step().log_delta, -90.0),
+    ],
+    "RateDesign": [
+        *(
+            lambda change=change, make=make: replace(make(), **change(make()))
+            for make in (the_design, lambda: the_design(by_stratum=True))
+            for change in DESIGN_CHANGES
+        ),
+        lambda: edited_pickle(the_design(), 3905, 3906),
+        lambda: edited_pickle(the_design(), the_design().log_delta.upper, -90.0),
+    ],
+    "Measurement": [
+        lambda: replace(the_measurement(), delta=(0.0, 1e-9)),
+        lambda: replace(the_measurement(), log_delta=type(the_measurement().log_delta)(-90, -80)),
+        lambda: replace(the_measurement(), log_utility=None, utility_limit=1e-9),
+        lambda: replace(the_measurement(), worst_case_delta=0.1),
+        lambda: replace(the_measurement(), epsilon=Fraction(2)),
+        lambda: replace(the_measurement(), threshold=Fraction(99, 100)),
+        lambda: replace(the_measurement(), counts={"yes": 10, "no": 10}),
+        lambda: replace(the_measurement(), mechanism=sd.SamplingHistogram(20, n_draws=9)),
+        lambda: edited_pickle(
+            the_measurement(), the_measurement().delta[1], the_measurement().delta[1] / 2
+        ),
+    ],
+    "StratumDesign": [
+        lambda: replace(
+            the_design(by_stratum=True),
+            strata=tuple(
+                replace(one, log_delta=type(one.log_delta)(-90.0, -90.0))
+                for one in the_design(by_stratum=True).strata
+            ),
+        )
+    ],
     "NoiseTable": [claimed_table],
     "Release": [lambda: sd.claims.Release(1.0, "hello", "none", True, "0", ())],  # type: ignore[arg-type]
     "IntervalRelease": [

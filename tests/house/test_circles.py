@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def imported(path: Path, known: dict[str, Path]) -> Iterator[str]:
                 yield inner if inner in known else str(node.module)
 
 
+@cache
 def graph(src: Path) -> dict[str, set[str]]:
     known = modules(src)
     return {name: set(imported(path, known)) - {name} for name, path in known.items()}

@@ -72,6 +72,16 @@ def test_help_lists_every_target() -> None:
     assert targets - listed == {"help", "smoke"}
 
 
+def test_no_test_sets_the_digits_of_the_others() -> None:
+    """mpmath has one precision for a whole process: set for good, it slows all other tests."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        own = re.search(r"^mp\b.* = mpmath\.mp\.clone\(\)$", text, re.MULTILINE)
+        shared = r"mpmath\.mp" if own else r"(?:mpmath\.)?mp"
+        assert not re.search(rf"^{shared}\.(?:dps|prec) =", text, re.MULTILINE), path.name
+    assert pytest.importorskip("mpmath").mp.dps == 15
+
+
 def test_every_folder_of_tests_is_explained() -> None:
     page = (ROOT / "tests/README.md").read_text(encoding="utf-8")
     explained = set(re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE))

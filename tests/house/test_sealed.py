@@ -90,10 +90,10 @@ def test_a_summary_shows_and_stores_nothing_private() -> None:
             way(first)
 
 
-def imports(file: Path) -> set[str]:
+def imports(text: str) -> set[str]:
     """Return every name that a file imports, with its module."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -105,9 +105,13 @@ def test_only_the_named_samplers_open() -> None:
     openers, tricks = set(), set()
     for file in SOURCE.rglob("*.py"):
         place = file.relative_to(SOURCE).as_posix()
-        if any(name.startswith("smoothdp.claims.open_sealed") for name in imports(file)):
+        text = file.read_text(encoding="utf-8")
+        # Whoever imports it writes its name.
+        if "open_sealed" in text and any(
+            name.startswith("smoothdp.claims.open_sealed") for name in imports(text)
+        ):
             openers.add(place)
-        if "_Sealed__" in file.read_text(encoding="utf-8"):
+        if "_Sealed__" in text:
             tricks.add(place)
     assert openers == OPENERS
     assert tricks == {"claims/open_sealed.py"}

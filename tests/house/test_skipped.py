@@ -114,7 +114,9 @@ def ends_of_a_run(folder: Path, *options: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
         cwd=folder,
-        env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST")},
+        # Of the plugins only what the options name.
+        env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+        | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -123,7 +125,9 @@ def ends_of_a_run(folder: Path, *options: str) -> str:
     return done.stdout
 
 
-WORKERS: list[list[str]] = [[], *([["-n", "2"]] if importlib.util.find_spec("xdist") else [])]
+WORKERS: list[list[str]] = [[]]
+if importlib.util.find_spec("xdist"):
+    WORKERS.append(["-p", "xdist", "-n", "2"])
 
 
 @pytest.mark.parametrize("workers", WORKERS, ids=["one", "two workers"][: len(WORKERS)])

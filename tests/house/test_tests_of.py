@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tests_of import Found, Tree, main, report
+from tests.tests_of import Found, Tree, main, report, the_tree
 
 ROOT = Path(__file__).parents[2]
 FILES = {
@@ -80,32 +80,36 @@ def test_nobody_is_named_where_nobody_tests(house: Path) -> None:
 
 def test_every_direct_import_of_the_real_tests_is_found() -> None:
     """Against a plain search for the words of an import, over some files of every room."""
-    tree = Tree()
+    tree = the_tree()
+    texts = [
+        (str(test.path.relative_to(ROOT)), test.path.read_text(encoding="utf-8"))
+        for test in tree.tests()
+    ]
     checked = 0
     for module in sorted(m for m in tree.modules if m.startswith("smoothdp."))[::50]:
         line = re.compile(
             rf"^\s*(from {re.escape(module)} import|import {re.escape(module)}\b)", re.M
         )
-        plain = {
-            str(test.path.relative_to(ROOT))
-            for test in tree.tests()
-            if line.search(test.path.read_text(encoding="utf-8"))
-        }
+        plain = {path for path, text in texts if line.search(text)}
         if tree.modules[module].path.name != "__init__.py":
             checked += len(plain)
             assert plain <= {one.path for one in tree.tests_of(tree.modules[module].path)}, module
     assert checked > 3
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "tests.tests_of", "tests/tests_of.py"],
+def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["tests/tests_of.py"]) == 0
+    told = capsys.readouterr().out
+    assert "tests/house/test_tests_of.py" in told
+    assert "-m pytest -q tests/house/test_tests_of.py" in told
+    # And as a program.
+    refused = subprocess.run(
+        [sys.executable, "-m", "tests.tests_of", "src/nowhere.py"],
         cwd=ROOT,
         capture_output=True,
         text=True,
-        check=True,
-    ).stdout
-    assert "tests/house/test_tests_of.py" in told
-    assert "-m pytest -q tests/house/test_tests_of.py" in told
-    assert main(["src/nowhere.py"]) == 2
-    assert "Expected a file; got src/nowhere.py" in capsys.readouterr().out
+        check=False,
+    )
+    assert refused.returncode == 2
+    assert "Expected a file; got src/nowhere.py" in refused.stdout

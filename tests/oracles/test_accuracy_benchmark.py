@@ -86,8 +86,15 @@ def test_the_reduced_run_has_a_cell_for_every_target() -> None:
     assert len(list(quantiles.settings(True))) > 10 * len(cells)
 
 
-@pytest.mark.parametrize("kind", ["pure", "zcdp"])
-@pytest.mark.parametrize("bounds", [(-200.0, 300.0), (15.0, 21.0)])
+@pytest.mark.parametrize(
+    ("kind", "bounds"),
+    [
+        ("pure", (-200.0, 300.0)),
+        ("zcdp", (15.0, 21.0)),
+        pytest.param("pure", (15.0, 21.0), marks=pytest.mark.slow),
+        pytest.param("zcdp", (-200.0, 300.0), marks=pytest.mark.slow),
+    ],
+)
 def test_squares_are_those_of_releases(kind: str, bounds: tuple[float, float]) -> None:
     """Of clamped releases: where noise is far below the bounds, and where they cut it."""
     column = stats.lognorm(s=1, scale=20).rvs(size=151, random_state=np.random.default_rng(2))

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 
 import mpmath
 import pytest
 
 from smoothdp import SamplingHistogram
-from tests.references.make import delta_x
+from tests.references.make import DIGITS, delta_x
+
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    with mpmath.workdps(DIGITS):
+        yield
 
 
 @pytest.mark.parametrize(

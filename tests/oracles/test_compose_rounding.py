@@ -33,7 +33,7 @@ from smoothdp.exact.balls.balls import precision
 from smoothdp.exact.balls.gauss_legendre import gauss_legendre
 from smoothdp.exact.balls.special import complex_ball, real
 from smoothdp.mechanisms.additive.laplace import LaplaceLaw, laplace_transform
-from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
 
 F = Fraction
 

@@ -19,18 +19,26 @@ def delta(model: sd.DataModel, n: int, n_draws: int, epsilon: str, sampling: Any
     return sd.smoothed_delta(mechanism, model, epsilon=epsilon).log_delta
 
 
+WITHOUT = "without_replacement"
+REPLACING = "with_replacement"
+
+
+# With replacement up to eight draws of each record are tried: fewer records do.
 @pytest.mark.parametrize(
-    ("model", "n", "epsilon", "target"),
+    ("sampling", "model", "n", "epsilon", "target"),
     [
-        (MODEL, 30, "1", "0.15"),
-        (MODEL, 30, "0.2", "0.2"),
-        (MODEL, 30, "2", "1e-2"),
-        (THREE, 14, "1", "0.4"),
+        (WITHOUT, MODEL, 30, "1", "0.15"),
+        (WITHOUT, MODEL, 30, "0.2", "0.2"),
+        (WITHOUT, MODEL, 30, "2", "1e-2"),
+        (WITHOUT, THREE, 14, "1", "0.4"),
+        (REPLACING, MODEL, 12, "1", "0.3"),
+        (REPLACING, MODEL, 12, "0.2", "0.2"),
+        (REPLACING, MODEL, 12, "2", "5e-2"),
+        (REPLACING, THREE, 8, "1", "0.4"),
     ],
 )
-@pytest.mark.parametrize("sampling", ["without_replacement", "with_replacement"])
 def test_largest_sample_is_the_largest(
-    model: sd.DataModel, n: int, epsilon: str, target: str, sampling: Any
+    sampling: Any, model: sd.DataModel, n: int, epsilon: str, target: str
 ) -> None:
     design = sd.smoothed.largest_sample(
         model, n_records=n, epsilon=epsilon, delta=target, sampling=sampling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -39,9 +39,11 @@ class Lomax(sd.noise.NoiseDistribution):
         sd.noise.ParameterSpec("power", "power", above=1, reach=("1.01", "1000"), typical=("5",)),
     )
     exact_power: Fraction
+    half_rate: Fraction = field(compare=False)
 
     def __init__(self, power: str | Fraction) -> None:
         object.__setattr__(self, "exact_power", self.parameters[0].read(power))
+        object.__setattr__(self, "half_rate", (self.exact_power - 1) / 2)
 
     @property
     def rate(self) -> float:
@@ -72,7 +74,7 @@ class Lomax(sd.noise.NoiseDistribution):
         return self._ball_log_peak() - ball(self.exact_power) * v.exp().log1p()
 
     def _ball_log_peak(self) -> Ball:
-        return ball((self.exact_power - 1) / 2).log()
+        return ball(self.half_rate).log()
 
     def _ball_elasticity(self, v: Ball) -> Ball:
         return ball(self.exact_power) / (1 + (-v).exp())

@@ -34,7 +34,7 @@ def laws(rng: random.Random, number: int, m: int) -> tuple[tuple[Fraction, ...],
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 8))]
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (0, *range(2, 8)))]
 )
 def test_every_mixture_of_two(seed: int) -> None:
     """Cells split as far as they go: never below the truth, wherever the largest mean is."""
@@ -60,7 +60,7 @@ def test_every_mixture_of_two(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 8))]
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (0, *range(2, 8)))]
 )
 def test_many_distributions(seed: int) -> None:
     """Pair by pair, each with the hull of its own: three to five distributions, all mixtures."""
@@ -105,6 +105,10 @@ def test_the_gap_of_crossing_distributions_is_closed(n: int, rate: str) -> None:
     result = sd.smoothed_delta(mechanism, sd.DataModel(CROSSING), epsilon="0.5")
     assert result.log_delta - result.log_lower <= 0.75
     assert result.lower < result.delta
+    assert result.method.startswith("proved upper bound over every mixture")
+    assert result.guarantee.implies(
+        sd.SmoothedDP("0.5", delta=repr(2 * result.delta), model=result.guarantee.model)
+    )
     alone = sd.smoothed_delta(mechanism, sd.DataModel(CROSSING[:1]), epsilon="0.5")
     assert alone.log_lower <= result.log_delta
 

@@ -19,10 +19,15 @@ from smoothdp.errors import InvalidParameter, OutOfReach
 from smoothdp.mechanisms.histogram.noisy_histogram import NoiseSupport, NoisySamplingHistogram
 from smoothdp.testing import frequency_test, oracles
 
-mpmath.mp.dps = 40
 pytestmark = pytest.mark.filterwarnings("ignore:n_draws = n_records")
 SUPPORTS: list[NoiseSupport] = ["nonnegative", "integers"]
 SAMPLINGS = ["without_replacement", "with_replacement"]
+
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    with mpmath.workdps(40):
+        yield
 
 
 def sample_law(counts: tuple[int, ...], n_draws: int, sampling: str) -> oracles.Law:

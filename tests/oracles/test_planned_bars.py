@@ -13,13 +13,14 @@ from scipy import stats
 
 from smoothdp.claims import ZCDP, ApproxDP, GaussianDP, PureDP, TruncatedCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.random.entropy import SeededRandom
 from smoothdp.mechanisms.release.bars.coverage import Coverage
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
 from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.chosen import mechanism_of
 from smoothdp.mechanisms.release.defaults import default_family, default_smoothing, default_trim
+from smoothdp.mechanisms.release.release import release
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.noise import ArsinhNormal, Log1pNormal
@@ -265,3 +266,12 @@ def test_families_of_quick_certificates() -> None:
     assert default_family(ZCDP(HALF), Fraction("0.71")) is ArsinhNormal
     assert default_family(ZCDP(HALF), Fraction("1.01")) is Log1pNormal
     assert default_family(ZCDP("0.125"), Fraction("0.29")) is ArsinhNormal
+
+
+def test_a_planned_release_warns_of_a_long_interval_as_release_does() -> None:
+    median, data = Median((0, 100)), [float(i % 100) for i in range(281)]
+    made = plan(median, guarantee=PureDP(1), n_records=281, confidence="0.95", covers="population")
+    with pytest.warns(PrivacyWarning, match="smoothing of at most epsilon / 10"):
+        made.release(data, rng=SeededRandom(1))
+    with pytest.warns(PrivacyWarning, match="smoothing of at most epsilon / 10"):
+        release(data, median, guarantee=PureDP(1), confidence="0.95", covers="population")

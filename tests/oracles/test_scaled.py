@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,11 @@ import pytest
 from smoothdp.exact.balls.scaled import Scaled, scaled_exp, scaled_from_logs
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
 
-mpmath.mp.dps = 60
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    with mpmath.workdps(60):
+        yield
 
 
 def exact(number: Scaled) -> list[Any]:

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
 
 import mpmath
@@ -26,9 +27,14 @@ from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogr
 from smoothdp.testing.oracles import hockey_stick
 from tests.checkers.rationals import binomial_law
 
-mpmath.mp.dps = 40
 Law = dict[tuple[int, ...], Fraction]
 GROWTHS = [Fraction(1), Fraction(11, 10), Fraction(3, 2), Fraction(3), Fraction(50)]
+
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    with mpmath.workdps(40):
+        yield
 
 
 def close(bounds: LogBounds, truth: Fraction | mpf, width: float = 1e-11) -> None:

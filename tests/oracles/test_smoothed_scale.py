@@ -217,8 +217,12 @@ def test_bounds_by_tails_are_above(seed: int) -> None:
         assert exact.logs.lower <= log_bound_of_lost(n, vertices, epsilon, Fraction(3, 10))
 
 
+@pytest.mark.slow
 def test_bounds_by_tails_say_something() -> None:
-    """At sizes where all compositions are out of reach the bound is far below the cap."""
+    """At sizes where all compositions are out of reach the bound is far below the cap.
+
+    So it is in `test_mixtures`, at 1e5 records.
+    """
     mechanism = sd.SamplingHistogram(200_000, n_draws=150_000)
     model = sd.DataModel([("0.2", "0.3", "0.5"), ("0.3", "0.3", "0.4")])
     result = sd.smoothed_delta(mechanism, model, epsilon=1)

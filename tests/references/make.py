@@ -18,7 +18,7 @@ from typing import Any
 
 import mpmath
 
-mpmath.mp.dps = 60
+DIGITS = 60
 FILE = Path(__file__).with_name("smoothed_dp.json")
 HOW = "tests/references/make.py: 60 digits, sums over outputs of the two laws themselves"
 
@@ -174,6 +174,7 @@ def dp_delta(inputs: dict[str, Any]) -> Any:
 
 def main() -> None:
     """Recompute every case and write the file; say how far the old values were off."""
+    mpmath.mp.dps = DIGITS
     cases = json.loads(FILE.read_text())["cases"]
     compute = {"delta_x": delta_x, "adversary_utility": adversary_utility, "dp_delta": dp_delta}
     worst = mpmath.mpf(0)

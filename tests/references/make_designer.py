@@ -16,7 +16,6 @@ from typing import Any
 
 import mpmath
 
-mpmath.mp.dps = 60
 FILE = Path(__file__).with_name("designer.json")
 
 
@@ -70,6 +69,7 @@ def step(shares: list[str], n: int, batch: int, epsilon: str) -> tuple[str, str]
 
 def main() -> None:
     """Write the file."""
+    mpmath.mp.dps = 60
     cases: list[dict[str, Any]] = []
     for counts, growth, target in (
         ([40, 30], "2", "1/1000"),

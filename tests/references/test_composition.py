@@ -17,7 +17,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.laws.law import LossLaws, known
 from smoothdp.exact.parameters.numbers import LogRatio
-from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
 
 DATA = json.loads(Path(__file__).with_name("composition.json").read_text())
 

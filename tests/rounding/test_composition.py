@@ -22,10 +22,10 @@ from smoothdp.composition.routes.large_losses import LargeLosses
 from smoothdp.composition.routes.solver import Solver
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Real, float_of
-from smoothdp.training_runs.line_points import Line, Points, error_from
-from smoothdp.training_runs.path_panels import Branch, PanelRow, rightwards
-from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
-from smoothdp.training_runs.subsampled_lines import Mixture, log_tail
+from smoothdp.training_runs.gaussian_step.line_points import Line, Points, error_from
+from smoothdp.training_runs.gaussian_step.path_panels import Branch, PanelRow, rightwards
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.gaussian_step.subsampled_lines import Mixture, log_tail
 from tests.rounding.certain import between, bits, exact
 
 F = Fraction

@@ -286,3 +286,10 @@ def test_every_pair_is_followed() -> None:
             aim = math.log(float(target))
             assert question.delta(design.n_draws).upper <= aim + 1e-12
             assert question.delta(design.n_draws + 1).lower > aim
+
+
+def test_chernoff_has_its_condition_where_it_is_used() -> None:
+    """Beyond 1e13 records the tail is Chernoff's bound: 1 where h0/n is not below q."""
+    n = 2 * 10**13
+    assert log_few(F(1, 10), n, n // 2, F(1)) == 0.0
+    assert log_few(F(9, 10), n, n // 2, F(1)) < -(10**11)

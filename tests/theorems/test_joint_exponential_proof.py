@@ -307,7 +307,7 @@ def test_the_rule_goes_by_public_parameters() -> None:
         levels = [Fraction(k, m + 1) for k in range(1, m + 1)]
         return joint_rule(levels, n_records=n, guarantee=sd.PureDP(epsilon))  # type: ignore[arg-type]
 
-    limits = {1_000: 3, 2_000: 4, 5_000: 6, 10_000: 9, 100_000: 12}
+    limits = {1_000: 3, 2_000: 4, 5_000: 7, 10_000: 9, 100_000: 12}
     for n, most in limits.items():
         got = [chosen(m, n, 1) for m in range(1, 22)]
         assert got == ["poly_place"] * most + ["exponential"] * (21 - most)

@@ -164,7 +164,7 @@ def test_section_3_3_noise_in_every_bin_makes_samples_grow_with_the_domain() -> 
 
     def users(protocol: str, d: int, n: int) -> int:
         while (found := error_and_messages((protocol, n, d))[0]) is None or found >= n / 4:
-            n += 5
+            n += 10
         return n
 
     domains = (10**2, 10**4, 10**6)

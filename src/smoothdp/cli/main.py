@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import smoothdp as sd
-from smoothdp.cli.account import account
+from smoothdp.cli.accounting.account import account
 from smoothdp.cli.collect import collect
 from smoothdp.cli.designing.design import design
 from smoothdp.cli.measure import measure

@@ -41,7 +41,7 @@ MODES = {
         "a FILE with --column",
         frozenset(("file", "column", "universe", "missing", *CSV_TEXT, *_AT_COUNTS)),
     ),
-    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen", "tolerance"))),
+    "model": Mode("--model", frozenset((*_OF_MODEL, *SAMPLE, "sharpen", "tolerance", "at_delta"))),
     "sample": Mode(
         "a FILE with --population and --model",
         frozenset(("file", "population", "model", "epsilon", "as_json")),
@@ -95,16 +95,14 @@ def read_mode(context: click.Context) -> str:
 @click.option("--n", "n_records", type=int, help="Number of records, with --model.")
 @click.option("--sharpen", is_flag=True, help="With --model: all mixtures, up to 100,000 records.")
 @click.option("--tolerance", type=float, help="With --model: how close in ln; default 0.7.")
+@click.option("--at-delta", help="With --model: the epsilons of these deltas, e.g. 1e-6,1e-9.")
 @click.option("--databases", type=int, help="With --model: estimate by so many databases.")
 @click.option("--target-delta", help="With --model: the largest sample that meets it.")
 @click.option("--sampling-rate", help="Share of records drawn; T = ceil(rate * n), exactly.")
 @click.option("--n-draws", type=int, help="Number of records drawn, instead of a rate.")
 @click.option("--sampling", type=SAMPLING, help="Default: without_replacement.")
 @click.option("--keep-probability", help="Instead: each record is kept independently.")
-@click.option(
-    "--epsilon",
-    help='Epsilon, e.g. 0.5 or "ln(51/49)"; of counts also several: 0.01,0.1,1.',
-)
+@click.option("--epsilon", help='E.g. 0.5 or "ln(51/49)"; of counts also several: 0.01,0.1,1.')
 @click.option("--threshold", help="Adversary's accuracy t; sets epsilon = ln(t / (1 - t)).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw delta(x) against epsilon.")
@@ -125,6 +123,7 @@ def measure(
     n_records: int | None,
     sharpen: bool,
     tolerance: float | None,
+    at_delta: str | None,
     databases: int | None,
     target_delta: str | None,
     sample: SampleOptions,
@@ -158,7 +157,7 @@ def measure(
         return
     if model is not None:
         asked = ModelQuestion(
-            model, n_records, epsilon, target_delta, databases, sharpen, tolerance, sample
+            model, n_records, epsilon, target_delta, databases, sharpen, tolerance, at_delta, sample
         )
         text, document = describe_model(asked)
         click.echo(json.dumps(document, indent=2) if as_json else text)

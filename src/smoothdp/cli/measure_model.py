@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.command_line import progress_bar
 from smoothdp.cli.options.counts import SampleOptions, read_mechanism
-from smoothdp.cli.options.files import read_model
+from smoothdp.cli.options.estimate import describe_interval, setting
+from smoothdp.cli.options.model_file import read_model
 from smoothdp.cli.options.smoothed_words import Mechanism, smoothed_sentence, smoothed_text
 from smoothdp.smoothed import LARGEST_SHARPENED
-from smoothdp.text import (
-    SAMPLE_UNSEEN,
-    number_down,
-    number_up,
-    percent_text,
-    rate_text,
-)
+from smoothdp.text import SAMPLE_UNSEEN, number_up, rate_text
 
 
 @dataclass(frozen=True)
@@ -36,6 +30,7 @@ class ModelQuestion:
     databases: int | None
     sharpen: bool
     tolerance: float | None
+    at_delta: str | None
     sample: SampleOptions
 
 
@@ -61,7 +56,12 @@ def describe_model(asked: ModelQuestion) -> tuple[str, dict[str, object]]:
     if databases is not None:
         return describe_interval(chosen, distributions, epsilon, databases)
     return describe_exact(
-        chosen, distributions, epsilon, sharpen=asked.sharpen, tolerance=asked.tolerance
+        chosen,
+        distributions,
+        epsilon,
+        sharpen=asked.sharpen,
+        tolerance=asked.tolerance,
+        deltas=[part.strip() for part in (asked.at_delta or "").split(",") if part.strip()],
     )
 
 
@@ -92,10 +92,12 @@ def describe_design(
         f"largest sample  {design.n_draws} records drawn, a rate of "
         f"{rate_text(design.n_draws, n_records)} ({design.largest_text})\n"
         + (f"fewest lost     {design.n_lost}\n" if sampling != "with_replacement" else "")
-        + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n\n{sentence}\n{SAMPLE_UNSEEN}"
+        + f"smoothed delta  {shown}  (rounded up; {smoothed.method})\n"
+        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
     )
     return text, {
         "n_records": n_records,
+        "worst_case_delta": mechanism.worst_case_delta(epsilon=0),
         "epsilon": smoothed.guarantee.epsilon,
         "target_delta": delta,
         "n_draws": design.n_draws,
@@ -118,11 +120,17 @@ def describe_exact(
     *,
     sharpen: bool,
     tolerance: float | None,
+    deltas: Sequence[str] = (),
 ) -> tuple[str, dict[str, object]]:
-    """Return smoothed delta with ordinary DP beside it, in words and for JSON."""
+    """Return smoothed delta with ordinary DP beside it, in words and for JSON.
+
+    Args:
+        deltas: for each also the epsilon that belongs to it.
+    """
     closer = {} if tolerance is None else {"tolerance": tolerance}
     result = sd.smoothed_delta(mechanism, model, epsilon=epsilon, sharpen=sharpen, **closer)
     claim = result.guarantee
+    at_deltas = {delta: float(number_up(result.epsilon(delta), 6)) for delta in deltas}
     gap = math.expm1(min(700.0, result.log_delta - result.log_lower))
     if gap < 0.01:
         truth = f"within {gap:.1e} of it"
@@ -135,60 +143,25 @@ def describe_exact(
         f"mechanism       {mechanism.describe()}\n"
         f"model           {claim.model.n_vertices} distributions over "
         f"{claim.model.n_atoms} values\n"
-        f"epsilon         {claim.epsilon:.6g}\n"
+        f"epsilon         {number_up(claim.epsilon, 6)}\n"
         f"smoothed delta  {smoothed_text(result, mechanism)}  (rounded up; {truth}; "
         f"{result.method})\n"
         + ("" if tolerance is None else f"tolerance       {tolerance:.6g} in ln, for brackets\n")
-        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n{sentence}\n{SAMPLE_UNSEEN}"
+        + f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n"
+        + "".join(
+            f"epsilon {value:<7.6g} has smoothed delta at most {delta} (proved)\n"
+            for delta, value in at_deltas.items()
+        )
+        + f"\n{sentence}\n{SAMPLE_UNSEEN}"
     )
     return text, {
         "unseen": SAMPLE_UNSEEN,
-        **_setting(mechanism, claim.epsilon),
+        **setting(mechanism, claim.epsilon),
         "smoothed_delta": result.delta,
         "smoothed_delta_lower": result.lower,
         "log_smoothed_delta": result.log_delta,
         "vertex_counts": result.vertex_counts,
         "method": result.method,
+        "epsilon_at_delta": at_deltas,
         "guarantee": sentence,
-    }
-
-
-def describe_interval(
-    mechanism: Mechanism, model: sd.DataModel, epsilon: str, n_databases: int
-) -> tuple[str, dict[str, object]]:
-    """Return an estimate of smoothed delta by sampled databases, in words and for JSON."""
-    with progress_bar("databases") as progress:
-        result = sd.smoothed.smoothed_delta_interval(
-            mechanism, model, epsilon=epsilon, n_databases=n_databases, progress=progress
-        )
-    most = mechanism.inclusion()
-    estimate, upper = (min(most, Fraction(value)) for value in (result.estimate, result.upper))
-    text = (
-        f"mechanism       {mechanism.describe()}\n"
-        f"smoothed delta  about {number_up(estimate)}, between {number_down(result.lower)} "
-        f"and {number_up(upper)} with {percent_text(result.confidence)} confidence\n"
-        f"databases       {result.n_databases} for each of {result.n_compositions} "
-        f"compositions, each all from one distribution ({result.method})\n"
-        f"ordinary DP     {number_up(mechanism.inclusion(), 8)}\n\n"
-        "An estimate, not a guarantee: mixtures of the distributions were not looked at.\n"
-        f"{SAMPLE_UNSEEN}"
-    )
-    return text, {
-        **_setting(mechanism, float(sd.PureDP(epsilon).epsilon)),
-        "estimate": result.estimate,
-        "interval": [result.lower, result.upper],
-        "confidence": float(result.confidence),
-        "n_databases": result.n_databases,
-        "vertex_counts": result.vertex_counts,
-        "method": result.method,
-    }
-
-
-def _setting(mechanism: Mechanism, epsilon: float) -> dict[str, object]:
-    return {
-        "mechanism": mechanism.describe(),
-        "n_records": mechanism.n_records,
-        "epsilon": epsilon,
-        "worst_case_delta": mechanism.worst_case_delta(epsilon=0),
-        "version": sd.__version__,
     }

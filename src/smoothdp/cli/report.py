@@ -10,8 +10,9 @@ import click
 
 from smoothdp.cli.options.command_line import gathered, progress_bar, written_command
 from smoothdp.cli.options.counts import SAMPLE, SampleOptions, read_counts, read_mechanism
-from smoothdp.cli.options.files import read_model, read_plan
+from smoothdp.cli.options.files import read_plan
 from smoothdp.cli.options.guarantees import read_approximate
+from smoothdp.cli.options.model_file import read_model
 from smoothdp.data import reason
 from smoothdp.report import (
     PROTOCOLS,

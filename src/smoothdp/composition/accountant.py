@@ -25,7 +25,7 @@ from smoothdp.exact.logspace.bounds import LogBounds, log_sum_lower, log_sum_upp
 from smoothdp.exact.parameters.numbers import LogRatio, Real
 
 Orientation = Literal["common", "any"] | None
-"""None: "common" where one of two neighbours has a record more, and "any" else."""
+"""None: "any" for replace_one; "common" where only one of two neighbours has the record."""
 # ln of the delta down to which a grid pair is good.
 _DEPTHS = (-60.0, -200.0, -800.0, -3200.0)
 _GRID_TOLERANCE = 1e-3
@@ -34,7 +34,7 @@ _GRID_TOLERANCE = 1e-3
 def is_aligned(orientation: Orientation, neighbours: Neighbours) -> bool:
     """Return whether items of these neighbours are composed in a common orientation."""
     if orientation is None:
-        return neighbours is Neighbours.ADD_REMOVE
+        return neighbours is not Neighbours.REPLACE_ONE
     return orientation == "common"
 
 
@@ -135,6 +135,19 @@ class Accountant:
             )
         return self._with_smoothed(bounds)
 
+    def log_directed_bounds(self, epsilon: Real, way: int) -> LogBounds:
+        """Bound ln delta of one of the two products: 0 with the record first, 1 without it.
+
+        Where there are not two, of the one that covers both directions.
+        """
+        bounds = LogBounds(-math.inf, 0.0)
+        for level in range(len(_DEPTHS) if self.has_grid else 1):
+            sides = self.sides(level)
+            bounds = self._side_bounds(sides[way if self.two_ways else 0], epsilon)
+            if bounds.upper > _DEPTHS[level] + math.log(self._n_grids) + 20.0:
+                break
+        return bounds
+
     @property
     def never_zero(self) -> bool:
         """Whether delta is positive at every epsilon: some loss is unbounded, or infinite."""
@@ -151,14 +164,16 @@ class Accountant:
         return max(1, sum(count for item, count in self.parts if item.laws is None))
 
     def _at_level(self, epsilon: Real, level: int) -> LogBounds:
-        lower = upper = -math.inf
-        for side in self.sides(level):
-            above = side.upper.log_bounds(epsilon)
-            upper = max(upper, above.upper)
-            if side.lower is not None and at_most(epsilon, Fraction(FAR_QUERY)):
-                below = above if side.lower is side.upper else side.lower.log_bounds(epsilon)
-                lower = max(lower, below.lower)
-        return LogBounds(lower, upper)
+        bounds = [self._side_bounds(side, epsilon) for side in self.sides(level)]
+        return LogBounds(max(each.lower for each in bounds), max(each.upper for each in bounds))
+
+    @staticmethod
+    def _side_bounds(side: Side, epsilon: Real) -> LogBounds:
+        above, lower = side.upper.log_bounds(epsilon), -math.inf
+        if side.lower is not None and at_most(epsilon, Fraction(FAR_QUERY)):
+            below = above if side.lower is side.upper else side.lower.log_bounds(epsilon)
+            lower = below.lower
+        return LogBounds(lower, above.upper)
 
     def _with_smoothed(self, bounds: LogBounds) -> LogBounds:
         """Add s (1 - delta), s the sum of the deltas of the smoothed claims, at most 1.

@@ -51,10 +51,10 @@ def compose(
             worst cases may point different ways, nor for mechanisms on a random sample of the
             records, which may lose in both directions at once: these are never oriented
             (proofs/symmetrised-composition#4, #6).
-            None (default): every item in both directions. Under add_remove neighbours the
-            orientation is common among the items that say which of their laws belongs to the
-            database with the record (``Pair(..., first=)``, subsampled mechanisms); it is
-            always used there, and all others count in both directions.
+            None (default): every item in both directions. Under add_remove and zero_out
+            neighbours the orientation is common among the items that say which of their laws
+            belongs to the database with the record (``Pair(..., first=)``, subsampled
+            mechanisms); it is always used there, and all others count in both directions.
         progress: called with (parts done, parts in all) in long sums.
 
     Raises:

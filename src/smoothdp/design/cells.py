@@ -104,7 +104,10 @@ def read_strata(counts: Any, strata: Any) -> tuple[Stratum, ...]:
             got=f"{sum(map(len, named.values()))}",
             remedy="Merge cells first",
         )
-    return tuple(_stratum(name, cells) for name, cells in named.items())
+    read = tuple(_stratum(name, cells) for name, cells in named.items())
+    # Results go by these names: "A" with "B: C" and "A: B" with "C" would be one.
+    _refuse_twice((cell.name for one in read for cell in one.cells), "every cell")
+    return read
 
 
 def _read_named(counts: Any, strata: Any) -> dict[str | None, list[tuple[str, Any]]]:
@@ -121,6 +124,7 @@ def _read_named(counts: Any, strata: Any) -> dict[str | None, list[tuple[str, An
                 got="a number beside them",
                 remedy="Give {stratum: {label: records}} throughout",
             )
+        _refuse_twice((_text(name) for name in counts), "every stratum")
         return {_text(name): _labelled(cells) for name, cells in counts.items()}
     cells = _labelled(counts)
     if strata is None:
@@ -164,6 +168,16 @@ def _stratum_names(cells: Sequence[tuple[str, Any]], strata: Any) -> list[object
     return names
 
 
+def _refuse_twice(names: Iterable[str], what: str) -> None:
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InvalidData(
+            expected=f"{what} once",
+            got=f"{twice[0]!r} twice",
+            remedy="Add its rows up, or give them names of their own",
+        )
+
+
 def _stratum(name: str | None, cells: Sequence[tuple[str, Any]]) -> Stratum:
     where = "" if name is None else f" of stratum {name!r}"
     # Counts may be numpy's, or floats without a fraction; their sum is not known beforehand.
@@ -171,13 +185,7 @@ def _stratum(name: str | None, cells: Sequence[tuple[str, Any]]) -> Stratum:
     for label, count in cells:
         (value, _) = read_counts([count, 0], total=_whole(count), name=f"the count{where}")
         checked.append(Cell(label, value, name))
-    twice = [label for label, times in Counter(c.label for c in checked).items() if times > 1]
-    if twice:
-        raise InvalidData(
-            expected=f"every cell{where} once",
-            got=f"{twice[0]!r} twice",
-            remedy="Add its rows up, or give them names of their own",
-        )
+    _refuse_twice((cell.label for cell in checked), f"every cell{where}")
     total = sum(cell.count for cell in checked)
     if len(checked) < 2 or not 2 <= total < LARGEST_COUNT:
         raise InvalidData(

@@ -23,13 +23,14 @@ from smoothdp.design.design_words import (
 from smoothdp.design.facts import DesignFacts
 from smoothdp.design.largest_draws import CellsQuestion
 from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.plots import plot_groups
 from smoothdp.plots.bound_curves import plot_bound_curves
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.shared_sections import citation_section, reproduce_section
 from smoothdp.sources import Source
-from smoothdp.text import number_down, ratio_up
+from smoothdp.text import number_down, number_up, ratio_up
 
 _LN10 = math.log(10)
 _POINTS = 24
@@ -57,7 +58,7 @@ def draw_design(design: DesignFacts) -> Any:
         curves,
         x="sampling rate",
         y="delta(x)",
-        title=f"delta(x) against the rate at epsilon {float(design.epsilon):.4g}",
+        title=f"delta(x) against the rate at epsilon {number_up(float_up(design.epsilon))}",
         reference=(log_bounds(design.target).upper / _LN10, "target"),
         least=3 * log_bounds(design.target).lower / _LN10 - 3,
     )
@@ -87,7 +88,7 @@ def design_page(design: DesignFacts, *, command: str = "") -> HtmlReport:
     what = "smoothed delta" if modelled else "delta(x)"
     asked = Section("What was asked").table(
         [
-            ("epsilon", f"{float(design.epsilon):.6g}"),
+            ("epsilon", number_up(float_up(design.epsilon), 6)),
             ("target", f"{what} at most {ratio_up(design.target)}"),
             ("records", str(design.n_records)),
             ("cells", str(len(design.cells))),

@@ -7,9 +7,19 @@ import math
 from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.design.cells import Cell
 from smoothdp.design.facts import DesignFacts
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import exact_text
-from smoothdp.text import lesser, number_down, number_up, rate_text, ratio_up, table, upper_text
+from smoothdp.text import (
+    lesser,
+    number_down,
+    number_up,
+    rate_float,
+    rate_text,
+    ratio_up,
+    table,
+    upper_text,
+)
 
 SHOWN = 12
 UNSEEN = (
@@ -52,7 +62,8 @@ def delta_words(design: DesignFacts) -> str:
 def sentence(design: DesignFacts) -> str:
     """Return the result in plain English."""
     if design.n_draws == 0:
-        return f"No record can be drawn at this target. {_binds(design)} {_remedy(design)}".strip()
+        why = f"{_binds(design)} {_remedy(design)}".strip()
+        return f"No record can be drawn at this target. {why}\n{' '.join(cautions(design))}"
     strata = f" of {len(design.strata)} strata" if design.strata else ""
     drawn = (
         f"Draw {design.n_draws} of {design.n_records} records{strata} at random, without "
@@ -76,6 +87,10 @@ def sentence(design: DesignFacts) -> str:
 
 
 def _largest(design: DesignFacts) -> str:
+    if len(design.strata) > 1:  # a stratum that does not decide may lend more
+        if design.is_largest:
+            return "A larger rate is proved too many."
+        return "Whether a larger rate does is open."
     if design.is_largest:
         return "One more record is proved too many."
     if design.undecided:
@@ -117,7 +132,7 @@ def design_text(design: DesignFacts) -> str:
     what = "smoothed delta" if design.model is not None else "delta(x)"
     rows = [
         ("target", f"{what} at most {ratio_up(design.target)} at epsilon "
-         f"{float(design.epsilon):.6g}"),
+         f"{number_up(float_up(design.epsilon), 6)}"),
         ("records", f"{n} in {len(design.cells)} cells"
          + (f", {len(design.strata)} strata" if design.strata else "")),
         ("largest rate", f"{rate_words(design)}  ({design.n_draws} drawn, "
@@ -170,7 +185,7 @@ def noise_rows(design: DesignFacts) -> list[tuple[str, ...]]:
     return [
         (
             one.what,
-            number_up(one.rate, 6),
+            number_down(one.rate, 6),
             number_down(one.noise_epsilon, 6),
             f"{one.standard_deviation:.4g}",
             f"{one.scaled:.4g}",
@@ -238,7 +253,7 @@ def design_dict(design: DesignFacts) -> dict[str, object]:
                 "n_cells": one.n_cells,
                 "n_merged": one.n_merged,
                 "n_draws": one.n_draws,
-                "rate": float(one.rate),
+                "rate": rate_float(one.rate),
                 "rate_exact": str(one.rate),
                 "merged": list(one.labels),
                 "binding": [_cell_dict(cell) for cell in one.binding],

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from smoothdp.design.cells import Cell
 from smoothdp.design.design_views import design_page, draw_design
 from smoothdp.design.design_words import design_dict, design_text, sentence
-from smoothdp.design.facts import DesignFacts
+from smoothdp.design.facts import DesignFacts, Merge, differing
+from smoothdp.design.find_design import find_again
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import LogBounds
 
 
@@ -32,11 +36,53 @@ class RateDesign(DesignFacts):
             over a model of any mixture the largest.
         cells: all of them. strata: what each stratum could lend. model, method: of the bound.
 
+    Raises:
+        InvalidParameter: fields that do not follow from the cells, or the model, and the target.
+
     >>> from smoothdp.design.rate_design import rate_design
     >>> design = rate_design([900, 80, 20], epsilon=1, delta="1e-3", merge=[])
     >>> design.n_draws, round(design.sampling_errors["cell 3"], 2)
     (559, 3.93)
     """
+
+    _found: DesignFacts | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = self._found
+        if found is None or differing(self, found) is not None:
+            _refuse_other_things(self)
+            found = find_again(self)
+            wrong = differing(self, found)
+            if wrong is not None:
+                raise InvalidParameter(
+                    expected=f"{wrong}={getattr(found, wrong)!r:.200}, which follows from the "
+                    "cells, or the model, and the target",
+                    got=f"{getattr(self, wrong)!r:.200}",
+                    remedy="Take what rate_design() returns, and call it again for other arguments",
+                )
+        # What is printed was computed here, to the last digit, and cannot be edited in place.
+        for name in (one.name for one in fields(DesignFacts)):
+            object.__setattr__(self, name, getattr(found, name))
+        object.__setattr__(self, "sampling_errors", MappingProxyType(dict(found.sampling_errors)))
+        object.__setattr__(self, "_found", found)
+
+    @classmethod
+    def of(cls, found: DesignFacts) -> RateDesign:
+        """Return the result with these fields, which `find_design` has just computed."""
+        named = {one.name: getattr(found, one.name) for one in fields(DesignFacts)}
+        return cls(**named, _found=found)
+
+    def __reduce__(self) -> tuple[type[RateDesign], tuple[object, ...]]:
+        # A pickle is read by the constructor, which compares what it says.
+        named = {one.name: getattr(self, one.name) for one in fields(DesignFacts)}
+        return type(self), tuple((named | {"sampling_errors": dict(self.sampling_errors)}).values())
+
+    def __copy__(self) -> RateDesign:
+        return self
+
+    def __deepcopy__(self, memo: object) -> RateDesign:
+        # Nothing in it can be changed.
+        return self
 
     @property
     def delta(self) -> float:
@@ -86,3 +132,16 @@ class RateDesign(DesignFacts):
             MissingExtra: matplotlib is not installed.
         """
         return draw_design(self)
+
+
+def _refuse_other_things(stated: DesignFacts) -> None:
+    """Raise InvalidParameter where cells, merges or model are something else."""
+    kinds = {"cells": Cell, "merges": Merge}
+    for name, kind in kinds.items():
+        value = getattr(stated, name)
+        if not isinstance(value, tuple) or not all(isinstance(one, kind) for one in value):
+            raise InvalidParameter(
+                expected=f"{name} as a tuple of {kind.__name__}",
+                got=f"{value!r:.200}",
+                remedy="Take what rate_design() returns",
+            )

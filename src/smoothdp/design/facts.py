@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from typing import Any
 
 from smoothdp.claims.model.model import DataModel
 from smoothdp.design.cells import Cell
@@ -65,7 +67,7 @@ class DesignFacts:
     binding: tuple[Cell, ...]
     merges: tuple[Merge, ...]
     noise: tuple[NoiseOption, ...]
-    sampling_errors: dict[str, float]
+    sampling_errors: Mapping[str, float]
     cells: tuple[Cell, ...]
     strata: tuple[StratumDesign, ...] = ()
     model: DataModel | None = None
@@ -87,3 +89,41 @@ class DesignFacts:
 def sorted_merges(merges: Iterable[Merge]) -> tuple[Merge, ...]:
     """Return merges, the largest gain first; of equal ones that with fewer cells."""
     return tuple(sorted(merges, key=lambda one: (-one.rate, one.n_cells)))
+
+
+_NEAR = 1e-9
+
+
+def differing(stated: Any, found: Any) -> str | None:
+    """Return the name of a field that two results do not have in common, or None.
+
+    Floats that are as near as those of two machines count as equal.
+    """
+    for one in fields(type(found)):
+        if not one.name.startswith("_"):
+            first, second = getattr(stated, one.name), getattr(found, one.name)
+            if not _agree(first, second):
+                return one.name
+    return None
+
+
+def _agree(stated: Any, found: Any) -> bool:
+    if stated is found:
+        return True
+    if isinstance(found, float):
+        return isinstance(stated, float) and (
+            stated == found or math.isclose(stated, found, rel_tol=_NEAR, abs_tol=_NEAR)
+        )
+    if isinstance(found, Mapping):
+        return (
+            isinstance(stated, Mapping)
+            and stated.keys() == found.keys()
+            and all(_agree(stated[name], value) for name, value in found.items())
+        )
+    if type(stated) is not type(found):
+        return False
+    if isinstance(found, tuple):
+        return len(stated) == len(found) and all(map(_agree, stated, found))
+    if is_dataclass(found) and not hasattr(found, "vertices"):
+        return differing(stated, found) is None
+    return bool(stated == found)

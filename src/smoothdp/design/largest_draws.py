@@ -13,6 +13,7 @@ from smoothdp.exact.logspace.log_sums import largest
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.mechanisms.histogram.histogram_mechanism import worst_pairs
 from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.mechanisms.histogram.walk.far import log_far_above
 
 _FLAT = -1e4
 
@@ -54,21 +55,52 @@ class CellsQuestion:
         found = mechanism.pair_divergence(*pair, self._epsilon)
         return LogBounds(found.lower, min(found.upper, mechanism.cap.logs.upper))
 
+    def side(self, pair: tuple[int, int], n_draws: int, log_level: float) -> LogBounds:
+        """Bound ln of one hockey stick, roughly where it is proved to lie below a level."""
+        if 0 < n_draws < self.n_records:
+            others = self.n_records - sum(pair)
+            far = log_far_above(*pair, others, n_draws, self._epsilon)
+            if far < log_level:
+                return LogBounds(-math.inf, far)
+        return self.pair(pair, n_draws)
+
     def delta(self, n_draws: int) -> LogBounds:
         """Bound ln delta(x)."""
         if n_draws == 0:
             return LOG_ZERO
         if not self.pairs:
             return log_bounds(Fraction(n_draws, self.n_records))
-        return largest([self.pair(pair, n_draws) for pair in self.pairs])
+        first, *rest = self.pairs
+        found = [self.pair(first, n_draws)]
+        for pair in rest:
+            # One that is below another in any case needs no walk.
+            found.append(self.side(pair, n_draws, max(one.lower for one in found)))
+        return largest(found)
 
 
-def largest_draws(stratum: Stratum, *, epsilon: Real, target: Fraction) -> LargestDraws:
+def largest_draws(
+    stratum: Stratum, *, epsilon: Real, target: Fraction, known: int = 0
+) -> LargestDraws:
     """Return the largest number of draws that meets a target in (0, 1).
 
     One of the four hockey sticks is followed, the largest so far, to where it crosses the
     target; the others are looked at there, and followed if they are above.
+
+    Args:
+        stratum, epsilon, target: the question.
+        known: a number of draws that is proved to meet the target in another way, as that of the
+            table before cells were merged (proofs/designer#3); brackets may leave it open.
     """
+    found = _followed(stratum, epsilon=epsilon, target=target)
+    if found.n_draws >= known:
+        return found
+    at_known = CellsQuestion(stratum, epsilon).delta(known)
+    # Which is at most the target, whatever the bracket says.
+    logs = LogBounds(at_known.lower, min(at_known.upper, log_bounds(target).upper))
+    return LargestDraws(known, logs, range(known + 1, max(known + 1, found.undecided.stop)))
+
+
+def _followed(stratum: Stratum, *, epsilon: Real, target: Fraction) -> LargestDraws:
     question = CellsQuestion(stratum, epsilon)
     n = question.n_records
     if not question.pairs:
@@ -79,13 +111,14 @@ def largest_draws(stratum: Stratum, *, epsilon: Real, target: Fraction) -> Large
     low, high, first_missed = 0, n, n
     left = list(question.pairs)
     start = max(1, n // 2)
-    left.sort(key=lambda pair: question.pair(pair, start).upper, reverse=True)
+    far = aim.lower + _FLAT
+    left.sort(key=lambda pair: question.side(pair, start, far).upper, reverse=True)
     while left:
         pair = left.pop(0)
         low, first_missed = _crossing(question, pair, aim, high, first_missed)
         high = min(high, low + 1)
         # A pair that meets the target at the last crossing need not be followed.
-        left = [one for one in left if question.pair(one, low).upper > aim.lower]
+        left = [one for one in left if question.side(one, low, aim.lower).upper > aim.lower]
     return LargestDraws(low, question.delta(low), range(low + 1, max(low + 1, first_missed)))
 
 
@@ -104,7 +137,7 @@ def _crossing(
         step = -low_height / (high_height - low_height)
         guess = low + round(step * (top - low)) if abs(same) < 3 else (low + top) // 2
         tried = min(max(guess, low + 1), top - 1)
-        found = question.pair(pair, tried)
+        found = question.side(pair, tried, aim.lower + _FLAT)
         if found.lower > aim.upper:
             missed = min(missed, tried)
         height = max(_FLAT, found.upper - aim.lower)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.claims.model.model import DataModel
@@ -12,9 +13,11 @@ from smoothdp.design.facts import DesignFacts, Merge, sorted_merges
 from smoothdp.design.noise_option import noise_options, rates_in_words
 from smoothdp.design.sampling_errors import sampling_error
 from smoothdp.errors import InvalidParameter
-from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.balls.balls import log_bounds
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters.numbers import Real, exact_int
-from smoothdp.smoothed import largest_sample
+from smoothdp.mechanisms.histogram.sampling_histogram import SamplingHistogram
+from smoothdp.smoothed import largest_sample, smoothed_delta
 
 
 def model_facts(
@@ -44,22 +47,23 @@ def model_facts(
     n = exact_int(n_records, name="n_records", minimum=2)
     cells = _cells(model, n, categories)
     small = sorted(range(len(cells)), key=lambda place: cells[place].count)
-    found = largest_sample(model, n_records=n, epsilon=epsilon, delta=target)
-    merges = []
-    for k in merge:
+    found = _largest(model, n, epsilon, target)
+    merges, known = [], found.n_draws
+    for k in sorted(merge):
         gone = set(small[:k])
         kept = [place for place in range(model.n_atoms) if place not in gone]
         numbers = {place: number for number, place in enumerate(kept)}
         joined = model.push([numbers.get(place, len(kept)) for place in range(model.n_atoms)])
-        best = largest_sample(joined, n_records=n, epsilon=epsilon, delta=target)
+        # What could be drawn before can be drawn now (proofs/designer#3), brackets or not.
+        known = max(known, _largest(joined, n, epsilon, target).n_draws)
         names = [*(cells[place].label for place in kept), f"the {k} rarest categories"]
         merges.append(
             Merge(
                 n_cells=k,
                 labels=tuple(cells[place].label for place in sorted(gone)),
                 n_merged=sum(cells[place].count for place in gone),
-                n_draws=best.n_draws,
-                rate=Fraction(best.n_draws, n),
+                n_draws=known,
+                rate=Fraction(known, n),
                 binding=_rarest(_cells(joined, n, names)),
             )
         )
@@ -70,9 +74,9 @@ def model_facts(
         n_records=n,
         n_draws=found.n_draws,
         rate=rate,
-        log_delta=LogBounds(found.smoothed.log_lower, found.smoothed.log_delta),
+        log_delta=found.log_delta,
         is_largest=found.is_largest,
-        undecided=getattr(found, "undecided", range(0)),
+        undecided=found.undecided,
         binding=_rarest(cells),
         merges=sorted_merges(merges),
         noise=noise_options(
@@ -86,8 +90,36 @@ def model_facts(
         },
         cells=cells,
         model=model,
-        method=found.smoothed.method,
+        method=found.method,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Largest:
+    """The largest sample, which may be none."""
+
+    n_draws: int
+    log_delta: LogBounds
+    is_largest: bool
+    undecided: range
+    method: str
+
+
+def _largest(model: DataModel, n: int, epsilon: Real, target: Fraction) -> _Largest:
+    """Return the largest sample; 0 draws where one is proved too many.
+
+    Raises:
+        InvalidParameter: it is not known whether one draw meets the target.
+    """
+    try:
+        found = largest_sample(model, n_records=n, epsilon=epsilon, delta=target)
+    except InvalidParameter:
+        one = smoothed_delta(SamplingHistogram(n, n_draws=1), model, epsilon=epsilon)
+        if one.log_lower <= log_bounds(target).upper:
+            raise
+        return _Largest(0, LOG_ZERO, True, range(0), one.method)
+    logs = LogBounds(found.smoothed.log_lower, found.smoothed.log_delta)
+    return _Largest(found.n_draws, logs, found.is_largest, found.undecided, found.smoothed.method)
 
 
 def _cells(model: DataModel, n: int, categories: Sequence[str] | None) -> tuple[Cell, ...]:

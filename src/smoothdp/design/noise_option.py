@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from smoothdp.exact.balls.balls import ball, precision, round_down
 from smoothdp.exact.parameters.numbers import LogRatio, Real, sign
+from smoothdp.text import rate_float
 
 _LARGEST = 10**9
 _DIGITS = 12
@@ -19,7 +20,8 @@ class NoiseOption:
     """Two-sided geometric noise on every cell of a sample, so that epsilon is pure.
 
     Attributes:
-        rate: T/n, of the sample. what: which rate that is, in words.
+        rate: T/n, of the sample; with strata T = ceil(rate n) in each. what: which rate that is,
+            in words.
         noise_epsilon: what `NoisySamplingHistogram(..., noise_support="integers")` takes; four
             times lambda, by which ln of the noise's probability falls for each unit.
         standard_deviation: of the noise in one cell; scaled: n/T times that, the error that it
@@ -48,7 +50,7 @@ class NoiseOption:
         """Return everything for JSON."""
         return {
             "what": self.what,
-            "rate": float(self.rate),
+            "rate": rate_float(self.rate),
             "noise_epsilon": float(self.noise_epsilon),
             "noise_epsilon_exact": str(self.noise_epsilon),
             "standard_deviation": self.standard_deviation,
@@ -97,7 +99,9 @@ def noise_options(
     found = []
     for rate, what in rates.items():
         share = max(Fraction(math.ceil(rate * size), size) for size in every)
-        found.append(noise_option(share, epsilon, what))
+        option = noise_option(share, epsilon, what)
+        # Of strata: enough noise for the largest share, at the rate that gives them all.
+        found.append(option and replace(option, rate=rate))
     return tuple(one for one in found if one is not None)
 
 

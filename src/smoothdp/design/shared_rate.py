@@ -45,8 +45,24 @@ class SharedRate:
         return tuple(cell for one, _ in self.deciding for cell in one.binding)
 
 
-def shared_rate(strata: Sequence[Stratum], *, epsilon: Real, target: Fraction) -> SharedRate:
-    """Return the largest rate at which all strata meet a target."""
-    found = [largest_draws(one, epsilon=epsilon, target=target) for one in strata]
+def shared_rate(
+    strata: Sequence[Stratum],
+    *,
+    epsilon: Real,
+    target: Fraction,
+    finer: SharedRate | None = None,
+) -> SharedRate:
+    """Return the largest rate at which all strata meet a target.
+
+    Args:
+        strata, epsilon, target: the question.
+        finer: the answer for the same strata before cells were merged: what a stratum could lend
+            then it can lend now (proofs/designer#3).
+    """
+    known = [one.n_draws for one in finer.largest] if finer else [0] * len(strata)
+    found = [
+        largest_draws(one, epsilon=epsilon, target=target, known=least)
+        for one, least in zip(strata, known, strict=True)
+    ]
     rate = min(Fraction(b.n_draws, s.n_records) for s, b in zip(strata, found, strict=True))
     return SharedRate(tuple(strata), tuple(found), rate)

@@ -67,6 +67,12 @@ def to_opendp(mechanism: Any, *, input_domain: Any = None, input_metric: Any = N
         )
     measure, cost = _measure(dp, guarantee)
     if input_metric is None:
+        if guarantee.neighbours is Neighbours.ZERO_OUT:
+            raise IncompatibleClaims(
+                expected="a guarantee about replace_one or add_remove",
+                got=guarantee.neighbours.value,
+                remedy="OpenDP has no metric for it: state the claim about replace_one",
+            )
         change_one = guarantee.neighbours is Neighbours.REPLACE_ONE
         input_metric = dp.change_one_distance() if change_one else dp.symmetric_distance()
     elif _METRICS.get((str(input_metric), 1)) is not guarantee.neighbours:

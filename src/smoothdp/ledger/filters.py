@@ -95,15 +95,19 @@ class Filter(ABC):
         """Refuse a claim about other neighbours, naming the ledger that takes it."""
         if claim.neighbours is self.budget.neighbours:
             return
-        about_adding = claim.neighbours is Neighbours.ADD_REMOVE
+        about = claim.neighbours
+        option = (
+            f"without --neighbours {self.budget.neighbours.value}"
+            if about is Neighbours.REPLACE_ONE
+            else f"with --neighbours {about.value}"
+        )
         promise, budget = (one.neighbours.sentence("a row") for one in (claim, self.budget))
         raise IncompatibleClaims(
             expected="a promise with the same neighbours as the budget of the ledger",
             got=f"a promise about {promise}, and a budget about {budget}",
             remedy=(
-                f"Use a ledger made {'with' if about_adding else 'without'} --neighbours "
-                "add_remove, by smoothdp account create (in Python: a budget with neighbours="
-                f"{claim.neighbours.value!r})"
+                f"Use a ledger made {option}, by smoothdp account create (in Python: a budget with "
+                f"neighbours={about.value!r})"
             ),
         )
 

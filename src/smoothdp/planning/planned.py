@@ -13,11 +13,13 @@ from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.release.bars.coverage import read_coverage
-from smoothdp.mechanisms.release.usefulness import warn_if_useless
+from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
+from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
+from smoothdp.mechanisms.release.usefulness import warn_if_useless, warn_if_wide
 from smoothdp.planning.alternatives import MIDPOINT, Alternative, as_alternative
-from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.mechanisms import PlannedMechanism, planned_mechanism
-from smoothdp.planning.plan_words import plan_text, replaced_words
+from smoothdp.planning.views.figures import PlanFigures
+from smoothdp.planning.views.plan_words import plan_text, replaced_words
 from smoothdp.queries.read_arguments import read_values
 from smoothdp.sources import Source
 
@@ -159,7 +161,8 @@ class Plan(PlanFigures):
             label, ledger, rng: as of `sd.release`.
 
         Warns:
-            PrivacyWarning: as `sd.release`, where the noise may be of the order of the bounds.
+            PrivacyWarning: as `sd.release`, where the noise may be of the order of the bounds, or
+                an interval for the population far longer than one without privacy.
 
         Raises:
             InvalidData: no column of n_records finite numbers.
@@ -178,6 +181,10 @@ class Plan(PlanFigures):
         values = read_values(data)
         self.check_size(len(values))
         warn_if_useless(self.query, self.guarantee, self.n_records)
+        if isinstance(mechanism, PairNoise):
+            warn_if_wide(mechanism.coverage, self.guarantee, mechanism.smoothing)
+        elif isinstance(mechanism, SmoothNoise) and mechanism.bars is not None:
+            warn_if_wide(mechanism.bars.coverage, self.guarantee, mechanism.smoothing)
         read_rng(rng)
         # What reads no data costs nothing.
         if ledger is not None and self.method != MIDPOINT:

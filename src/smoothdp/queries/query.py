@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.claims.neighbours import Neighbours, read_statistic_neighbours
 from smoothdp.claims.sealed import Sealed
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
@@ -103,7 +103,7 @@ class Query(Statistic):
             neighbours: "add_remove" for the statistic of `with_private_size`.
             n_guess: as there.
         """
-        if read_neighbours(neighbours) is Neighbours.ADD_REMOVE:
+        if read_statistic_neighbours(neighbours) is Neighbours.ADD_REMOVE:
             return self.with_private_size(n_guess=n_guess).value(data)
         return float(self._prepared(data).value())
 
@@ -116,7 +116,7 @@ class Query(Statistic):
         n_guess: Parameter | None = None,
     ) -> float:
         """Return what S is made of: not below the local sensitivity at a distance, rounded up."""
-        if read_neighbours(neighbours) is Neighbours.ADD_REMOVE:
+        if read_statistic_neighbours(neighbours) is Neighbours.ADD_REMOVE:
             return self.with_private_size(n_guess=n_guess).local_bound(data, distance)
         return self.local_sensitivity(data, distance)
 
@@ -163,7 +163,7 @@ class Query(Statistic):
         neighbours: Neighbours | str,
         n_guess: Parameter | None,
     ) -> SensitivitySummary:
-        if read_neighbours(neighbours) is Neighbours.ADD_REMOVE:
+        if read_statistic_neighbours(neighbours) is Neighbours.ADD_REMOVE:
             return self.with_private_size(n_guess=n_guess).summary(data, smoothing=smoothing)
         return self.summary(data, smoothing=smoothing)
 

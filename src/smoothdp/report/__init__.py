@@ -17,6 +17,7 @@ from smoothdp.report.measurement import Measurement, measure_histogram
 from smoothdp.report.noise_comparison import NoiseTable, noise_table
 from smoothdp.report.plan_picture import draw_plan
 from smoothdp.report.released import released_words
+from smoothdp.report.training import TrainingCost
 
 __all__ = [
     "PROTOCOLS",
@@ -25,6 +26,7 @@ __all__ = [
     "HtmlReport",
     "Measurement",
     "NoiseTable",
+    "TrainingCost",
     "collect_histogram",
     "collect_mean",
     "collect_share",

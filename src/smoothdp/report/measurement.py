@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.errors import InvalidParameter, OutOfReach
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio, Parameter, Real, exact_fraction, exact_text
 from smoothdp.mechanisms.histogram.accounting.utility import odds
@@ -61,6 +62,9 @@ class Measurement:
     >>> measurement = sd.report.measure_histogram(mechanism, {"yes": 12, "no": 8}, epsilon="0.5")
     >>> measurement.delta[1] < measurement.worst_case_delta, measurement.below_one_over_n
     (True, True)
+
+    Raises:
+        InvalidParameter: figures that do not follow from mechanism, counts, epsilon and threshold.
     """
 
     mechanism: SamplingHistogram | BernoulliHistogram
@@ -74,6 +78,25 @@ class Measurement:
     worst_case_delta: float
     all_named: bool = True
     counts_are: CountsAre = "given"
+    _found: tuple[object, ...] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        asked = (self.mechanism, dict(self.counts), self.epsilon, self.threshold)
+        stated = _Figures(*(getattr(self, name) for name in _Figures._fields))
+        if self._found is not None and (*asked, *stated) == self._found:
+            return
+        # At E / (E + 1) itself, or at the threshold as it stands.
+        found = [_figures(*asked, tied=tied) for tied in (True, False)]
+        if stated not in found:
+            raise InvalidParameter(
+                expected=f"figures that follow from mechanism and counts, {found[0]}",
+                got=f"{stated}",
+                remedy="Take what measure_histogram() returns, and call it for other arguments",
+            )
+
+    def __reduce__(self) -> tuple[type[Measurement], tuple[object, ...]]:
+        # The constructor reads a pickle, and computes the figures anew.
+        return type(self), tuple(getattr(self, one.name) for one in fields(self)[:-1])
 
     @property
     def below_one_over_n(self) -> bool:
@@ -199,7 +222,7 @@ class Measurement:
             self.mechanism.at(self.counts.values()),
             largest_epsilon=max(1.0, 2 * float(self.epsilon)),
             title=self.mechanism.describe() + _BELOW_TITLE[self.counts_are],
-            reference=(-math.log10(self.mechanism.n_records), "1/n"),
+            reference=(-math.log10(self.mechanism.n_records), "1/n (no pass mark)"),
         )
         return save(axes, path)
 
@@ -244,33 +267,60 @@ def measure_histogram(
             remedy='Choose one of these; "given" for counts that may not be public',
         )
     exact_epsilon, exact_threshold = _resolve_threshold(epsilon, threshold)
-    values = list(counts.values())
-    profile = mechanism.at(values)
-    assert isinstance(profile, HistogramProfile)
-    delta, log_delta = profile.both_bounds(exact_epsilon)
-    log_utility = _worst_utility(mechanism, values, exact_threshold)
-    utility_limit = None
-    if log_utility is None and exact_threshold >= Fraction(1, 2):
-        # One that is tied to epsilon needs no second delta: the limit is that of E / (E + 1).
-        nearby, nearby_delta = exact_epsilon, delta[1]
-        if threshold is not None and odds(exact_threshold) != exact_epsilon:
-            nearby = odds(exact_threshold)
-            nearby_delta = profile.delta(nearby)
-        utility_limit = liu_corollary_3(
-            Fraction(nearby_delta), epsilon=nearby, n_categories=len(values)
-        )
+    tied = threshold is None or odds(exact_threshold) == exact_epsilon
+    found = _figures(mechanism, dict(counts), exact_epsilon, exact_threshold, tied=tied)
     return Measurement(
         mechanism=mechanism,
         counts=dict(counts),
         epsilon=exact_epsilon,
         threshold=exact_threshold,
-        delta=delta,
-        log_delta=log_delta,
-        log_utility=log_utility,
-        utility_limit=utility_limit,
-        worst_case_delta=mechanism.worst_case_delta(epsilon=exact_epsilon),
+        **found._asdict(),
         all_named=all_named,
         counts_are=counts_are,
+        _found=(mechanism, dict(counts), exact_epsilon, exact_threshold, *found),
+    )
+
+
+class _Figures(NamedTuple):
+    """What is computed; the fields of a `Measurement` of these names."""
+
+    delta: tuple[float, float]
+    log_delta: LogBounds
+    log_utility: LogBounds | None
+    utility_limit: float | None
+    worst_case_delta: float
+
+
+def _figures(
+    mechanism: SamplingHistogram | BernoulliHistogram,
+    counts: dict[str, int],
+    epsilon: Real,
+    threshold: Fraction,
+    *,
+    tied: bool,
+) -> _Figures:
+    """Return the figures; ``tied`` if the threshold is that of epsilon, perhaps rounded down."""
+    values = list(counts.values())
+    profile = mechanism.at(values)
+    assert isinstance(profile, HistogramProfile)
+    delta, log_delta = profile.both_bounds(epsilon)
+    log_utility = _worst_utility(mechanism, values, threshold)
+    utility_limit = None
+    if log_utility is None and threshold >= Fraction(1, 2):
+        # One that is tied to epsilon needs no second delta: the limit is that of E / (E + 1).
+        nearby, nearby_delta = epsilon, delta[1]
+        if not tied:
+            nearby = odds(threshold)
+            nearby_delta = profile.delta(nearby)
+        utility_limit = liu_corollary_3(
+            Fraction(nearby_delta), epsilon=nearby, n_categories=len(values)
+        )
+    return _Figures(
+        delta,
+        log_delta,
+        log_utility,
+        utility_limit,
+        mechanism.worst_case_delta(epsilon=epsilon),
     )
 
 
@@ -290,8 +340,10 @@ def _worst_utility(
 
 
 def _real_text(value: Real) -> str:
-    number = f"{float(value):.6g}"
-    return f"{number}  (= {value})" if isinstance(value, LogRatio) else number
+    if isinstance(value, LogRatio):
+        return f"{float(value):.6g}  (= {value})"
+    # Rounded up: at an epsilon rounded down delta may be more than what stands beside it.
+    return number_up(float_up(value), 6)
 
 
 def _finite(value: float) -> float | None:

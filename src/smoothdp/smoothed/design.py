@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.model.model import DataModel
@@ -32,6 +32,9 @@ class SampleDesign:
         undecided: the numbers of draws beyond n_draws of which it is known neither that they meet
             the target nor that they miss it; smoothed delta grows with them.
 
+    Raises:
+        InvalidParameter: another number of records or draws than that of ``smoothed``.
+
     >>> design = largest_sample(DataModel([("1/3", "2/3")]), n_records=50, epsilon=1, delta="1e-3")
     >>> design.n_draws + design.n_lost, design.is_largest
     (50, True)
@@ -42,6 +45,28 @@ class SampleDesign:
     smoothed: SmoothedDelta
     is_largest: bool
     undecided: range = range(0)
+
+    def __post_init__(self) -> None:
+        sampled = self.smoothed.mechanism
+        assert isinstance(sampled, SamplingHistogram)
+        if (self.n_records, self.n_draws) != (sampled.n_records, sampled.n_draws):
+            raise InvalidParameter(
+                expected=f"n_records={sampled.n_records} and n_draws={sampled.n_draws}, whose "
+                "smoothed delta stands beside them",
+                got=f"n_records={self.n_records!r} and n_draws={self.n_draws!r}",
+                remedy="Take what largest_sample() returns",
+            )
+        later = range(self.n_draws + 1, max(self.n_draws + 1, self.undecided.stop))
+        if self.undecided and (self.is_largest or self.undecided != later):
+            raise InvalidParameter(
+                expected="is_largest where nothing beyond n_draws is undecided",
+                got=f"is_largest={self.is_largest!r} and undecided={self.undecided!r}",
+                remedy="Take what largest_sample() returns",
+            )
+
+    def __reduce__(self) -> tuple[type[SampleDesign], tuple[object, ...]]:
+        # The constructor reads a pickle, and compares the fields with each other.
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @property
     def n_lost(self) -> int:

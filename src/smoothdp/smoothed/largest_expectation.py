@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from smoothdp.claims.domains import read_epsilon, read_inner_probability
 from smoothdp.claims.guarantees.smoothed import SmoothedDP
 from smoothdp.claims.model.model import DataModel
-from smoothdp.errors import InvalidParameter, PrivacyWarning
+from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import Parameter, Real
@@ -49,7 +49,7 @@ class SmoothedDelta:
         guarantee: the claim that it proves.
 
     Raises:
-        InvalidParameter: a guarantee with a smaller delta.
+        InvalidParameter: figures that smoothed_delta() did not prove.
 
     >>> from smoothdp.mechanisms import SamplingHistogram
     >>> mechanism, model = SamplingHistogram(4, n_draws=2), DataModel([("1/2", "1/2")])
@@ -70,10 +70,36 @@ class SmoothedDelta:
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, SmoothedDP):
             raise _false(f"{self.guarantee!r}", "a SmoothedDP")
+        asked = self._question()
+        if self.guarantee.model != asked.model:
+            raise _false("a guarantee over another model", "one over the model that was asked")
+        proved = asked.proved(self.guarantee.exact_epsilon)
+        if not (self.delta >= proved.delta and self.log_delta >= proved.log_upper):
+            raise _false(
+                f"delta={self.delta!r} and log_delta={self.log_delta!r}",
+                f"what is proved, delta={proved.delta!r} and log_delta={proved.log_upper!r}",
+            )
+        if not (self.log_lower <= proved.log_lower and self.lower <= proved.lower):
+            raise _false(
+                f"log_lower={self.log_lower!r}", f"what is proved, log_lower={proved.log_lower!r}"
+            )
         stated = self.guarantee.exact_delta
         certain = log_bounds(stated).upper if stated else -math.inf
         if stated < Fraction(self.delta) and certain < self.log_delta:
             raise _false(f"{self.guarantee!r}", f"a guarantee with delta of at least {self.delta}")
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        # A pickle holds the question: no figure in it could be edited.
+        asked = self._question()
+        epsilon = self.guarantee.exact_epsilon
+        return _asked_again, (asked.mechanism, asked.model, epsilon, asked.sharpen, asked.tolerance)
+
+    def __copy__(self) -> SmoothedDelta:
+        return self
+
+    def __deepcopy__(self, memo: object) -> SmoothedDelta:
+        # Nothing in it can be changed.
+        return self
 
     @property
     def exact_delta(self) -> Fraction:
@@ -97,6 +123,12 @@ class SmoothedDelta:
         >>> [f"{other.delta:.3g}" for other in result.at_epsilons([1, 2])]
         ['0.134', '0.115']
         """
+        if isinstance(epsilons, str | bytes) or not isinstance(epsilons, Iterable):
+            raise InvalidParameter(
+                expected="several epsilons",
+                got=repr(epsilons),
+                remedy="Give a list, such as [1, 2]",
+            )
         chosen = [read_epsilon(epsilon) for epsilon in epsilons]
         if not chosen:
             raise InvalidParameter(
@@ -108,9 +140,10 @@ class SmoothedDelta:
     def epsilon(self, delta: Parameter) -> float:
         """Return an epsilon at which smoothed delta is proved to be at most ``delta``.
 
-        From some evaluations, the chord between the last two, above which it is not because it is
-        convex in e^epsilon (proofs/boundary-walk#7), and one evaluation at the answer. It is above
-        the least such epsilon by as much as the brackets are wide.
+        By some nine evaluations, kept for other deltas, and one at the answer: it is where that one
+        meets delta, or where a chord does, above which smoothed delta is not because it is convex
+        in e^epsilon (proofs/boundary-walk#7). It is above the least such epsilon by as much as the
+        brackets are wide, and by about 0.02 over the slope of ln delta.
 
         Raises:
             InvalidParameter: delta outside (0, 1).
@@ -123,17 +156,24 @@ class SmoothedDelta:
         >>> round(epsilon, 3), result.at_epsilons([epsilon])[0].delta <= 0.12
         (1.287, True)
         """
+        wanted, asked = read_inner_probability(delta), self._question()
+        if asked.mechanism.inclusion() <= wanted:  # ordinary DP, at every epsilon
+            return 0.0
         # The float above e^log_delta shall be at most delta as well.
-        target = log_bounds(read_inner_probability(delta)).lower - 1e-13
-        asked = self._question()
+        target = log_bounds(wanted).lower - 1e-13
         closer = replace(asked, tolerance=min(asked.tolerance, _CLOSER))
 
         def log_upper(epsilon: float) -> float:
-            return closer.at(read_epsilon(epsilon), log_target=target).log_delta
+            return closer.at(read_epsilon(epsilon)).log_delta
 
         # A float of this epsilon may be below it: the one above is not.
         here = math.nextafter(self.guarantee.epsilon, math.inf)
-        return least_epsilon(log_upper, target, (here, self.log_delta))
+        return least_epsilon(log_upper, target, (here, self.log_delta), asked.knots)
+
+    @property
+    def mechanism(self) -> SampledMechanism[Any]:
+        """The mechanism whose smoothed delta this is."""
+        return self._question().mechanism
 
     def _question(self) -> Question:
         if self._asked is None:
@@ -141,15 +181,35 @@ class SmoothedDelta:
         return self._asked
 
 
+class Proved(NamedTuple):
+    """The best ends that are known at one epsilon, as logarithms and as floats."""
+
+    log_lower: float
+    log_upper: float
+    lower: float
+    delta: float
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A mechanism and a model, with what is kept between epsilons."""
+    """A mechanism and a model, with what is kept between epsilons: ``known`` is what was proved.
+
+    ``knots`` are the epsilons, and ln delta there, that `SmoothedDelta.epsilon` reads.
+    """
 
     mechanism: SampledMechanism[Any]
     model: DataModel
     laws: ManyLaws
     sharpen: bool = False
     tolerance: float = TOLERANCE
+    known: dict[Real, Proved] = field(default_factory=dict, repr=False, compare=False)
+    knots: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
+
+    def proved(self, epsilon: Real) -> Proved:
+        """Return the best ends at an epsilon, evaluated if that has not been done."""
+        if epsilon not in self.known:
+            self.at(epsilon)
+        return self.known[epsilon]
 
     def at(self, epsilon: Real, *, log_target: float | None = None) -> SmoothedDelta:
         """Return smoothed delta at epsilon; with a target, only so close that its side is known."""
@@ -159,9 +219,20 @@ class Question:
         log_upper = min(0.0, bracket.logs.upper, mechanism.cap.logs.upper)
         upper = min(mechanism.inclusion_bounds()[1], LogBounds(log_upper, log_upper).linear()[1])
         most = min(mechanism.inclusion(), _exact_upper(log_upper, upper))
+        if most:  # ln of the chance to be drawn is rounded: what is said is never above `most`
+            log_upper = min(log_upper, log_bounds(most).upper)
+        lower = min(upper, bracket.logs.linear()[0])
+        found = Proved(bracket.logs.lower, log_upper, lower, upper)
+        best = self.known.get(epsilon, found)
+        self.known[epsilon] = Proved(
+            max(best.log_lower, found.log_lower),
+            min(best.log_upper, found.log_upper),
+            max(best.lower, found.lower),
+            min(best.delta, found.delta),
+        )
         return SmoothedDelta(
             delta=upper,
-            lower=min(upper, bracket.logs.linear()[0]),
+            lower=lower,
             log_delta=log_upper,
             log_lower=bracket.logs.lower,
             vertex_counts=bracket.vertex_counts,
@@ -230,14 +301,33 @@ def smoothed_delta(
             got=repr(model),
             remedy="Build one with DataModel(vertices)",
         )
+    try:
+        mechanism.check_counts((mechanism.n_records, *[0] * (model.n_atoms - 1)))
+    except InvalidData as error:
+        raise InvalidParameter(
+            expected="a model over the values of the mechanism",
+            got=f"{model.n_atoms} values",
+            remedy="Give every distribution one probability for each value, 0 where it has none",
+        ) from error
     if not (isinstance(tolerance, int | float) and 0 < tolerance < math.inf):
         raise InvalidParameter(
             expected="a positive tolerance, a gap in ln",
             got=f"tolerance={tolerance!r}",
             remedy="Leave it out for a factor of two, or give 0.1 for ten percent",
         )
+    return _asked_again(mechanism, model, exact, sharpen, float(tolerance))
+
+
+def _asked_again(
+    mechanism: SampledMechanism[Any],
+    model: DataModel,
+    epsilon: Real,
+    sharpen: bool,
+    tolerance: float,
+) -> SmoothedDelta:
+    """Return smoothed delta for validated arguments; a pickle of it calls this."""
     laws = ManyLaws(mechanism.n_records, model.hull().vertices)
-    return Question(mechanism, model, laws, sharpen, float(tolerance)).at(exact)
+    return Question(mechanism, model, laws, sharpen, tolerance).at(epsilon)
 
 
 def _bracket(asked: Question, epsilon: Real, log_target: float | None) -> Bracket:
@@ -279,7 +369,7 @@ def _without_a_value(
             "smoothed delta is that of ordinary DP. Leave the value out of the universe if "
             "no record can have it.",
             PrivacyWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     counts = tuple(n if index == reaching[0] else 0 for index in range(len(vertices)))
     why = "nothing is lost" if keeps_all else "a value that nobody has"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,15 +22,37 @@ class StrataDelta:
 
     Attributes:
         log_delta: ln of a proved upper bound; log_lower: ln of a lower bound.
-        strata: the smoothed delta of each stratum, by name.
+        strata: the smoothed delta of each stratum, by name, at one epsilon.
 
-    >>> StrataDelta(log_delta=-2.0, log_lower=-2.5, strata={}).delta >= 0.1353
+    Raises:
+        InvalidParameter: ends that do not follow from the strata.
+
+    >>> from smoothdp.mechanisms import SamplingHistogram
+    >>> table = StratifiedHistogram([SamplingHistogram(40, n_draws=20)])
+    >>> result = smoothed_strata(table, DataModel([("0.4", "0.6")]), epsilon=1)
+    >>> result.delta == result.strata["stratum 1"].delta
     True
     """
 
     log_delta: float
     log_lower: float
     strata: dict[str, SmoothedDelta]
+
+    def __post_init__(self) -> None:
+        epsilons = {result.guarantee.exact_epsilon for result in self.strata.values()}
+        least, most = _ends(self.strata) if self.strata else (math.inf, -math.inf)
+        if len(epsilons) != 1 or not (self.log_delta >= most and self.log_lower <= least):
+            raise InvalidParameter(
+                expected=f"strata at one epsilon, and log_delta={most!r} and log_lower={least!r}, "
+                "which follow from them",
+                got=f"{len(epsilons)} epsilons, log_delta={self.log_delta!r} and "
+                f"log_lower={self.log_lower!r}",
+                remedy="Take what smoothed_strata() returns",
+            )
+
+    def __reduce__(self) -> tuple[type[StrataDelta], tuple[object, ...]]:
+        # The constructor reads a pickle, and compares the ends with the strata.
+        return type(self), (self.log_delta, self.log_lower, self.strata)
 
     @property
     def delta(self) -> float:
@@ -75,13 +98,16 @@ def smoothed_strata(
             mechanism.names, mechanism.strata, _models(mechanism, models), strict=True
         )
     }
-    # The largest delta of all is a probability of being sampled at most.
-    cap = max(stratum.cap.logs.upper for stratum in mechanism.strata)
-    return StrataDelta(
-        log_delta=min(cap, log_total_upper([result.log_delta for result in results.values()])),
-        log_lower=max(result.log_lower for result in results.values()),
-        strata=results,
-    )
+    log_lower, log_delta = _ends(results)
+    return StrataDelta(log_delta, log_lower, results)
+
+
+def _ends(results: Mapping[str, SmoothedDelta]) -> tuple[float, float]:
+    """Return the ends of the largest delta of all, from those of each stratum."""
+    # It is a probability of being sampled at most.
+    cap = max(result.mechanism.cap.logs.upper for result in results.values())
+    total = log_total_upper([result.log_delta for result in results.values()])
+    return max(result.log_lower for result in results.values()), min(cap, total)
 
 
 def _models(

@@ -1,5 +1,9 @@
 """The samplings of a training run, as mechanisms that the accountant composes."""
 
+from smoothdp.training_runs.settings import SAMPLINGS
+from smoothdp.training_runs.subsampled import Subsampled
 from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
+from smoothdp.training_runs.training import training
+from smoothdp.training_runs.training_run import TrainingRun
 
-__all__ = ["SubsampledGaussian"]
+__all__ = ["SAMPLINGS", "Subsampled", "SubsampledGaussian", "TrainingRun", "training"]

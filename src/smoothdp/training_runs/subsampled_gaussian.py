@@ -8,13 +8,14 @@ from functools import lru_cache
 from typing import ClassVar, Literal
 
 from smoothdp.claims.curves.profile import FunctionProfile, PrivacyProfile
-from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
 from smoothdp.composition.laws.guarantees import gaussian_laws
 from smoothdp.composition.laws.law import LossLaws, known
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.balls.balls import ball
+from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.balls.special import Ball, log_probability, normal_tail
-from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
 from smoothdp.exact.parameters.numbers import (
     LogRatio,
     Parameter,
@@ -23,9 +24,14 @@ from smoothdp.exact.parameters.numbers import (
     positive_probability,
 )
 from smoothdp.sources import Source
-from smoothdp.training_runs.subsampled_law import SubsampledGaussianLaw
+from smoothdp.training_runs.directed import Way, read_way
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw
 
 Subsampling = Literal["poisson", "without_replacement"]
+_RELATIONS = {
+    "poisson": (Neighbours.ADD_REMOVE, Neighbours.ZERO_OUT),
+    "without_replacement": (Neighbours.REPLACE_ONE,),
+}
 
 
 @dataclass(frozen=True, init=False)
@@ -33,7 +39,8 @@ class SubsampledGaussian:
     """The sum of clipped vectors of a random sample of the records, plus Gaussian noise.
 
     "poisson": each record is in the sample independently with probability q; neighbours add or
-    remove one record, whose vector has norm at most the clipping bound. The two directions
+    remove one record, whose vector has norm at most the clipping bound, or put 0 in the place of
+    one record's vector ("zero_out"). The two directions
     are the mixture (1 - q) N(0, s^2) + q N(1, s^2) against N(0, s^2), and the reverse. At every
     e >= 0 the first is the worse: with E = e^e, d = (E - 1)(1 - q) and r = E - 1 + q they are
     the integrals of (q N1 - r N0)_+ and, mirrored, of (q N1 - r N0 - d (N1 - N0))_+, and where the
@@ -49,7 +56,9 @@ class SubsampledGaussian:
     Args:
         sampling_rate: q in (0, 1].
         noise_multiplier: standard deviation of the noise over the sensitivity, > 0.
-        sampling: "poisson" (default; add_remove) or "without_replacement" (replace_one).
+        sampling: "poisson" (default) or "without_replacement".
+        neighbours: None (default) is "add_remove" for Poisson samples, which may be "zero_out" as
+            well, and "replace_one" without replacement.
 
     Raises:
         InvalidParameter: a parameter outside these domains.
@@ -63,6 +72,7 @@ class SubsampledGaussian:
     exact_rate: Fraction
     exact_noise: Fraction
     sampling: Subsampling
+    _neighbours: Neighbours
 
     def __init__(
         self,
@@ -70,6 +80,7 @@ class SubsampledGaussian:
         *,
         noise_multiplier: Parameter,
         sampling: Subsampling = "poisson",
+        neighbours: Neighbours | str | None = None,
     ) -> None:
         remedy = "Give the share of the records that a step samples, such as 0.01"
         rate = positive_probability(sampling_rate, name="sampling_rate", remedy=remedy)
@@ -84,17 +95,49 @@ class SubsampledGaussian:
             self, "exact_noise", exact_positive(noise_multiplier, name="noise_multiplier")
         )
         object.__setattr__(self, "sampling", sampling)
+        allowed = _RELATIONS[sampling]
+        about = allowed[0] if neighbours is None else read_neighbours(neighbours)
+        if about not in allowed:
+            raise IncompatibleClaims(
+                expected=f"neighbours {' or '.join(each.value for each in allowed)} for "
+                f"sampling={sampling!r}",
+                got=f"neighbours={about.value!r}",
+                remedy="Leave neighbours out; smoothdp.Subsampled bounds other cases",
+            )
+        object.__setattr__(self, "_neighbours", about)
 
     @property
     def neighbours(self) -> Neighbours:
-        """add_remove for Poisson sampling, replace_one without replacement."""
-        if self.sampling == "poisson":
-            return Neighbours.ADD_REMOVE
-        return Neighbours.REPLACE_ONE
+        """add_remove or zero_out for Poisson sampling, replace_one without replacement."""
+        return self._neighbours
 
     def profile(self) -> PrivacyProfile:
         """Return the privacy profile of one step: the worse of both directions."""
         return FunctionProfile(self._log_delta_bounds, self.neighbours)
+
+    def directed(self, way: Way) -> PrivacyProfile:
+        """Return the profile of one direction of one step.
+
+        Args:
+            way: "remove": the database with the record first; "add": the other one first.
+
+        Raises:
+            InvalidParameter: another way.
+            IncompatibleClaims: without replacement, where neither database has a record more.
+
+        >>> step = SubsampledGaussian("0.01", noise_multiplier=1)
+        >>> step.directed("remove").delta("0.1") == step.profile().delta("0.1")
+        True
+        >>> step.directed("add").delta("0.1")
+        0.0
+        """
+        read_way(way, self.neighbours)
+        if way == "remove":
+            return self.profile()
+        return FunctionProfile(self._log_reverse_bounds, self.neighbours)
+
+    def _log_reverse_bounds(self, epsilon: Real) -> LogBounds:
+        return log_base_excess(self.exact_rate, 1 / self.exact_noise, epsilon)
 
     def _log_delta_bounds(self, epsilon: Real) -> LogBounds:
         return log_mixture_excess(self.exact_rate, 1 / self.exact_noise, epsilon)
@@ -124,5 +167,29 @@ def log_mixture_excess(rate: Fraction, mu: Fraction, epsilon: Real) -> LogBounds
         first = normal_tail(inner / shift - shift / 2)
         value = first - inner.exp() * normal_tail(inner / shift + shift / 2)
         return (ball(rate) * value).log()
+
+    return log_probability(compute, bits=192)
+
+
+@lru_cache(maxsize=4096)
+def log_base_excess(rate: Fraction, mu: Fraction, epsilon: Real) -> LogBounds:
+    """Bound ln of the hockey stick of N(0, 1) over (1 - q) N(0, 1) + q N(mu, 1), epsilon >= 0.
+
+    With E = e^epsilon and r = 1 - E (1 - q) it is r times that of N(0, 1) over N(mu, 1) at
+    ln(E q / r), and 0 for r <= 0 (proofs/subsampled-steps#1).
+
+    >>> log_base_excess(Fraction(1, 2), Fraction(1), LogRatio(Fraction(2)))
+    LogBounds(lower=-inf, upper=-inf)
+    """
+    if rate < 1 and at_most(LogRatio(1 / (1 - rate)), epsilon):
+        return LOG_ZERO
+
+    def compute() -> Ball:
+        growth = ball(epsilon.ratio) if isinstance(epsilon, LogRatio) else ball(epsilon).exp()
+        rest, shift = 1 - growth * ball(1 - rate), ball(mu)
+        inner = (growth * ball(rate) / rest).log()
+        first = normal_tail(inner / shift - shift / 2)
+        second = normal_tail(inner / shift + shift / 2)
+        return (rest * first - growth * ball(rate) * second).log()
 
     return log_probability(compute, bits=192)

@@ -8,6 +8,7 @@ from tests.mutants.lists import (
     calibration,
     composition,
     contours,
+    design,
     flips,
     keys,
     ledger,
@@ -23,6 +24,7 @@ from tests.mutants.lists import (
     smoothed,
     sums,
     tables,
+    training,
     walk,
 )
 from tests.mutants.mutant import Mutant
@@ -45,9 +47,11 @@ ALL: tuple[Mutant, ...] = (
     *smoothed.MUTANTS,
     *brackets.MUTANTS,
     *walk.MUTANTS,
+    *design.MUTANTS,
     *keys.MUTANTS,
     *sums.MUTANTS,
     *private_size.MUTANTS,
     *tables.MUTANTS,
+    *training.MUTANTS,
 )
 """Every mutant."""

@@ -37,8 +37,8 @@ MUTANTS = (
     ),
     Mutant(
         "exact/balls/balls.py",
-        "_whole(scaled.upper().ceil()),",
-        "_whole(scaled.upper().floor()),",
+        "_whole(value.upper().ceil())",
+        "_whole(value.upper().floor())",
         "a fixed-point number rounded down on its upper side",
         _BALLS,
     ),

@@ -10,17 +10,24 @@ _FOLDER = "mechanisms/quantiles/joint"
 
 MUTANTS = (
     Mutant(
-        "noise/joint/joint_poly_place.py",
-        "rates = [ball(1 / (rest + 2 - m + i)) for i in range(m)]",
-        "rates = [ball(1 / (rest + 1 + i)) for i in range(m)]",
+        "noise/joint/radial_profile.py",
+        "rates = [ball(1 / (b + 2 - m + i)) for i in range(m)]",
+        "rates = [ball(1 / (b + 1 + i)) for i in range(m)]",
         "a radius with a lighter tail",
         _NOISE,
     ),
     Mutant(
-        "noise/joint/joint_poly_place.py",
-        "kept = inner * (-size).log1p() + outer * log_size - level",
+        "noise/joint/radial_profile.py",
+        "kept += outer * log_size - level",
         "kept = zero",
         "the inner part of the radius is never thinned",
+        _NOISE,
+    ),
+    Mutant(
+        "noise/joint/joint_poly_place.py",
+        "rest = self.shape - sum(self.smoothings) / self.smoothing",
+        "rest = self.shape - self.n_values * min(self.smoothings) / self.smoothing",
+        "smoothings of other numbers are not paid for",
         _NOISE,
     ),
     Mutant(

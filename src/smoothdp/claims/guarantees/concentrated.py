@@ -34,7 +34,7 @@ class ZCDP(Guarantee):
 
     Args:
         rho: >= 0.
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.
@@ -95,7 +95,7 @@ class TruncatedCDP(Guarantee):
     Args:
         rho: >= 0.
         omega: > 1.
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.

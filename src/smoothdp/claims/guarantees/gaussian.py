@@ -28,7 +28,7 @@ class GaussianDP(Guarantee):
 
     Args:
         mu: >= 0.
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.

@@ -203,7 +203,7 @@ class Guarantee(ABC):
             raise IncompatibleClaims(
                 expected="a claim about add_remove neighbours",
                 got=self.neighbours.value,
-                remedy="Keep the claim: it is about replace_one already",
+                remedy="Keep the claim as it is, or state one about add_remove",
             )
         return self.for_group(2).changed(neighbours=Neighbours.REPLACE_ONE)
 

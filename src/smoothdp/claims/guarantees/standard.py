@@ -32,7 +32,7 @@ class PureDP(Guarantee):
 
     Args:
         epsilon: e0 >= 0, in nats.
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.
@@ -128,7 +128,7 @@ class ApproxDP(EpsilonDelta):
     Args:
         epsilon: e0 >= 0, in nats.
         delta: in [0, 1]; may lie below floats, such as "1e-5000".
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.

@@ -7,12 +7,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 import smoothdp as sd
 from smoothdp.cli.options.csv_files import CsvTextOptions
 from smoothdp.data import reason
+
+Value = TypeVar("Value", str, str | None)
+
+_DIGITS = 18
+"""Counts are below 2^50."""
 
 
 @dataclass(frozen=True)
@@ -131,24 +137,28 @@ def read_cells(path: Path, count: str | None, text: CsvTextOptions) -> Cells:
     ``count`` names another column of counts.
     """
     header, *rows = read_rows(path, "cells", text)
-    if count is not None and count not in header:
+    if count is not None and header.count(count) != 1:
         raise click.UsageError(
-            f"Expected --count as a column of {path}; got {count!r}. Its columns are "
-            f"{', '.join(header)}."
+            f"Expected --count as a column of {path}, there once; got {count!r}, "
+            f"{header.count(count)} of its {len(header)} columns. Name a column of the file."
         )
     place = len(header) - 1 if count is None else header.index(count)
     if len(header) < 2 or _whole(header[place]) is not None:
         raise click.UsageError(
-            f"Expected a header with a column of labels and one of counts in {path}; got "
-            f"{','.join(header)!r}. Write a first line such as region,occupation,persons."
+            f"Expected a header with a column of labels and one of counts in {path}; got a first "
+            f"line of {len(header)} {'field' if len(header) == 1 else 'fields'}"
+            f"{'' if len(header) < 2 else ' with a number for the name of the counts'}. Write a "
+            "first line such as region,occupation,persons, or give --delimiter."
         )
     labels, counts = [], []
     for number, row in enumerate(rows, 1):
         value = _whole(row[place]) if len(row) == len(header) else None
         if value is None:
+            # The row is not shown: a file that was named by mistake may hold people.
+            got = "another text there" if len(row) == len(header) else f"{len(row)} fields"
             raise click.UsageError(
-                f"Expected {len(header)} fields, a whole number >= 0 as {header[place]!r}, in row "
-                f"{number} of {path}; got {','.join(row)!r}. Put names with commas in quotes."
+                f"Expected {len(header)} fields, the count a whole number >= 0, in row "
+                f"{number} of {path}; got {got}. Put names with commas in quotes."
             )
         labels.append(tuple(row[:place] + row[place + 1 :]))
         counts.append(value)
@@ -163,23 +173,25 @@ def read_strata_file(path: Path, text: CsvTextOptions) -> dict[str, str]:
             f"Expected a label and a stratum in every row of {path}; got a shorter row. The last "
             "field is the stratum, the others are the label."
         )
-    return {", ".join(row[:-1]): row[-1] for row in rows}
+    return _each_once([(", ".join(row[:-1]), row[-1]) for row in rows], path)
 
 
 def _read_names(path: Path, text: CsvTextOptions) -> dict[str, str | None]:
     rows = read_rows(path, "values and their names", text)[1:]
-    return {row[0]: (row[1] if len(row) > 1 and row[1] else None) for row in rows}
+    return _each_once([(r[0], r[1] if len(r) > 1 and r[1] else None) for r in rows], path)
+
+
+def _each_once(pairs: Sequence[tuple[str, Value]], path: Path) -> dict[str, Value]:
+    """Return a mapping; of a key twice neither row may be the one that counts."""
+    if len(dict(pairs)) < len(pairs):
+        raise click.UsageError(
+            f"Expected every row of {path} about something else; got one label or value twice. "
+            "Leave one of the rows."
+        )
+    return dict(pairs)
 
 
 def _whole(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() else None
-
-
-def read_model_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the categories of a model: its header, without the first column."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        header = next((row for row in csv_module.reader(file) if row), [])
-    names = [name.strip() for name in header[1:]]
-    # A header of equal or empty names is no list of names.
-    unnamed = len(set(names)) < len(names) or "" in names
-    return tuple(f"category {k}" for k in range(1, len(names) + 1)) if unnamed else tuple(names)
+    if not (text.isascii() and text.isdigit() and len(text.lstrip("0")) <= _DIGITS):
+        return None
+    return int(text)

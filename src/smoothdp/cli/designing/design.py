@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
-from smoothdp.cli.designing.cells import CellOptions, read_design_cells, read_model_names
+from smoothdp.cli.designing.cells import CellOptions, read_design_cells
 from smoothdp.cli.designing.sgd import sgd
 from smoothdp.cli.options.command_line import (
     StrictCommand,
@@ -17,7 +17,7 @@ from smoothdp.cli.options.command_line import (
     written_command,
 )
 from smoothdp.cli.options.csv_files import CSV_TEXT, CsvTextOptions, csv_text_options
-from smoothdp.cli.options.files import read_model
+from smoothdp.cli.options.model_file import read_model, read_model_names
 from smoothdp.plots import save
 
 _ASKED = ("epsilon", "delta", "merge", "as_json", "html", "plot")

@@ -8,7 +8,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.measure_model import describe_exact
-from smoothdp.cli.options.files import read_model
+from smoothdp.cli.options.model_file import read_model
 
 
 def describe_sample(

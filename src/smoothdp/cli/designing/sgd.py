@@ -8,7 +8,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.command_line import StrictCommand, written_command
-from smoothdp.cli.options.files import read_model
+from smoothdp.cli.options.model_file import read_model
 from smoothdp.plots import save
 
 

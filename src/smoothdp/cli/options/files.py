@@ -1,8 +1,7 @@
-"""Files that commands take: ledgers, plans and models, and what is said where one is not there."""
+"""Files that commands take: ledgers and plans, and what is said where one is not there."""
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 from dataclasses import dataclass
@@ -55,8 +54,8 @@ def create_command(path: Path, guarantee: sd.Guarantee | None) -> str:
     fields = json.loads(guarantee.to_json())
     for name in guarantee.parameters():
         words += [f"--{name}", fields[name]]
-    if guarantee.neighbours is sd.claims.Neighbours.ADD_REMOVE:
-        words += ["--neighbours", "add_remove"]
+    if guarantee.neighbours is not sd.claims.Neighbours.REPLACE_ONE:
+        words += ["--neighbours", guarantee.neighbours.value]
     return shlex.join(words)
 
 
@@ -167,32 +166,3 @@ def _refused(text: str, got: str) -> click.UsageError:
         f'Expected --assume such as "lognorm(s=1, scale=20)", with numbers of scipy.stats; got '
         f"{text!r} ({got}). Write a law of scipy.stats, or leave --assume out."
     )
-
-
-def read_model(path: Path) -> sd.DataModel:
-    """Return the model of a CSV file: a header, then a label and counts in every row."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise click.UsageError(
-            f"Expected a readable CSV file {path}; got {reason(error)}. Check the path."
-        ) from None
-    if len(lines) < 2 or len(lines[0]) < 3:
-        raise click.UsageError(
-            f"Expected a header and rows of a label and at least two counts in {path}; got "
-            f"{len(lines)} lines. Check the file."
-        )
-    rows = []
-    for number, fields in enumerate(lines[1:], start=1):
-        try:
-            counts = [int(text) for text in fields[1:]]
-        except ValueError:
-            counts = []
-        if len(counts) != len(lines[0]) - 1 or min(counts) < 0:
-            raise click.UsageError(
-                f"Expected {len(lines[0]) - 1} counts after the label in row {number} of {path}; "
-                f"got {','.join(fields)!r}. Correct that row."
-            )
-        rows.append(counts)
-    return sd.DataModel.from_counts(rows)

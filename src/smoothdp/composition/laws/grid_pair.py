@@ -100,10 +100,29 @@ def grid_pair(
     progress: Callable[[int, int], None] | None = None,
 ) -> LossBracket:
     """Return laws above and below a profile, good down to ln delta = ``log_depth``."""
+    knots = sampled_knots(profile, log_depth=log_depth, n_points=n_points, progress=progress)
+    return LossBracket(_upper_law(knots), _lower_law(knots, _bounds(profile, FAR).lower))
+
+
+def sampled_knots(
+    profile: PrivacyProfile,
+    *,
+    log_depth: float,
+    n_points: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Knots:
+    """Return bounds of a profile at losses between which ln delta falls by equal steps, about.
+
+    delta that has stopped falling, up to 1e-9 of it, is mass at infinity: no knots beyond.
+    """
     far = _bounds(profile, FAR)
-    # delta that has stopped falling, up to 1e-9 of it, is mass at infinity.
-    knots = _sample(profile, max(log_depth, far.upper + 1e-9), n_points, progress)
-    return LossBracket(_upper_law(knots), _lower_law(knots, far.lower))
+    return _sample(profile, max(log_depth, far.upper + 1e-9), n_points, progress)
+
+
+def convex_points(losses: FloatArray, logs: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the points of the greatest convex minorant, and ln of the change of slope at each."""
+    points = _hull(losses, logs)
+    return points, _slope_changes(losses[points], logs[points])
 
 
 def _bounds(profile: PrivacyProfile, loss: float) -> LogBounds:

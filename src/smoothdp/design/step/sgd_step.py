@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from smoothdp.claims.domains import read_epsilon
 from smoothdp.claims.model.model import DataModel
-from smoothdp.design.step.bounds import step_bounds
+from smoothdp.design.facts import differing
+from smoothdp.design.step.bounds import StepBounds, step_bounds
 from smoothdp.design.step.facts import StepFacts
 from smoothdp.design.step.views import draw_step, step_page
 from smoothdp.design.step.words import step_dict, step_sentence, step_text
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.logspace.bounds import exp_lower, exp_upper
-from smoothdp.exact.parameters.numbers import Parameter, exact_int
+from smoothdp.exact.parameters.numbers import Parameter, Real, exact_int
 from smoothdp.mechanisms.sampling.counts import read_n_records
 
 
@@ -30,10 +33,31 @@ class SgdStepDelta(StepFacts):
         log_ordinary: ln(T/n), rounded up: ordinary DP at every finite epsilon.
         decided_by: which bound the upper end is.
 
+    Raises:
+        InvalidParameter: figures that do not follow from what was asked.
+
     >>> step = sgd_step_delta(DataModel([("0.5", "0.5")]), n_records=200, batch=5, epsilon=1)
     >>> round(step.log_lower), round(step.log_delta), step.decided_by
     (-142, -113, 'few of a level')
     """
+
+    def __post_init__(self) -> None:
+        found = _found(self.model, self.n_records, self.batch, self.epsilon)
+        wrong = differing(self, found)
+        if wrong is not None:
+            raise InvalidParameter(
+                expected=f"{wrong}={getattr(found, wrong)!r}, which follows from the model, "
+                "n_records, batch and epsilon",
+                got=f"{getattr(self, wrong)!r}",
+                remedy="Take what sgd_step_delta() returns, and call it again for other arguments",
+            )
+        # What is printed was computed here, to the last digit.
+        for one in fields(StepFacts):
+            object.__setattr__(self, one.name, getattr(found, one.name))
+
+    def __reduce__(self) -> tuple[type[SgdStepDelta], tuple[object, ...]]:
+        # A pickle is read by the constructor, which compares what it says.
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @property
     def delta(self) -> float:
@@ -103,6 +127,12 @@ def sgd_step_delta(
     >>> round(step.log_delta), f"{step.crossover:.1e}"
     (-2361, '1.7e+06')
     """
+    found = _found(model, n_records, batch, epsilon)
+    return SgdStepDelta(**{one.name: getattr(found, one.name) for one in fields(StepFacts)})
+
+
+def _found(model: DataModel, n_records: int, batch: int, epsilon: Parameter) -> StepFacts:
+    """Return what follows from the arguments; see `sgd_step_delta`."""
     if not isinstance(model, DataModel):
         raise InvalidParameter(
             expected="model as a DataModel",
@@ -117,8 +147,8 @@ def sgd_step_delta(
             got=f"batch={size} and {model.n_atoms} levels",
             remedy="Draw at most all records",
         )
-    found = step_bounds(model.vertices, n_records=n, batch=size, epsilon=exact)
-    return SgdStepDelta(
+    found = _known_bounds(model.vertices, n, size, exact)
+    return StepFacts(
         model=model,
         n_records=n,
         batch=size,
@@ -128,3 +158,11 @@ def sgd_step_delta(
         log_ordinary=found.log_ordinary,
         decided_by=found.decided_by,
     )
+
+
+@lru_cache(maxsize=64)
+def _known_bounds(
+    vertices: tuple[tuple[Fraction, ...], ...], n_records: int, batch: int, epsilon: Real
+) -> StepBounds:
+    """Return `step_bounds`, once for a result and the comparison with it."""
+    return step_bounds(vertices, n_records=n_records, batch=batch, epsilon=epsilon)

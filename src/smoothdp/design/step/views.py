@@ -15,12 +15,14 @@ from smoothdp.design.step.words import (
     ordinary_words,
     step_sentence,
 )
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.mechanisms.sampling.counts import LARGEST_COUNT
 from smoothdp.plots.bound_curves import plot_bound_curves
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.shared_sections import citation_section, reproduce_section
 from smoothdp.sources import Source
+from smoothdp.text import number_up
 
 _LN10 = math.log(10)
 _POINTS = 40
@@ -48,7 +50,7 @@ def draw_step(step: StepFacts) -> Any:
         x="records n",
         y="smoothed delta of one step",
         title=f"average of {step.batch} of n quantised gradients, "
-        f"epsilon {float(step.epsilon):.4g}",
+        f"epsilon {number_up(float_up(step.epsilon))}",
         mark=(step.crossover, "crossover, about") if math.isfinite(step.crossover) else None,
         least=_LEAST,
         log_x=True,
@@ -61,7 +63,7 @@ def step_page(step: StepFacts, *, command: str = "") -> HtmlReport:
         [
             ("records", str(step.n_records)),
             ("batch", str(step.batch)),
-            ("epsilon", f"{float(step.epsilon):.6g}"),
+            ("epsilon", number_up(float_up(step.epsilon), 6)),
             ("levels", str(step.model.n_atoms)),
             ("distributions of the model", str(step.model.n_vertices)),
         ],

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import factor_text
 from smoothdp.design.step.facts import StepFacts
+from smoothdp.exact.balls.compare import float_up
 from smoothdp.exact.logspace.bounds import exp_upper
 from smoothdp.exact.parameters.numbers import exact_text
 from smoothdp.text import lesser, log10_up, number_down, number_up, ratio_up, table, upper_text
@@ -64,7 +65,7 @@ def step_text(step: StepFacts) -> str:
     rows = [
         ("step", f"average of {step.batch} of {step.n_records} records, without replacement"),
         ("model", f"{step.model.n_vertices} distributions over {step.model.n_atoms} levels"),
-        ("epsilon", f"{float(step.epsilon):.6g}"),
+        ("epsilon", number_up(float_up(step.epsilon), 6)),
         ("smoothed delta", f"at most {delta_words(step)}  (proved, rounded up; log10 "
          f"{log10_up(step.log_delta)})"),
         ("", f"at least {lower_words(step)}  (in the worst mixture)"),

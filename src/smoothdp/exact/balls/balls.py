@@ -152,11 +152,16 @@ def divergence_above(q: Fraction, p: Fraction, limit: Fraction) -> bool:
 
 def _to_fixed(value: arb, bits: int) -> tuple[int, int]:
     """Return integers (lower, upper) with lower <= value * 2^bits <= upper."""
-    scaled = value * arb(fmpz(1) << bits)
-    return (
-        _whole(scaled.lower().floor()),
-        _whole(scaled.upper().ceil()),
-    )
+    return whole_ends(value * arb(fmpz(1) << bits))
+
+
+def whole_ends(value: arb) -> tuple[int, int]:
+    """Return whole numbers around a ball.
+
+    >>> whole_ends(arb(5) / 2)
+    (2, 3)
+    """
+    return _whole(value.lower().floor()), _whole(value.upper().ceil())
 
 
 def _whole(value: arb) -> int:

@@ -194,3 +194,13 @@ def _to_float(value: Ball) -> float:
         return float(value.mid())
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def working_bits() -> int:
+    """Return the present working precision.
+
+    >>> with precision(128):
+    ...     working_bits()
+    128
+    """
+    return int(ctx.prec)

@@ -7,11 +7,12 @@ walk leaves out is bounded by laws with the Gamma function in place of factorial
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from flint import arb, fmpz
 
-from smoothdp.exact.balls.balls import ball, enclose, precision
+from smoothdp.exact.balls.balls import ball, enclose, log_factorial, precision
 from smoothdp.exact.logspace.bounds import LogBounds
 from smoothdp.exact.parameters.numbers import LogRatio
 
@@ -34,9 +35,7 @@ def scaled_hypergeometric(i: int, n_draws: int, marked: int, rest: int) -> Scale
     """
     with precision(_BITS):
         return _scaled(
-            _choose(marked, arb(i))
-            + _choose(rest, arb(n_draws - i))
-            - _choose(marked + rest, arb(n_draws))
+            _choose(marked, i) + _choose(rest, n_draws - i) - _choose(marked + rest, n_draws)
         )
 
 
@@ -47,7 +46,7 @@ def scaled_binomial(i: int, n_trials: int, hit: int, miss: int) -> ScaledPoint:
     ScaledPoint(mantissa=0.75, exponent=0)
     """
     with precision(_BITS):
-        return _scaled(_binomial(arb(i), n_trials, hit, miss))
+        return _scaled(_binomial(i, n_trials, hit, miss))
 
 
 def log_hypergeometric_joint(
@@ -61,8 +60,8 @@ def log_hypergeometric_joint(
     with precision(_BITS):
         x = _real(units)
         a, b, rest = counts
-        total = _choose(a, x) + _choose(b, arb(j)) + _choose(rest, n_draws - j - x)
-        return enclose(total - _choose(a + b + rest, arb(n_draws)))
+        total = _choose(a, x) + _choose(b, j) + _choose(rest, n_draws - j - x)
+        return enclose(total - _choose(a + b + rest, n_draws))
 
 
 def log_binomial_pair(
@@ -73,7 +72,7 @@ def log_binomial_pair(
     The real x is known to two units, between -1 and n_trials + 1.
     """
     with precision(_BITS):
-        return enclose(_binomial(_real(units), *first) + _binomial(arb(j), *second))
+        return enclose(_binomial(_real(units), *first) + _binomial(j, *second))
 
 
 def log_multinomial_joint(
@@ -87,22 +86,34 @@ def log_multinomial_joint(
     with precision(_BITS):
         a, b, rest = counts
         first = _binomial(_real(units), n_draws - j, a, rest)
-        return enclose(first + _binomial(arb(j), n_draws, b, a + rest))
+        return enclose(first + _binomial(j, n_draws, b, a + rest))
 
 
 def _real(units: int) -> arb:
     return arb(fmpz(units), 2) * arb(2) ** _UNIT
 
 
-def _choose(total: int, chosen: arb) -> arb:
-    """Enclose ln of a binomial coefficient by the Gamma function."""
-    return arb(total + 1).lgamma() - (chosen + 1).lgamma() - (total - chosen + 1).lgamma()
+def _choose(total: int, chosen: arb | int) -> arb:
+    """Enclose ln of a binomial coefficient by the Gamma function.
+
+    Whole numbers come again from row to row of a walk: their factorials are kept.
+    """
+    if isinstance(chosen, int):
+        below = log_factorial(total, _BITS) - log_factorial(chosen, _BITS)
+        return below - log_factorial(total - chosen, _BITS)
+    return log_factorial(total, _BITS) - (chosen + 1).lgamma() - (total - chosen + 1).lgamma()
 
 
-def _binomial(i: arb, n_trials: int, hit: int, miss: int) -> arb:
+def _binomial(i: arb | int, n_trials: int, hit: int, miss: int) -> arb:
     total = _choose(n_trials, i)
-    total += i * ball(LogRatio(Fraction(hit, hit + miss)))
-    return total + (n_trials - i) * ball(LogRatio(Fraction(miss, hit + miss)))
+    total += i * _log_share(hit, hit + miss)
+    return total + (n_trials - i) * _log_share(miss, hit + miss)
+
+
+@lru_cache(maxsize=4096)
+def _log_share(part: int, whole: int) -> arb:
+    with precision(_BITS):
+        return ball(LogRatio(Fraction(part, whole)))
 
 
 def _scaled(log_value: arb) -> ScaledPoint:

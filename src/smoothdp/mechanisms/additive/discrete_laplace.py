@@ -47,7 +47,7 @@ class DiscreteLaplaceMechanism:
     Args:
         scale: b > 0.
         sensitivity: D, a whole number of at least 1: how far neighbours can be apart.
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.

@@ -33,7 +33,7 @@ class GaussianMechanism:
     Args:
         sigma: standard deviation, > 0.
         sensitivity: largest l2-distance between the values of neighbours, > 0.
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.

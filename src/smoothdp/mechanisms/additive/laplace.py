@@ -49,7 +49,7 @@ class LaplaceMechanism:
     Args:
         scale: b > 0 of the density e^(-|x| / b) / (2b).
         sensitivity: largest distance between the values of neighbours, > 0.
-        neighbours: "replace_one" (default) or "add_remove".
+        neighbours: "replace_one" (default), "add_remove" or "zero_out".
 
     Raises:
         InvalidParameter: a parameter outside these domains.

@@ -25,7 +25,7 @@ from smoothdp.mechanisms.release.grid import OutputGrid, default_step
 from smoothdp.mechanisms.release.request import ReleaseRequest
 from smoothdp.mechanisms.release.resolved import Resolved, resolve_request
 from smoothdp.noise.calibration import Calibration, best_shape
-from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
+from smoothdp.noise.calibration.limits import MOST_WORK, default_work, too_much_work
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Median, Quantile, Query
 from smoothdp.queries.private_size.padded_window import PaddedWindow
@@ -168,7 +168,13 @@ class SmoothNoise:
         value_guarantee = rest_of(guarantee, cost)
         family = default_family(value_guarantee, rate) if request.noise is None else request.noise
         # One limit of work for shape and scale together.
-        with limited(MOST_WORK, lambda: too_much_work(family, value_guarantee, rate)):
+        by_rule = request.noise is None and request.smoothing is None
+        within = (
+            default_work(guarantee, value_guarantee)
+            if by_rule
+            else limited(MOST_WORK, lambda: too_much_work(family, value_guarantee, rate))
+        )
+        with within:
             law = (
                 best_shape(family, value_guarantee, smoothing=rate)
                 if isinstance(family, type)

@@ -8,7 +8,13 @@ of 1e-12, or 50), for which another shape or a closed form serves as well.
 
 from __future__ import annotations
 
-from smoothdp.errors import Explanation
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from smoothdp.claims.guarantees.guarantee import Guarantee
+from smoothdp.claims.terms import RhoTerms
+from smoothdp.errors import Explanation, OutOfReach
+from smoothdp.exact.balls.work import WorkLimitReached, limited
 
 MOST_WORK = 4_500_000
 """Units of `smoothdp.exact.balls.work`: some seconds."""
@@ -25,3 +31,31 @@ def too_much_work(law: object, guarantee: object, smoothing: object) -> Explanat
         "Use another law or shape, a smoothing further from the limit, a less extreme guarantee, "
         'or method="closed_form" for a law of the papers',
     )
+
+
+@contextmanager
+def default_work(guarantee: Guarantee, part: Guarantee) -> Iterator[None]:
+    """Within the work of one calibration, for noise by rule: a refusal names no law.
+
+    Args:
+        guarantee: what was asked for. part: what of it the noise of a value gets.
+
+    Raises:
+        OutOfReach: more work than that, which happens far out: rho of 5, or of 1e-12.
+    """
+    try:
+        with limited(MOST_WORK, lambda: too_much_work("noise by rule", part, "by rule")):
+            yield
+    except WorkLimitReached as error:
+        terms = part.terms()
+        # Only concentrated claims have laws that take so long.
+        is_large = not isinstance(terms, RhoTerms) or terms.rho > 1
+        raise OutOfReach(
+            expected="a guarantee for whose noise a calibration takes some seconds"
+            + (": rho of at most about 3 for each value" if is_large else ""),
+            got=f"{guarantee!r}, of which the noise gets {part!r}",
+            remedy="Ask for less epsilon or rho, which promises more: the noise is less than the "
+            "distance of neighbouring values already"
+            if is_large
+            else "Ask for more epsilon or rho: at this one the noise is of the order of the bounds",
+        ) from error

@@ -21,6 +21,7 @@ from smoothdp.exact.balls.special import Ball
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, exact_positive, float_bounds
 from smoothdp.exact.random.lazy import Undrawn
 from smoothdp.exact.random.lazy_vector import LazyVectorLaw, VectorDraw
+from smoothdp.noise.joint.radial_profile import RadialProfile
 from smoothdp.sources import Source
 
 _MOST_VALUES = 1000
@@ -33,7 +34,8 @@ class JointPolyPlace:
 
     With r = N(z) = max_j max(z_j, 0) + max_j max(-z_j, 0) and X = t r the density of Z is
     proportional to g(X): (1 - X)^(a-m) up to X1 = 1 / (a - m + 1), and from there
-    (1 - X1)^(a-m) ((1 + X1) / (1 + X))^(a-m+2). For one number it is the law `PolyPlace`.
+    (1 - X1)^(a-m) ((1 + X1) / (1 + X))^(a-m+2). For one number it is the law `PolyPlace`. Numbers
+    with smoothings of their own have a g of three powers, `RadialProfile`.
 
     Source: proofs/joint-quantiles#1, #2.
 
@@ -62,33 +64,38 @@ class JointPolyPlace:
             )
         object.__setattr__(self, "n_values", count)
 
-    def calibrate(self, guarantee: Guarantee, *, smoothing: Parameter) -> JointCalibration:
+    def calibrate(
+        self, guarantee: Guarantee, *, smoothing: Parameter | Sequence[Parameter]
+    ) -> JointCalibration:
         """Return the noise with which m numbers keep a guarantee.
 
         Release f_j(x) + S_j(x) Z_j for all j. It keeps epsilon-DP if between neighbours all f_j
-        move by at most min(S_j, S_j'), all in one direction, and each ln S_j by at most t.
+        move by at most min(S_j, S_j'), all in one direction, and each ln S_j by at most t, or by
+        a t_j of its own.
 
         Args:
             guarantee: PureDP about replacing one record.
-            smoothing: t > 0; m t and (2m - 2) t must be below epsilon.
+            smoothing: t > 0; m t and (2m - 2) t must be below epsilon. Or a list of t_j > 0:
+                epsilon must be above their sum plus max(1, m - 2) times the largest.
 
         Raises:
             InvalidParameter: another guarantee, or no such law for this smoothing.
             IncompatibleClaims: a guarantee about adding or removing a record, which moves some
                 of the f_j up and others down.
         """
-        epsilon = _read_epsilon(guarantee)
-        t = exact_positive(smoothing, name="smoothing")
+        epsilon, m = _read_epsilon(guarantee), self.n_values
+        each = _read_smoothings(smoothing, m)
+        t = max(each)
         shape = _shape_below(guarantee, t)
-        least = max(self.n_values, 2 * self.n_values - 2)
+        least = _least_shape(each)
         if shape is None or shape <= least:
             raise InvalidParameter(
-                expected=f"epsilon / smoothing above {least} for {self.n_values} numbers, where "
-                "such a law exists",
+                expected=f"epsilon / smoothing above {shown(least)} for {m} numbers, where such a "
+                "law exists",
                 got=f"epsilon={epsilon:g}, smoothing={shown(t)}",
                 remedy="Lower the smoothing, raise epsilon, or ask for fewer numbers",
             )
-        return JointCalibration(self, guarantee, t, min(shape, Fraction(_LARGEST_SHAPE)))
+        return JointCalibration(self, guarantee, t, min(shape, Fraction(_LARGEST_SHAPE)), each)
 
 
 @dataclass(frozen=True)
@@ -98,11 +105,14 @@ class JointCalibration:
     Attributes:
         law: which numbers, and how many.
         guarantee: what is kept: PureDP of at least shape times smoothing.
-        smoothing: t > 0.
-        shape: a, rational, above max(m, 2m - 2).
+        smoothing: t > 0, the largest.
+        shape: a, rational, above max(m, 2m - 2); where smoothings differ, above their sum over t
+            plus max(1, m - 2).
+        smoothings: t_j of each number; all t where they are left out.
 
     Raises:
-        InvalidParameter: a shape outside this domain, or that spends more than the guarantee.
+        InvalidParameter: a shape outside this domain, or that spends more than the guarantee, or
+            smoothings of which t is not the largest.
 
     >>> from smoothdp.claims import PureDP
     >>> JointPolyPlace(3).calibrate(PureDP(1), smoothing="0.1").shape
@@ -115,6 +125,7 @@ class JointCalibration:
     guarantee: Guarantee
     smoothing: Fraction
     shape: Fraction
+    smoothings: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
         _read_epsilon(self.guarantee)
@@ -128,9 +139,20 @@ class JointCalibration:
                 remedy="Take what JointPolyPlace.calibrate returns",
             )
         count = self.n_values
-        if not max(count, 2 * count - 2) < self.shape <= _LARGEST_SHAPE:
+        if self.smoothings == ():
+            object.__setattr__(self, "smoothings", (self.smoothing,) * count)
+        each = self.smoothings
+        exact = all(isinstance(t, Fraction) and t > 0 for t in each)
+        if not exact or len(each) != count or max(each) != self.smoothing:
             raise InvalidParameter(
-                expected=f"a shape above {max(count, 2 * count - 2)} and up to {_LARGEST_SHAPE}",
+                expected=f"{count} smoothings > 0, as Fractions, the largest of them smoothing",
+                got=f"{each!r}, {self.smoothing!r}",
+                remedy="Take what JointPolyPlace.calibrate returns",
+            )
+        least = _least_shape(each)
+        if not least < self.shape <= _LARGEST_SHAPE:
+            raise InvalidParameter(
+                expected=f"a shape above {shown(least)} and up to {_LARGEST_SHAPE}",
                 got=f"shape={shown(self.shape)}",
                 remedy="Take what JointPolyPlace.calibrate returns",
             )
@@ -158,17 +180,17 @@ class JointCalibration:
 
     @property
     def variance(self) -> float:
-        """E Z_j^2, the variance of each number at S_j = 1; inf for shape <= 2 m.
+        """E Z_j^2, the variance of each number at S_j = 1; inf for b <= m, as shape <= 2 m.
 
         E r^2 (m + 2)(m + 3) / (6 m (m + 1)), with incomplete beta functions
         (proofs/joint-quantiles#3).
         """
-        m = self.n_values
-        if self.shape <= 2 * m:
+        m, radial = self.n_values, self.radial
+        if radial.rest <= m:
             return math.inf
         cone = Fraction((m + 2) * (m + 3), 6 * m * (m + 1))
         return special.nearest(
-            lambda: ball(cone / self.smoothing**2) * self._mass(2) / self._mass(0)
+            lambda: ball(cone / self.smoothing**2) * radial.mass(2) / radial.mass(0)
         )
 
     @property
@@ -176,50 +198,31 @@ class JointCalibration:
         """Standard deviation of the noise on each number at smooth sensitivity 1."""
         return math.sqrt(self.variance)
 
-    def _mass(self, k: int) -> Ball:
-        """Return the integral of X^(m - 1 + k) g(X) over X > 0."""
-        m, rest = self.n_values, self.shape - self.n_values
-        kink = 1 / (rest + 1)
-        inner = ball(kink).beta_lower(ball(m + k), ball(rest + 1))
-        border = ball(rest) * ball(1 - kink).log() + ball(rest + 2) * ball(1 + kink).log()
-        outer = ball(1 / (1 + kink)).beta_lower(ball(rest + 2 - m - k), ball(m + k))
-        return inner + border.exp() * outer
+    @property
+    def radial(self) -> RadialProfile:
+        """The law of X = t r: b = a - sum_j t_j / t, and the least t_j over t."""
+        rest = self.shape - sum(self.smoothings) / self.smoothing
+        return RadialProfile(self.n_values, rest, min(self.smoothings) / self.smoothing)
 
     def lazy(self) -> LazyVectorLaw:
         """Return the exact sampler of X theta, with X = t r and N(theta) = 1.
 
         2 m uniform numbers and one of m (m + 1) cases (proofs/joint-quantiles#4):
 
-        * 1 + X = prod_i U_i^(-1/(c + i)), i = 0, ..., m - 1, c = a - 2m + 2, has the tail
-          (1 + X)^-(a-m+2) everywhere; below X1 it is kept with the ratio of g to it.
+        * X by rejection from a product of powers of m of them (`RadialProfile.drawer`).
         * theta_j = W_j - W_0 for m + 1 points W of [0, 1]: one is 0, one 1, the others uniform.
         """
         m = self.n_values
         return LazyVectorLaw(2 * m, m * (m + 1), self._draw_function)
 
     def _draw_function(self) -> VectorDraw:
-        m, rest = self.n_values, self.shape - self.n_values
-        kink = 1 / (rest + 1)
-        rates = [ball(1 / (rest + 2 - m + i)) for i in range(m)]
-        border = ball(1 + kink).log()
-        inner, outer = ball(rest), ball(rest + 2)
-        level = inner * ball(1 - kink).log() + outer * border
+        m, radius = self.n_values, self.radial.drawer()
         zero, one = special.number(0.0), special.number(1.0)
 
         def draw(case: int, uniforms: Sequence[Ball]) -> Sequence[Ball] | Undrawn:
-            log_size = zero
-            for u, rate in zip(uniforms[:m], rates, strict=True):
-                log_size -= u.log() * rate
-            size = log_size.expm1()
-            if not log_size >= border:
-                if not log_size < border:
-                    return Undrawn.UNDECIDED
-                kept = inner * (-size).log1p() + outer * log_size - level
-                coin = uniforms[m].log()
-                if coin > kept:
-                    return Undrawn.REJECTED
-                if not coin < kept:
-                    return Undrawn.UNDECIDED
+            size = radius(uniforms)
+            if isinstance(size, Undrawn):
+                return size
             low, high = divmod(case, m)
             high += high >= low
             rest_of = iter(uniforms[m + 1 :])
@@ -232,10 +235,12 @@ class JointCalibration:
 
     def sentence(self) -> str:
         """Return the result in plain English."""
+        rates = ", ".join(shown(t) for t in dict.fromkeys(self.smoothings))
         return (
             f"{self.law!r} with shape {shown(self.shape)}, scaled to each S_j, keeps "
             f"{self.guarantee!r} for numbers that a changed record moves in one direction, if each "
-            f"S_j changes by at most a factor e^{shown(self.smoothing)} between neighbours: proved."
+            f"S_j changes by at most a factor e^t_j, t_j = {rates}, "
+            "between neighbours: proved."
         )
 
 
@@ -256,6 +261,29 @@ def _read_epsilon(guarantee: Guarantee) -> float:
             "the quantiles one by one",
         )
     return guarantee.epsilon
+
+
+def _read_smoothings(
+    smoothing: Parameter | Sequence[Parameter], n_values: int
+) -> tuple[Fraction, ...]:
+    if isinstance(smoothing, str) or not isinstance(smoothing, Sequence):
+        return (exact_positive(smoothing, name="smoothing"),) * n_values
+    if len(smoothing) != n_values:
+        raise InvalidParameter(
+            expected=f"a smoothing, or {n_values} of them",
+            got=f"{len(smoothing)} smoothings",
+            remedy="Give one for each number",
+        )
+    return tuple(exact_positive(t, name="smoothing") for t in smoothing)
+
+
+def _least_shape(smoothings: tuple[Fraction, ...]) -> Fraction:
+    """Return what epsilon / t must be above for the law to exist, t the largest of smoothings.
+
+    Where they differ b is at least 1: attempts of the sampler then succeed as often.
+    """
+    m, t = len(smoothings), max(smoothings)
+    return sum(smoothings) / t + max(int(min(smoothings) < t), m - 2)
 
 
 def _shape_below(guarantee: Guarantee, smoothing: Fraction) -> Fraction | None:

@@ -32,7 +32,7 @@ class ElectionRow:
 
     @property
     def below_one_over_n(self) -> bool:
-        """True if delta(x) < 1/n, the paper's mark of a private release."""
+        """True if delta(x) < 1/n: what the paper asks for, and no pass mark."""
         return self.log_delta < -math.log(self.n_votes)
 
 
@@ -116,10 +116,10 @@ class ElectionFigure:
         return (
             f"Figure 1 of paper 1: {self.title}\n{self.setting()}\n\n"
             f"{table(rows, header=header)}\n\n"
-            f"delta(x) is below 1/n, the paper's mark of a private release, in {private} of "
-            f"{len(rows)} elections.\nThese are statements about published counts. Ordinary DP "
-            "covers every conceivable count at\nonce, one with a single dissenting vote among "
-            "them, and so sees no privacy at all."
+            "delta(x) is below 1/n, which the paper asks for and which is no pass mark, in "
+            f"{private} of {len(rows)} elections.\nThese are statements about published counts. "
+            "Ordinary DP covers every conceivable count at\nonce, one with a single dissenting "
+            "vote among them, and so sees no privacy at all."
         )
 
     def to_dict(self) -> dict[str, object]:

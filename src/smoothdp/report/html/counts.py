@@ -20,7 +20,7 @@ from smoothdp.report.html.shared_sections import (
 )
 from smoothdp.report.measurement import Measurement, measure_histogram
 from smoothdp.sources import Source
-from smoothdp.text import lesser, number_up
+from smoothdp.text import SAMPLE_UNSEEN, lesser, number_up
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram
@@ -64,8 +64,7 @@ def report_counts(
     promise.text(measured.sentence().split("\n")[0], kind="promise")
     promise.text(
         "This page is about these counts and is as private as they are: it is for public, "
-        "hypothetical or modelled counts. It says nothing about other counts. Which records were "
-        "lost must be random and unseen.",
+        f"hypothetical or modelled counts. It says nothing about other counts. {SAMPLE_UNSEEN}",
         kind="caution",
     )
     promise.text(f"What holds for every count at once is ordinary DP. {worst.sentence()}")
@@ -73,7 +72,7 @@ def report_counts(
         {"at these counts, exact": profile, "ordinary DP, every count": worst},
         profile,
         largest_epsilon=max(2 * level, 0.02),
-        reference=(-math.log10(size), "1/n"),
+        reference=(-math.log10(size), "1/n (no pass mark)"),
     )
     rows = [(name, str(value)) for name, value in list(counts.items())[:_SHOWN]]
     inputs = Section("Inputs").table(
@@ -82,7 +81,8 @@ def report_counts(
             ("records", str(size)),
             (
                 "epsilon",
-                f"{level:.6g}: probabilities may change by a factor {math.exp(level):.6g}",
+                f"{number_up(level, 6)}: probabilities may change by a factor "
+                f"{number_up(math.exp(level), 6)}",
             ),
             ("adversary's accuracy", f"{float(measured.threshold):.6g}"),
             *rows,
@@ -148,10 +148,7 @@ def _comparison(measured: Measurement, counts: list[int]) -> Section:
         caption="The same question answered in several ways; figures are rounded up.",
     )
     beside = "below" if measured.below_one_over_n else "not below"
-    return section.text(
-        f"delta at these counts is {beside} 1/n. That is no pass mark: choose a target for what is "
-        "at stake."
-    )
+    return section.text(f"delta at these counts is {beside} 1/n, which is no pass mark.")
 
 
 def _code(mechanism: SamplingHistogram | BernoulliHistogram) -> str:

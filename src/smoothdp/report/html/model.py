@@ -23,7 +23,7 @@ from smoothdp.report.html.shared_sections import (
 )
 from smoothdp.smoothed import SmoothedDelta, smoothed_delta
 from smoothdp.sources import Source
-from smoothdp.text import lesser, number_up
+from smoothdp.text import SAMPLE_UNSEEN, lesser, number_up
 
 if TYPE_CHECKING:
     from smoothdp.mechanisms import BernoulliHistogram
@@ -76,7 +76,7 @@ def report_model(
     promise.text(
         "The average is over data sets that the model describes, in the worst mixture of its "
         "distributions. The model is an assumption: it must be fixed without the private data, "
-        "and rows must be independent. Which records are lost must be random and unseen.",
+        f"and rows must be independent. {SAMPLE_UNSEEN}",
         kind="caution",
     )
     promise.text(f"Without any model, ordinary DP holds. {worst.sentence()}")
@@ -88,7 +88,7 @@ def report_model(
             {"over the model": curve, "ordinary DP": worst},
             curve,
             largest_epsilon=epsilons[-1],
-            reference=(-math.log10(mechanism.n_records), "1/n"),
+            reference=(-math.log10(mechanism.n_records), "1/n (no pass mark)"),
             note=f"Asked at {steps + 1} epsilons and joined from above; an average over the model.",
         ),
         _comparison(mechanism, model, result),
@@ -111,8 +111,10 @@ def report_model(
             "epsilon": level,
             "smoothed_delta": result.delta,
             "log_smoothed_delta": result.log_delta,
+            "worst_case_delta": mechanism.worst_case_delta(epsilon=0),
             "method": result.method,
             "guarantee": sentence,
+            "unseen": SAMPLE_UNSEEN,
         },
     )
 
@@ -124,7 +126,11 @@ def _inputs(
         [
             ("mechanism", mechanism.describe()),
             ("records", str(mechanism.n_records)),
-            ("epsilon", f"{epsilon:.6g}: probabilities may change by {math.exp(epsilon):.6g}"),
+            (
+                "epsilon",
+                f"{number_up(epsilon, 6)}: probabilities may change by "
+                f"{number_up(math.exp(epsilon), 6)}",
+            ),
             ("model", f"{model.n_vertices} distributions over {model.n_atoms} values"),
         ],
         caption="What was asked.",

@@ -82,7 +82,8 @@ def curves_section(
 ) -> Section:
     """Return privacy profiles and trade-off curves, described by those of ``main``."""
     section = Section("Curves")
-    points = [largest_epsilon * share for share in (0.25, 0.5, 0.75)]
+    # At the epsilons that are printed: delta is more at one rounded down.
+    points = [float(f"{largest_epsilon * share:.3g}") for share in (0.25, 0.5, 0.75)]
     read_off = ", ".join(f"{upper_text(main.log_delta(e))} at epsilon {e:.3g}" for e in points)
     labels = ", ".join(curves)
     section.picture(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -125,11 +126,16 @@ class HypergeometricRows(RowLaw):
         left = self.drawn - j
         total = self.others + self.beside
         share = self.drawn / total
-        whole = log_binomial(self.drawn, total, share)
-        at_j = log_binomial(j, self.beside, share) - whole
+        at_j = log_binomial(j, self.beside, share) - _log_drawn(self.drawn, total)
         joint = at_j + log_binomial(kappa, self.marked, share)
         joint += log_binomial(left - kappa, self.rest, share)
         mean = left * self.marked / self.others
         spread = mean * (self.rest / self.others) * (self.others - left)
         deviation = math.sqrt(max(spread, 0.0) / max(self.others - 1, 1))
         return Shape(joint, at_j + log_binomial(left, self.others, share), mean, deviation)
+
+
+@lru_cache(maxsize=256)
+def _log_drawn(drawn: int, total: int) -> float:
+    """Return about ln P(drawn) of Bin(total, drawn / total): the same on all rows."""
+    return log_binomial(drawn, total, drawn / total)

@@ -119,9 +119,15 @@ def _gaussian(guarantee: Guarantee, mu: Fraction, n_values: int, *, has_bars: bo
 
 
 def _short_up(value: Fraction) -> Fraction:
-    """Return a number of five digits that is not below."""
-    short = Fraction(f"{float_of(value):.5g}")
-    return short if short >= value else Fraction(f"{float_of(value) * (1 + 2e-4):.5g}")
+    """Return the least number of five digits that is not below a value > 0.
+
+    >>> _short_up(Fraction(10**12, 3))
+    Fraction(333340000000, 1)
+    """
+    # Not through floats of bounded size: sigma_h^2 is about 1 / mu^2.
+    magnitude = math.log10(value.numerator) - math.log10(value.denominator)
+    unit = Fraction(10) ** (math.floor(magnitude) - 4)
+    return math.ceil(value / unit) * unit
 
 
 def _pure_below(mu: Fraction) -> Fraction:

@@ -81,7 +81,7 @@ class HalfShift:
     >>> mechanism = HalfShift.calibrate(quartiles, guarantee=ZCDP("1/2"), n_records=1001)
     >>> released = mechanism.release([i % 91 for i in range(1001)], rng=SeededRandom(1))
     >>> [round(value) for value in released.value]
-    [23, 45, 68]
+    [22, 45, 68]
     """
 
     source: ClassVar[Source] = Source("own", "proofs/half-shift#2")
@@ -184,7 +184,7 @@ class HalfShift:
                 has_bars=bars is not None,
                 population=bars is not None and bars.population,
             )
-            calibration = calibrated(budget.part, window.smoothing)
+            calibration = calibrated(budget.part, window.smoothing, whole=guarantee)
             part_bars = None
             if bars is not None:
                 part_bars = bars.make(

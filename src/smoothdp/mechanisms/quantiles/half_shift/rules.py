@@ -3,7 +3,7 @@
 With e = sqrt(2 rho) of one value's part, side the number of values on the shorter side of the
 rank and R the width of the bounds in spreads (taken as 1e5):
 
-    w = odd(min(.3 side, max(4.5 / e, 10 / e - 7.5)))
+    w = odd(min(.3 side, max(5.1 / e, 9 / e - 12)))
     t = max(1.05 / w, ln(R n / w) / (2 side - w)),
 
 at most .6 e; where 2 side <= w, t = .6 e. At equal gaps e^(-t k) A_k is largest at k = 0 if
@@ -26,7 +26,6 @@ from fractions import Fraction
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import EpsilonTerms
-from smoothdp.exact.balls.work import limited
 from smoothdp.mechanisms.quantiles.half_shift.budget import split
 from smoothdp.mechanisms.release.defaults import (
     BOUNDS_IN_SPREADS,
@@ -36,14 +35,14 @@ from smoothdp.mechanisms.release.defaults import (
 )
 from smoothdp.mechanisms.release.statistic_words import clamped_words
 from smoothdp.noise.calibration import Calibration, best_shape
-from smoothdp.noise.calibration.limits import MOST_WORK, too_much_work
+from smoothdp.noise.calibration.limits import default_work
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.queries import Median, Quantile
 from smoothdp.queries.many.half_shift import HalfShiftWindow, default_reach
 from smoothdp.queries.many.half_shifted import HalfShifted
 from smoothdp.queries.many.quantiles import level_text
 
-_NARROW, _WIDE, _LESS = 4.5, 10.0, 7.5
+_NARROW, _WIDE, _LESS = 5.1, 9.0, 12.0
 _LEAST, _MOST = 1.05, 0.6
 _BARS_WINDOW, _BARS_LEAST = 2.0, 0.25
 _PURE_WINDOW, _PURE_LEAST = 10.0, 0.08
@@ -63,7 +62,7 @@ def default_window(
     >>> from smoothdp.claims import ZCDP
     >>> from smoothdp.queries import Median
     >>> default_window(Median((0, 1)), ZCDP("1/4"), 1001)
-    HalfShiftWindow(centre=1002, width=5, smoothing=Fraction(21, 100), reach=191)
+    HalfShiftWindow(centre=1002, width=7, smoothing=Fraction(3, 20), reach=267)
     """
     rule = Rule.of(part)
     e = rule.epsilon
@@ -93,10 +92,16 @@ def default_window(
     return HalfShiftWindow(centre, width, smoothing, default_reach(smoothing))
 
 
-def calibrated(part: Guarantee, smoothing: Fraction) -> Calibration[NoiseDistribution]:
-    """Return the law of a value's noise, as `smoothdp.release` chooses it, and its scale."""
+def calibrated(
+    part: Guarantee, smoothing: Fraction, *, whole: Guarantee | None = None
+) -> Calibration[NoiseDistribution]:
+    """Return the law of a value's noise, as `smoothdp.release` chooses it, and its scale.
+
+    Args:
+        part: what the noise keeps. whole: what was asked for, for the words of a refusal.
+    """
     family = default_family(part, smoothing)
-    with limited(MOST_WORK, lambda: too_much_work(family, part, smoothing)):
+    with default_work(part if whole is None else whole, part):
         law: NoiseDistribution = best_shape(family, part, smoothing=smoothing)
         return law.calibrate(part, smoothing=smoothing)
 
@@ -106,7 +111,7 @@ def shifted_words(query: Median | Quantile, guarantee: Guarantee, n_records: int
 
     >>> from smoothdp.claims import ZCDP
     >>> shifted_words(Median((0, 9)), ZCDP("1/2"), 1001)
-    'the mean of 5 ranks around the median, moved by a hidden number of half ranks; each value \
+    'the mean of 7 ranks around the median, moved by a hidden number of half ranks; each value \
 clamped to [0, 9]'
     """
     window = default_window(query, split(guarantee, 1, has_bars=False).part, n_records)

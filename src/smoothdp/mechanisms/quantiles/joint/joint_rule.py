@@ -27,9 +27,9 @@ def joint_rule(levels: object, *, n_records: int, guarantee: Guarantee) -> Choic
 
     Measured (``python -m benchmarks.joint_quantiles``, evenly spaced levels, epsilon = 1, normal,
     log-normal and T(3) data, bounds 1e5 wide): joint noise is chosen up to m = 3 from n = 1,000 on,
-    m = 4 from 2,000, 6 from 5,000, 9 from 10,000 and 12 from 100,000; the choice is within
+    m = 4 from 2,000, 7 from 5,000, 9 from 10,000 and 12 from 100,000; the choice is within
     1.15 of the better one in hindsight. It goes by about epsilon n, and by the levels. Deciles at
-    n = 10,000 are 2.2 to 2.3 times more accurate than nine releases of windows at epsilon / 9.
+    n = 10,000 are 2.3 to 2.4 times more accurate than nine releases of windows at epsilon / 9.
 
     What it cannot see: the data. Where values repeat, as ages in whole years do, smooth
     sensitivities fall below any gap, and joint noise is better than the rule thinks; the
@@ -50,7 +50,7 @@ def joint_rule(levels: object, *, n_records: int, guarantee: Guarantee) -> Choic
     if windows is None:
         return "exponential"
     m = len(found)
-    calibration = JointPolyPlace(m).calibrate(pure, smoothing=windows.smoothing)
+    calibration = JointPolyPlace(m).calibrate(pure, smoothing=windows.smoothings)
     joint = calibration.variance + sum(windows.widths) / (12 * m)
     exponential = 8 * (2 * m + 1) / 3 / pure.epsilon**2
     return "poly_place" if joint <= exponential and math.isfinite(joint) else "exponential"

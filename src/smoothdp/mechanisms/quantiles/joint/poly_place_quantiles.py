@@ -32,7 +32,7 @@ class JointPolyPlaceQuantiles:
     """The mechanism f_j + S_j Z_j for all levels at once; sorted, and rounded within the bounds.
 
     f_j is the mean of w_j order statistics around the j-th quantile, S_j its smooth sensitivity,
-    exactly, all with one smoothing t. A replaced record moves all f_j in one direction, which is
+    exactly, each with its smoothing t_j. A replaced record moves all f_j in one direction, which is
     what joint PolyPlace noise is made for: epsilon is not split among the levels. The numbers
     before sorting are the ideal real numbers, correctly rounded.
 
@@ -40,7 +40,7 @@ class JointPolyPlaceQuantiles:
 
     Attributes:
         queries: the levels with their windows, bounds in common.
-        calibration: the law of the noise, t and the guarantee.
+        calibration: the law of the noise, the t_j and the guarantee.
         n_records: n, public.
         grid: the values that can come out.
 
@@ -117,7 +117,7 @@ class JointPolyPlaceQuantiles:
             Quantile(q, bounds=bounds, window=width)
             for q, width in zip(found, windows.widths, strict=True)
         )
-        calibration = JointPolyPlace(len(found)).calibrate(pure, smoothing=windows.smoothing)
+        calibration = JointPolyPlace(len(found)).calibrate(pure, smoothing=windows.smoothings)
         grid = OutputGrid(
             _default_step(queries, calibration, n_records) if step is None else Fraction(step),
             queries[0].bounds,
@@ -156,11 +156,11 @@ class JointPolyPlaceQuantiles:
             InvalidData: no column of n_records finite numbers. Nothing is released then.
         """
         source, values = read_rng(rng), self.read(data)
-        t = self.calibration.smoothing
         # One sort: what each window then selects is in its place already.
         values = values.copy()
         values.sort()
-        summaries = [query.private_summary(values, smoothing=t) for query in self.queries]
+        pairs = zip(self.queries, self.calibration.smoothings, strict=True)
+        summaries = [query.private_summary(values, smoothing=t) for query, t in pairs]
         draws = joint_draws(
             summaries, self.calibration, step=self.grid.step, limits=self.grid.limits()
         )
@@ -168,20 +168,26 @@ class JointPolyPlaceQuantiles:
 
     def describe(self) -> str:
         """Return the mechanism and its public parameters in words."""
-        widths = [query.window for query in self.queries]
-        text = str(widths[0]) if len(set(widths)) == 1 else ", ".join(map(str, widths))
+        text = _listed([str(query.window) for query in self.queries])
+        rates = _listed([exact_text(t) for t in self.calibration.smoothings])
         return (
             f"quantiles {', '.join(f'{float(q):g}' for q in self.levels)} (means of {text} values "
             f"around each), values clamped to {bounds_text(self.queries[0].bounds)}; plus joint "
-            f"PolyPlace noise scaled to smooth sensitivities with t = "
-            f"{exact_text(self.calibration.smoothing)}; sorted, {self.grid.describe()}"
+            f"PolyPlace noise scaled to smooth sensitivities with t = {rates}; sorted, "
+            f"{self.grid.describe()}"
         )
+
+
+def _listed(each: list[str]) -> str:
+    """Return what all have in common, or one for each."""
+    return each[0] if len(set(each)) == 1 else ", ".join(each)
 
 
 def _default_step(
     queries: tuple[Quantile, ...], calibration: JointCalibration, n_records: int
 ) -> Fraction:
     """Return a power of two: about 2^-30 of the least noise that any data lead to."""
-    least = [query.log_least_sensitivity(calibration.smoothing, n_records) for query in queries]
+    pairs = zip(queries, calibration.smoothings, strict=True)
+    least = [query.log_least_sensitivity(t, n_records) for query, t in pairs]
     known = min(value for value in least if value is not None)
     return step_below(queries[0].bounds, known + math.log(calibration.standard_deviation))

@@ -23,6 +23,7 @@ from smoothdp.mechanisms.release.bars.ends import LOG_STEP, ends_around
 from smoothdp.mechanisms.release.bars.error_bars import FAR
 from smoothdp.mechanisms.release.bars.excesses import excess_mixture
 from smoothdp.mechanisms.release.bars.interval_release import IntervalRelease
+from smoothdp.mechanisms.release.bars.targets import Target
 from smoothdp.mechanisms.release.draws import log_sensitivity_draws, value_draws
 from smoothdp.mechanisms.release.grid import OutputGrid, pair_step
 from smoothdp.mechanisms.release.resolved import Resolved
@@ -34,6 +35,8 @@ from smoothdp.sources import Source
 
 LEAST_RATIO = 0.03
 """Up to t = .03 epsilon two independent releases are as good (proofs/release-rules#6)."""
+_SLOPE, _LESS = 0.15, 0.6
+_MOST_OFFSET, _MOST_OF_SAMPLES = 4.0, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,8 @@ class PairNoise:
         assert coverage is not None
         size = request.n_guess if n_records is None else n_records
         check_worth(request.guarantee, resolved.smoothing, size)
-        calibration = MaxLaw().calibrate(request.guarantee, smoothing=resolved.smoothing)
+        law = MaxLaw(default_offset(request.guarantee, resolved.smoothing, target=coverage.target))
+        calibration = law.calibrate(request.guarantee, smoothing=resolved.smoothing)
         step = request.step
         if step is None:
             step = pair_step(query, calibration, n_records)
@@ -186,6 +190,28 @@ class PairNoise:
             f"{exact_text(self.smoothing)}; {self.grid.describe()}; a "
             f"{float(self.coverage.confidence):.15g} interval from both"
         )
+
+
+def default_offset(guarantee: Guarantee, smoothing: Fraction, *, target: Target) -> Fraction:
+    """Return the max law's offset d = .15 epsilon / t - .6, from 0 to 4: any d >= 0 is private.
+
+    For the population's quantile, which is many ranks away, d is at most 1. In the cells that a
+    release comes to (epsilon from .1 to 2, n up to 10,001, t from .01 to .2 epsilon) the interval
+    is within .2% of the shortest over d, for the population within 2%; d = 1 was up to 10% longer.
+
+    Args:
+        guarantee: PureDP or ApproxDP. smoothing: t > 0. target: what the interval covers.
+
+    >>> from smoothdp.claims import PureDP
+    >>> smoothings = Fraction("0.02"), Fraction("0.09"), Fraction("0.2")
+    >>> [str(default_offset(PureDP(1), t, target="quantile")) for t in smoothings]
+    ['4', '107/100', '3/20']
+    """
+    terms = guarantee.terms()
+    assert isinstance(terms, EpsilonTerms)
+    d = _SLOPE * float_of(terms.epsilon) / float_of(smoothing) - _LESS
+    most = _MOST_OF_SAMPLES if target == "population" else _MOST_OFFSET
+    return Fraction(f"{min(max(d, 0.0), most):.2f}")
 
 
 def takes_pair(resolved: Resolved) -> bool:

@@ -47,8 +47,8 @@ import numpy as np
 from smoothdp.composition.laws.oscillation import Waves
 from smoothdp.exact.balls.gauss_legendre import gauss_legendre
 from smoothdp.exact.logspace.bounds import UNIT_ROUNDOFF
-from smoothdp.training_runs.line_points import Points
-from smoothdp.training_runs.path_panels import Branch, PanelRow
+from smoothdp.training_runs.gaussian_step.line_points import Points
+from smoothdp.training_runs.gaussian_step.path_panels import Branch, PanelRow
 from smoothdp.types import FloatArray
 
 N_NODES = 64

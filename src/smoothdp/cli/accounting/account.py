@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
+from smoothdp.cli.accounting.account_training import training
 from smoothdp.cli.options.command_line import NEIGHBOURS, gathered
 from smoothdp.cli.options.files import open_ledger
 
@@ -78,6 +79,9 @@ def account() -> None:
     """
 
 
+account.add_command(training)
+
+
 @account.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--delta", help="Print the epsilon of all releases together at this delta.")
@@ -120,10 +124,10 @@ def export(file: Path, jsonl: bool) -> None:
 @click.option("--mu", help="Or: a budget of Gaussian DP.")
 @click.option(
     "--neighbours",
-    type=click.Choice(NEIGHBOURS),
+    type=click.Choice((*NEIGHBOURS, "zero_out", "zero-out")),
     default="replace_one",
     show_default=True,
-    metavar="[replace_one|add_remove]",
+    metavar="[replace_one|add_remove|zero_out]",
     help="What the promises protect: another row in the place of one, the number of rows being "
     "public (replace_one); or that a row is there at all (add_remove), as for tables of groups "
     "and for training on Poisson samples.",

@@ -34,7 +34,7 @@ from smoothdp.composition.laws.oscillation import damped_sums
 from smoothdp.exact.balls.balls import ball, enclose, precision
 from smoothdp.exact.balls.special import normal_tail
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds
-from smoothdp.training_runs.line_points import (
+from smoothdp.training_runs.gaussian_step.line_points import (
     Line,
     Points,
     atom_at_zero,
@@ -43,8 +43,14 @@ from smoothdp.training_runs.line_points import (
     scaled,
     size_from,
 )
-from smoothdp.training_runs.path_panels import Branch, PanelRow, leftwards, rightwards, upwards
-from smoothdp.training_runs.subsampled_lines import N_NODES, Mixture, log_tail
+from smoothdp.training_runs.gaussian_step.path_panels import (
+    Branch,
+    PanelRow,
+    leftwards,
+    rightwards,
+    upwards,
+)
+from smoothdp.training_runs.gaussian_step.subsampled_lines import N_NODES, Mixture, log_tail
 
 View = Literal["mixture", "base", "symmetric"]
 # e^-45 = 3e-20 of a tail is left out.

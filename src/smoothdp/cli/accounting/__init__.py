@@ -1,0 +1,1 @@
+"""`smoothdp account`: ledgers, and what a training run costs."""

@@ -1,0 +1,141 @@
+"""To and from the DpEvent trees of dp_accounting: which mechanisms ran, and how often."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from smoothdp.claims.guarantees.concentrated import ZCDP
+from smoothdp.claims.guarantees.gaussian import GaussianDP
+from smoothdp.claims.neighbours import Neighbours, read_neighbours
+from smoothdp.errors import InvalidParameter
+from smoothdp.exact.parameters.numbers import (
+    exact_fraction,
+    exact_int,
+    exact_positive,
+    float_bounds,
+)
+from smoothdp.interop.extras import library
+from smoothdp.mechanisms import LaplaceMechanism
+from smoothdp.training_runs import Subsampled, SubsampledGaussian, TrainingRun
+from smoothdp.training_runs.truncated_poisson import TruncatedPoisson
+
+Counted: TypeAlias = tuple[Any, int]
+
+
+def from_dp_event(event: Any, *, neighbours: Neighbours | str) -> list[Counted]:
+    """Return what a DpEvent names, as items with counts for `smoothdp.compose`.
+
+    Gaussian and Laplace mechanisms, zCDP, Poisson samples, truncated Poisson samples, and
+    compositions of these. Numbers are taken as they are printed: .1 is one tenth.
+
+    Args:
+        event: a DpEvent.
+        neighbours: what it is about, which dp_accounting keeps elsewhere: "add_remove" for what
+            is sampled.
+
+    Raises:
+        InvalidParameter: another object, or an event that is not covered: samples of a fixed
+            size, whose noise dp_accounting's accountants take in different units, trees.
+        IncompatibleClaims: sampled events under other neighbours.
+        MissingExtra: dp_accounting is not installed.
+
+    >>> import dp_accounting
+    >>> import smoothdp as sd
+    >>> step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.1))
+    >>> run = from_dp_event(
+    ...     dp_accounting.SelfComposedDpEvent(step, 1000), neighbours="add_remove"
+    ... )
+    >>> round(sd.compose(run).epsilon("1e-5"), 4)
+    1.5154
+    """
+    events = library("dp_accounting", extra="dp-accounting")
+    about = read_neighbours(neighbours)
+    return _items(events, event, about)
+
+
+def _items(events: Any, event: Any, about: Neighbours) -> list[Counted]:
+    if isinstance(event, events.NoOpDpEvent):
+        return []
+    if isinstance(event, events.SelfComposedDpEvent):
+        times = exact_int(event.count, name="count", minimum=1)
+        return [(item, count * times) for item, count in _items(events, event.event, about)]
+    if isinstance(event, events.ComposedDpEvent):
+        return [item for part in event.events for item in _items(events, part, about)]
+    if isinstance(event, events.GaussianDpEvent):
+        noise = exact_positive(event.noise_multiplier, name="noise_multiplier")
+        return [(GaussianDP(1 / noise, neighbours=about), 1)]
+    if isinstance(event, events.LaplaceDpEvent):
+        return [(LaplaceMechanism(event.noise_multiplier, neighbours=about), 1)]
+    if isinstance(event, events.ZCDpEvent) and event.xi == 0:
+        return [(ZCDP(event.rho, neighbours=about), 1)]
+    if isinstance(event, events.TruncatedSubsampledGaussianDpEvent):
+        step = TruncatedPoisson(
+            event.sampling_probability,
+            max_batch=event.truncated_batch_size,
+            n_records=event.dataset_size,
+            noise_multiplier=event.noise_multiplier,
+        )
+        return [(step, 1)]
+    if isinstance(event, events.PoissonSampledDpEvent):
+        rate = exact_fraction(event.sampling_probability, name="sampling_probability")
+        inner = _items(events, event.event, about)
+        if len(inner) == 1 and inner[0][1] == 1:
+            return [(_sampled(inner[0][0], rate, about), 1)]
+    raise InvalidParameter(
+        expected="Gaussian, Laplace, zCDP, Poisson-sampled or truncated events, and compositions "
+        "of these",
+        got=type(event).__name__,
+        remedy="Describe the run with smoothdp.training, which asks how batches are drawn",
+    )
+
+
+def _sampled(item: Any, rate: Fraction, about: Neighbours) -> Any:
+    if isinstance(item, GaussianDP) and about is not Neighbours.REPLACE_ONE:
+        return SubsampledGaussian(rate, noise_multiplier=1 / item.exact_mu, neighbours=about)
+    return Subsampled(item, rate)
+
+
+def to_dp_event(run: TrainingRun) -> Any:
+    """Return a training run as a DpEvent of dp_accounting, for its accountants.
+
+    Noise is rounded down, rates up.
+
+    Args:
+        run: what `smoothdp.training` returned, sampled as "poisson", "truncated_poisson",
+            "banded", "shuffled" or "ftrl".
+
+    Raises:
+        InvalidParameter: another object, or a sampling that no event stands for.
+        MissingExtra: dp_accounting is not installed.
+
+    >>> import smoothdp as sd
+    >>> run = sd.training(n_records=1000, batch=10, steps=7, noise=2, sampling="poisson")
+    >>> to_dp_event(run).count, to_dp_event(run).event.event.noise_multiplier
+    (7, 2.0)
+    """
+    events = library("dp_accounting", extra="dp-accounting")
+    if not isinstance(run, TrainingRun):
+        raise InvalidParameter(
+            expected="a training run", got=f"{run!r}", remedy="Make one with smoothdp.training"
+        )
+    unit, count = run.scheme.unit, run.scheme.count
+    if isinstance(unit, SubsampledGaussian) and unit.sampling == "poisson":
+        noise = events.GaussianDpEvent(float_bounds(unit.exact_noise)[0])
+        event = events.PoissonSampledDpEvent(float_bounds(unit.exact_rate)[1], noise)
+    elif isinstance(unit, TruncatedPoisson):
+        event = events.TruncatedSubsampledGaussianDpEvent(
+            unit.n_records,
+            float_bounds(unit.exact_rate)[1],
+            unit.max_batch,
+            float_bounds(unit.exact_noise)[0],
+        )
+    elif isinstance(unit, GaussianDP):
+        event = events.GaussianDpEvent(float_bounds(1 / unit.exact_mu)[0])
+    else:
+        raise InvalidParameter(
+            expected="a sampling that dp_accounting has an event for",
+            got=f"sampling={run.sampling!r}, neighbours={run.neighbours.value!r}",
+            remedy="Use to_dp_accounting(run.profile()), which hands over the profile",
+        )
+    return events.SelfComposedDpEvent(event, count)

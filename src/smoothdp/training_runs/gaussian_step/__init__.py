@@ -1,0 +1,1 @@
+"""The law of the loss of a subsampled Gaussian step: integrals along lines of the plane."""
