@@ -148,8 +148,8 @@ def table(n: int, d: int, *, epsilon: float, delta: float, runs: int = 40) -> li
     rng, bits = np.random.default_rng(1), SeededRandom(1)
     counts = zipf_counts(n, d)
     goal = ApproxDP(epsilon, delta=delta)
-    exact = Histogram.calibrate(n, n_bins=d, guarantee=goal)
-    sparse = LowCommunicationHistogram.calibrate(n, n_bins=d, guarantee=goal)
+    exact = Histogram.calibrate(n, n_bins=d, guarantee=goal, honest_share=1)
+    sparse = LowCommunicationHistogram.calibrate(n, n_bins=d, guarantee=goal, honest_share=1)
     local = math.sqrt(n * math.log(d)) / epsilon
     shuffled = math.log(1 / delta) / epsilon**2
     central = min(math.log(d), math.log(1 / delta)) / epsilon
@@ -172,8 +172,8 @@ def table(n: int, d: int, *, epsilon: float, delta: float, runs: int = 40) -> li
         ("central", "Laplace", lambda: laplace(counts, epsilon, rng), central, 0),
         ("central", "stability", lambda: stability(counts, epsilon, delta, rng), central, 0),
     ]
-    if Histogram.smallest_n_users(guarantee=goal, method="paper") <= n:
-        paper = Histogram.calibrate(n, n_bins=d, guarantee=goal, method="paper")
+    if Histogram.smallest_n_users(guarantee=goal, honest_share=1, method="paper") <= n:
+        paper = Histogram.calibrate(n, n_bins=d, guarantee=goal, honest_share=1, method="paper")
         cases.insert(
             3,
             ("shuffled", "zero-preserving, paper", simulated(paper), shuffled, paper.mean_messages),
@@ -218,12 +218,12 @@ def main() -> None:
         rows.append(Row(what, seconds, reach))
     for n in (10**4, 10**6, 10**9):
         seconds = best_time(
-            lambda n=n: Histogram.calibrate(n, n_bins=9, guarantee=goal),  # type: ignore[misc]
+            lambda n=n: Histogram.calibrate(n, n_bins=9, guarantee=goal, honest_share=1),  # type: ignore[misc]
             calls=1,
             batches=3,
         )
         rows.append(Row(f"calibration, n = {n:.0e}", seconds, "reach 0.3 s"))
-    protocol = Histogram.calibrate(10**6, n_bins=100, guarantee=goal)
+    protocol = Histogram.calibrate(10**6, n_bins=100, guarantee=goal, honest_share=1)
     data = np.random.default_rng(1).integers(0, 100, 10**6)
     rows.append(
         Row(
@@ -234,7 +234,7 @@ def main() -> None:
     )
     bits = best_time(lambda: protocol.count_messages(data), calls=1, batches=1)
     rows.append(Row("a noise bit for each of 1e6 users and 100 bins", bits, "reach 5 s"))
-    flights = Histogram.calibrate(336_776, n_bins=4_043, guarantee=goal)
+    flights = Histogram.calibrate(336_776, n_bins=4_043, guarantee=goal, honest_share=1)
     tails = zipf_counts(336_776, 4_043)
     rows.append(
         Row(
@@ -243,7 +243,7 @@ def main() -> None:
             "",
         )
     )
-    large = Histogram.calibrate(10**6, n_bins=10**6, guarantee=goal)
+    large = Histogram.calibrate(10**6, n_bins=10**6, guarantee=goal, honest_share=1)
     view = best_time(lambda: large.shuffled_counts({0: 10**6}), calls=1)
     rows.append(Row("what the analyser sees, 1e6 bins", view, "reach 0.2 s"))
     show("Speed", rows)

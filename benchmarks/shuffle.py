@@ -59,7 +59,7 @@ def main() -> None:
         ),
         (
             "calibrate (1, 1e-6), n = 1e6",
-            lambda: BooleanSum.calibrate(n, guarantee=target),
+            lambda: BooleanSum.calibrate(n, guarantee=target, honest_share=1),
             "",
         ),
         (

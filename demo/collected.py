@@ -42,7 +42,7 @@ def main(folder: str) -> None:
         values = sd.read_column(flights, column, kind="category", missing="none")
         truth = sd.data.count_column(flights, column, universe=names, missing="none")
         found = sd.report.collect_histogram(values, domain=names, guarantee=GUARANTEE)
-        _show(found, {name: float(count) for name, count in truth.items()})
+        _show(found, {name: float(count) for name, count in truth.items()} | {"other": 0.0})
 
 
 def _show(found: sd.report.Collection, truth: dict[str, float]) -> None:

@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     )
     from smoothdp.planning import (
         plan as plan,
+        plan_collect as plan_collect,
     )
     from smoothdp.smoothed import (
         smoothed_delta as smoothed_delta,

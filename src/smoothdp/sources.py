@@ -148,6 +148,13 @@ _BIBLIOGRAPHY = {
         "technical report",
         "2000",
     ),
+    "balle-split-and-mix": (
+        "inproceedings",
+        "Private Summation in the Multi-Message Shuffle Model",
+        "Borja Balle and James Bell and Adrià Gascón and Kobbi Nissim",
+        "ACM Conference on Computer and Communications Security",
+        "2020",
+    ),
     "own": (
         "misc",
         "What its author vouches for",

@@ -219,7 +219,7 @@ def test_what_it_cannot_be_is_refused_plainly(kind: type[Any], tmp_path: Path) -
     with pytest.raises(sd.errors.InvalidParameter, match=plain):
         sd.plan(sd.queries.Median((0, 99)), guarantee=claim, n_records=1000)
     with pytest.raises(sd.errors.InvalidParameter, match=plain):
-        sd.shuffle.BooleanSum.calibrate(n_users=1000, guarantee=claim)
+        sd.shuffle.BooleanSum.calibrate(n_users=1000, guarantee=claim, honest_share=1)
 
 
 def test_other_libraries_get_its_profile(kind: type[Any]) -> None:

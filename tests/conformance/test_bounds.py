@@ -116,8 +116,12 @@ def test_where_floats_end_the_logarithm_does_not() -> None:
 def test_calibration_by_the_paper_is_the_formula_of_the_paper(epsilon: str, delta: str) -> None:
     """The omission of Balcer and Cheu, of a count and of a histogram, and lambda of Cheu et al."""
     n, goal = 10**9, sd.ApproxDP(epsilon, delta=delta)
-    count = sd.shuffle.ZeroPreservingCount.calibrate(n, guarantee=goal, method="paper")
-    every = sd.shuffle.Histogram.calibrate(n, n_bins=3, guarantee=goal, method="paper")
+    count = sd.shuffle.ZeroPreservingCount.calibrate(
+        n, guarantee=goal, honest_share=1, method="paper"
+    )
+    every = sd.shuffle.Histogram.calibrate(
+        n, n_bins=3, guarantee=goal, honest_share=1, method="paper"
+    )
     for protocol, whole in ((count, False), (every, True)):
         printed = paper_bounds.balcer_cheu_omission(
             n, epsilon=epsilon, delta=delta, whole_histogram=whole
@@ -129,7 +133,7 @@ def test_calibration_by_the_paper_is_the_formula_of_the_paper(epsilon: str, delt
 def test_the_choice_of_cheu_is_the_one_that_is_calibrated(n: int) -> None:
     """At n = 2000 by the branch of few users; lambda is rounded up to ten digits."""
     goal = sd.ApproxDP("1/2", delta="1e-6")
-    made = sd.shuffle.BooleanSum.calibrate(n, guarantee=goal, method="paper")
+    made = sd.shuffle.BooleanSum.calibrate(n, guarantee=goal, honest_share=1, method="paper")
     chosen = paper_bounds.cheu_choice(n_users=n, epsilon="1/2", delta="1e-6")
     assert 0 <= made.expected_random_users / Fraction(chosen) - 1 < 1e-8
 

@@ -59,19 +59,38 @@ def test_the_error_of_a_mean_far_from_zero(low: str, width: str) -> None:
 
 
 @pytest.mark.parametrize("n", [1000, 10**8])
-def test_the_error_of_counts_of_many(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (sd.shuffle.Histogram, "zero-preserving-histogram"),
+        (sd.shuffle.LowCommunicationHistogram, "low-communication-histogram"),
+    ],
+)
+def test_the_error_of_counts_of_many(
+    n: int, kind: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of counts of nine digits the last are printed too: the error is a few hundred."""
-    protocol = sd.shuffle.Histogram.calibrate(n, n_bins=2, guarantee=GOAL)
+    protocol = kind.calibrate(n, n_bins=2, guarantee=GOAL, honest_share=1)
     truth = {"a": n - n // 7, "b": n // 7}
     rng = sd.SeededRandom(4)
     drawn = protocol.release(counts=list(truth.values()), rng=rng)
-    monkeypatch.setattr(sd.shuffle.Histogram, "release", lambda *_, **__: drawn)
-    monkeypatch.setattr(sd.shuffle.Histogram, "calibrate", lambda *_, **__: protocol)
+    monkeypatch.setattr(kind, "release", lambda *_, **__: drawn)
+    monkeypatch.setattr(kind, "calibrate", lambda *_, **__: protocol)
     found = sd.report.collect_histogram(
-        ["a", "b"], domain=["a", "b"], guarantee=GOAL, confidence=SURE
+        ["a", "b"],
+        domain=["a", "b"],
+        guarantee=GOAL,
+        confidence=SURE,
+        protocol=name,
+        other=None,
     )
-    for name, (shown, error) in printed(found).items():
-        assert abs(shown - truth[name]) <= error
+    error = Fraction(found.printed_error())
+    for value, count in truth.items():
+        shown = Fraction(estimate_text(found.estimates[value], found.error)[0])
+        assert abs(shown - count) <= error
+        low, high = found.ranges[value]
+        assert low <= count <= high
+        assert f"{low} to {high}" in found.text()
 
 
 @pytest.mark.parametrize("above", ["1000004.5", "0.1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_release_of_whole_numbers_and_missing_values(
         ("delay", ["--above", "15"], "share above 15"),
         ("late", [], "share with a 1"),
         ("delay", ["--bounds", "-60", "240", "--n-bits", "3"], "mean"),
-        ("dest", ["--domain", "airports.txt"], "Counts of 2000 users over 4 values"),
+        ("dest", ["--domain", "airports.txt"], "Counts of 2000 users over 5 values"),
         ("dest", ["--bins", "10"], "bin "),
     ],
 )
@@ -106,12 +107,16 @@ def test_collect(
     main(collect(flights, column, *options))
     text = capsys.readouterr().out
     assert words in text
-    assert "does not collude" in text
+    assert "at least 1,800 of the 2,000 users follow the protocol" in text
+    assert "that the shuffler does not help the analyser" in text
     main(collect(flights, column, *options, "--json", "--plot", "profile.png"))
     output = capsys.readouterr()
     found = json.loads(output.out)
     assert found["is_private"] is True
     assert found["delta"] <= 1e-6
+    assert (found["users"], found["honest_users"]) == (2000, 1800)
+    assert found["delta"] < found["delta_with_fewer_honest"]["95%"]
+    assert found["bytes_per_user"] == 52 * found["slots_per_user"]
     assert found["estimates"]
     assert Path("profile.png").exists()
     assert "Picture: profile.png" in output.err
@@ -268,13 +273,38 @@ def test_bad_collections(
     assert words in output.err
 
 
-def test_a_value_outside_the_domain(flights: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (flights.parent / "two.txt").write_text("A\nB\n")
-    with pytest.raises(SystemExit):
-        main(collect(flights, "dest", "--domain", str(flights.parent / "two.txt")))
-    shown = capsys.readouterr().err
-    assert "two.txt lists; got another." in shown
-    assert "'C'" not in shown
+@pytest.mark.parametrize("listed", ["A\nB\n", "other\nA\nB\n"])
+def test_a_value_outside_the_domain_is_counted_as_other(
+    listed: str, flights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To refuse it would tell that somebody holds it."""
+    (flights.parent / "two.txt").write_text(listed)
+    main(collect(flights, "dest", "--domain", str(flights.parent / "two.txt"), "--json"))
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["estimates"]) == ["A", "B", "other"]
+    assert found["estimates"]["other"] > 0
+    assert "C" not in found["estimates"]
+
+
+def test_a_protocol_by_name_and_what_a_user_may_send(
+    flights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = collect(flights, "dest", "--domain", str(flights.with_name("airports.txt")))
+    main([*options, "--protocol", "zero-preserving-histogram", "--honest-share", "1", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert "zero-preserving" in found["protocol"]
+    assert found["honest_users"] == 2000
+    for more, words in (
+        (["--most-slots", "2"], "most-slots of at least"),
+        (["--most-messages", "1"], "most-messages of at least"),
+        (["--protocol", "real-sum"], "low-communication-histogram or zero-preserving"),
+        (["--honest-share", "0"], "honest-share"),
+        (["--honest-share", "0.05"], "n_users|users"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main([*options, *more])
+        assert stopped.value.code == 2
+        assert re.search(words, capsys.readouterr().err)
 
 
 def test_collect_charges_a_ledger_or_refuses(

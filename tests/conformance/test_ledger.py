@@ -318,7 +318,9 @@ def test_what_fails_in_the_block_stays_charged(path: Path) -> None:
 
 def test_protocols_and_sampling_are_charged(path: Path) -> None:
     ledger = Ledger(path, budget=sd.ApproxDP(3, delta="0.01"))
-    protocol = sd.shuffle.BooleanSum.calibrate(1000, guarantee=sd.ApproxDP(1, delta="1e-6"))
+    protocol = sd.shuffle.BooleanSum.calibrate(
+        1000, guarantee=sd.ApproxDP(1, delta="1e-6"), honest_share=1
+    )
     with ledger.spend(protocol) as release:
         release([i % 2 for i in range(1000)])
     with ledger.spend(sd.SamplingHistogram(1000, n_draws=5)) as release:

@@ -16,7 +16,7 @@ import smoothdp as sd
 from smoothdp.cli import main
 from smoothdp.noise import variance_lower_bound
 from smoothdp.planning import Alternative
-from smoothdp.planning.plan_words import error_rows, target_words
+from smoothdp.planning.views.plan_words import error_rows, target_words
 from tests.checkers.known import known
 from tests.checkers.windows import best_window
 

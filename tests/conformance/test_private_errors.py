@@ -48,6 +48,12 @@ BOOLEAN = sd.shuffle.BooleanSum(SIZE, expected_random_users=200)
 REAL = sd.shuffle.RealSum(SIZE, expected_random_users=200, n_bits=3)
 COUNT = sd.shuffle.ZeroPreservingCount(SIZE, omission_probability="1/2")
 HISTOGRAM = sd.shuffle.Histogram(SIZE, n_bins=4, omission_probability="1/2")
+PAIRED = sd.shuffle.PairedCount(
+    SIZE, noise_rate=1, clump_probability="1/9", largest_clump=1, slots=99
+)
+PAIRED_BINS = sd.shuffle.PairedHistogram(
+    SIZE, n_bins=4, noise_rate=1, clump_probability="1/9", largest_clump=1, slots=99
+)
 SAMPLED = sd.SamplingHistogram(SIZE, n_draws=10)
 MEAN = sd.queries.Mean((0, 10))
 
@@ -62,6 +68,11 @@ READERS: dict[str, Callable[[Any], object]] = {
     "real sum": REAL.release,
     "count": COUNT.release,
     "bins": HISTOGRAM.release,
+    "signs": PAIRED.release,
+    "signs of bins": PAIRED_BINS.release,
+    "one sign": lambda x: PAIRED.randomize(x[PLACE]),
+    "one sign of a bin": lambda x: PAIRED_BINS.randomize(x[PLACE]),
+    "true signs": lambda x: PAIRED.release(counts=x[PLACE]),
     "one bit": lambda x: BOOLEAN.randomize(x[PLACE]),
     "one number": lambda x: REAL.randomize(x[PLACE]),
     "one bin": lambda x: HISTOGRAM.randomize(x[PLACE]),

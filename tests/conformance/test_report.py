@@ -165,6 +165,7 @@ def test_figures_are_those_of_the_library(pages: dict[str, str]) -> None:
     assert measured.sentence().split("\n")[0] in "".join(read(pages["counts"]).words)
     assert PLAN.guarantee.sentence() in "".join(read(pages["plan"]).words)
     protocol = sd.shuffle.BooleanSum.calibrate(1000, guarantee=sd.ApproxDP(1, delta="1e-6"))
+    assert protocol.condition() in "".join(read(pages["sum"]).words)
     assert f"{protocol.error('1/20'):.4g}" in "".join(read(pages["sum"]).words)
     model = sd.DataModel([("0.6", "0.4"), ("0.4", "0.6")])
     smoothed = sd.smoothed_delta(poll, model, epsilon=1)

@@ -11,7 +11,7 @@ from scipy import stats
 
 import smoothdp as sd
 from smoothdp.claims import Guarantee
-from smoothdp.planning.plan_words import verdict_words
+from smoothdp.planning.views.plan_words import verdict_words
 from smoothdp.report import html
 from tests.checkers.windows import smooth
 

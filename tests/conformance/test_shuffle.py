@@ -276,7 +276,7 @@ def test_counts() -> None:
     "claim", [PureDP(1), ApproxDP("0.5", delta="1e-3"), ApproxDP(0, delta="0.2"), GaussianDP(1)]
 )
 def test_calibration_meets_the_claim_and_no_more(n: int, claim: Guarantee) -> None:
-    protocol = BooleanSum.calibrate(n, guarantee=claim)
+    protocol = BooleanSum.calibrate(n, guarantee=claim, honest_share=1)
     assert protocol.guarantee == claim
     less = BooleanSum(n, expected_random_users=protocol.expected_random_users * Fraction("0.9995"))
     if isinstance(claim, GaussianDP):
@@ -291,22 +291,24 @@ def test_calibration_meets_the_claim_and_no_more(n: int, claim: Guarantee) -> No
 
 def test_calibration_of_many_bits() -> None:
     claim = ApproxDP(1, delta="1e-6")
-    protocols = [RealSum.calibrate(1000, guarantee=claim, n_bits=r) for r in (1, 4, 16)]
+    protocols = [
+        RealSum.calibrate(1000, guarantee=claim, honest_share=1, n_bits=r) for r in (1, 4, 16)
+    ]
     for protocol in protocols:
         assert protocol.profile().delta(1) <= 1e-6
     # Repeats of a Boolean: nothing is rounded and the noise falls.
     errors = [protocol.mse([0, 1]) for protocol in protocols]
     assert errors == sorted(errors, reverse=True)
-    best = RealSum.best_n_bits(1000, guarantee=claim, data="boolean")
+    best = RealSum.best_n_bits(1000, guarantee=claim, honest_share=1, data="boolean")
     assert 2 <= best <= 64
-    assert RealSum.best_n_bits(1000, guarantee=claim) >= best
+    assert RealSum.best_n_bits(1000, guarantee=claim, honest_share=1) >= best
 
 
 def test_calibration_chooses_the_bits() -> None:
     """All of it within seconds, whatever the number of users; no search is repeated."""
     claim = ApproxDP(1, delta="1e-6")
     started = time.process_time()
-    protocol = RealSum.calibrate(336_776, guarantee=claim)
+    protocol = RealSum.calibrate(336_776, guarantee=claim, honest_share=1)
     profile = protocol.profile()
     assert protocol.n_bits == 64
     assert Fraction(profile.delta(1)) <= claim.exact_delta
@@ -318,11 +320,14 @@ def test_calibration_chooses_the_bits() -> None:
         336_776, expected_random_users=protocol.expected_random_users, n_bits=protocol.n_bits
     )
     assert Fraction(given.profile().delta(1)) <= claim.exact_delta
-    assert protocol.mse() < 1.1 * RealSum.calibrate(336_776, guarantee=claim, n_bits=32).mse()
+    assert (
+        protocol.mse()
+        < 1.1 * RealSum.calibrate(336_776, guarantee=claim, honest_share=1, n_bits=32).mse()
+    )
     for bad in (0, -1, 1.5, True, math.nan):
         with pytest.raises(InvalidParameter, match="at_most"):
-            RealSum.best_n_bits(1000, guarantee=claim, at_most=bad)  # type: ignore[arg-type]
-    assert RealSum.best_n_bits(336_776, guarantee=claim, at_most=7) == 4
+            RealSum.best_n_bits(1000, guarantee=claim, honest_share=1, at_most=bad)  # type: ignore[arg-type]
+    assert RealSum.best_n_bits(336_776, guarantee=claim, honest_share=1, at_most=7) == 4
 
 
 def test_only_what_was_proved_counts_as_proof() -> None:
@@ -332,7 +337,7 @@ def test_only_what_was_proved_counts_as_proof() -> None:
     assert plain.profile().epsilon("1e-6") > 2
     with pytest.raises(InvalidParameter, match="promise that the exact profile keeps"):
         RealSum(1000, expected_random_users=5, n_bits=20, promise=claim)
-    proved = RealSum.calibrate(1000, guarantee=claim, n_bits=20)
+    proved = RealSum.calibrate(1000, guarantee=claim, honest_share=1, n_bits=20)
     assert proved.profile().epsilon("1e-6") <= 1.0
     assert proved.profile(n_honest=1000).epsilon("1e-6") <= 1.0
     # Other laws, another epsilon, another delta.
@@ -366,7 +371,7 @@ def test_a_sum_takes_what_calibration_found_and_no_less_noise(
     n: int, n_bits: int, claim: Guarantee
 ) -> None:
     """The same numbers with the promise are accepted; a little less noise is refused."""
-    found = RealSum.calibrate(n, guarantee=claim, n_bits=n_bits)
+    found = RealSum.calibrate(n, guarantee=claim, honest_share=1, n_bits=n_bits)
     users = found.expected_random_users
     stated = RealSum(n, expected_random_users=users, n_bits=n_bits, promise=claim)
     assert stated == found
@@ -392,29 +397,29 @@ def test_a_sum_refuses_what_is_no_promise_of_its_kind() -> None:
 
 def test_calibration_by_the_paper() -> None:
     claim = ApproxDP("0.5", delta="1e-6")
-    protocol = BooleanSum.calibrate(10**5, guarantee=claim, method="paper")
-    exact = BooleanSum.calibrate(10**5, guarantee=claim)
+    protocol = BooleanSum.calibrate(10**5, guarantee=claim, honest_share=1, method="paper")
+    exact = BooleanSum.calibrate(10**5, guarantee=claim, honest_share=1)
     assert protocol.expected_random_users > 10 * exact.expected_random_users
     with pytest.raises(InvalidParameter, match=r"The smallest is \d+") as record:
-        BooleanSum.calibrate(20, guarantee=claim, method="paper")
+        BooleanSum.calibrate(20, guarantee=claim, honest_share=1, method="paper")
     smallest = int(str(record.value).split("The smallest is ")[1].split(";")[0])
-    BooleanSum.calibrate(smallest, guarantee=claim, method="paper")
+    BooleanSum.calibrate(smallest, guarantee=claim, honest_share=1, method="paper")
     with pytest.raises(InvalidParameter, match="The smallest is"):
-        BooleanSum.calibrate(smallest - 1, guarantee=claim, method="paper")
+        BooleanSum.calibrate(smallest - 1, guarantee=claim, honest_share=1, method="paper")
 
 
 def test_calibration_refuses() -> None:
     with pytest.raises(InvalidParameter, match="PureDP, ApproxDP or GaussianDP"):
-        BooleanSum.calibrate(100, guarantee=ZCDP(1))
+        BooleanSum.calibrate(100, guarantee=ZCDP(1), honest_share=1)
     with pytest.raises(IncompatibleClaims, match="replace_one"):
-        BooleanSum.calibrate(100, guarantee=PureDP(1, neighbours="add_remove"))
+        BooleanSum.calibrate(100, guarantee=PureDP(1, neighbours="add_remove"), honest_share=1)
     with pytest.raises(InvalidParameter, match="method"):
-        BooleanSum.calibrate(100, guarantee=PureDP(1), method="best")  # type: ignore[arg-type]
+        BooleanSum.calibrate(100, guarantee=PureDP(1), honest_share=1, method="best")  # type: ignore[arg-type]
     for nothing in (PureDP(0), ApproxDP(0, delta=0), GaussianDP(0)):
         with pytest.raises(InvalidParameter, match="nothing is learnt"):
-            BooleanSum.calibrate(100, guarantee=nothing)
+            BooleanSum.calibrate(100, guarantee=nothing, honest_share=1)
     with pytest.raises(InvalidParameter, match="paper"):
-        BooleanSum.calibrate(100, guarantee=PureDP(1), method="paper")
+        BooleanSum.calibrate(100, guarantee=PureDP(1), honest_share=1, method="paper")
 
 
 @pytest.mark.parametrize("n", [2, 10**3, 10**6, 10**9])

@@ -26,7 +26,11 @@ from smoothdp.shuffle import (
     BooleanSum,
     Histogram,
     LowCommunicationHistogram,
+    PairedCount,
+    PairedHistogram,
+    PrefixTree,
     RealSum,
+    SplitSum,
     ZeroPreservingCount,
 )
 from tests.checkers.windows import smooth
@@ -181,7 +185,17 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
         LowCommunicationHistogram,
         {"n_bins": 3, "noise_probability": "0.01"},
     ),
+    "PairedCount": (
+        PairedCount,
+        {"noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
+    ),
+    "PairedHistogram": (
+        PairedHistogram,
+        {"n_bins": 2, "noise_rate": 2, "clump_probability": "0.01", "largest_clump": 1},
+    ),
     "ZeroPreservingCount": (ZeroPreservingCount, {"omission_probability": "0.01"}),
+    "SplitSum": (SplitSum, {"noise_epsilon": 4, "n_shares": 5, "modulus_bits": 8}),
+    "PrefixTree": (PrefixTree, {"n_levels": 1, "noise_probability": "0.01"}),
 }
 
 
@@ -450,7 +464,10 @@ def edited_method(**changes: Any) -> sd.planning.Plan:
 MADE: dict[str, Callable[[], Any]] = {
     **{
         f"{name}.calibrate": lambda kind=kind, noise=noise: kind.calibrate(  # type: ignore[misc]
-            400, guarantee=GOAL, **{k: v for k, v in noise.items() if k.startswith("n_")}
+            1000,
+            guarantee=GOAL,
+            honest_share=1,
+            **{k: v for k, v in noise.items() if k in ("n_bits", "n_bins")},
         )
         for name, (kind, noise) in SMALL.items()
     },

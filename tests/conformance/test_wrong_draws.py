@@ -21,10 +21,10 @@ from smoothdp.smoothed import smoothed_delta_interval
 
 GUARANTEE = sd.ApproxDP(1, delta="1e-6")
 N = 4000
-BITS = BooleanSum.calibrate(N, guarantee=GUARANTEE)
-REAL = RealSum.calibrate(N, guarantee=GUARANTEE, n_bits=5)
-BINS = Histogram.calibrate(N, n_bins=3, guarantee=GUARANTEE)
-COUNT = ZeroPreservingCount.calibrate(N, guarantee=GUARANTEE)
+BITS = BooleanSum.calibrate(N, guarantee=GUARANTEE, honest_share=1)
+REAL = RealSum.calibrate(N, guarantee=GUARANTEE, honest_share=1, n_bits=5)
+BINS = Histogram.calibrate(N, n_bins=3, guarantee=GUARANTEE, honest_share=1)
+COUNT = ZeroPreservingCount.calibrate(N, guarantee=GUARANTEE, honest_share=1)
 SAMPLE = sd.SamplingHistogram(10, n_draws=5)
 MODEL = sd.DataModel([("0.3", "0.7")])
 

@@ -22,7 +22,7 @@ from smoothdp.engines import KeyedRandom, randomized_counts, run_here
 from smoothdp.engines.collection import MarkRows, job_name, require_distinct
 from smoothdp.engines.job import Job, Run
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
-from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.shuffle import BooleanSum, Histogram, LowCommunicationHistogram, RealSum
 
 KEY = bytes(range(32))
 N = 200
@@ -217,7 +217,7 @@ def test_names_of_jobs_are_apart() -> None:
 def test_the_promise_does_not_change_what_is_sent() -> None:
     from smoothdp import ApproxDP
 
-    calibrated = BooleanSum.calibrate(100, guarantee=ApproxDP(1, delta="1e-6"))
+    calibrated = BooleanSum.calibrate(100, guarantee=ApproxDP(1, delta="1e-6"), honest_share=1)
     same = BooleanSum(100, expected_random_users=calibrated.expected_random_users)
     assert job_name(calibrated, column="a", window=0) == job_name(same, column="a", window=0)
 
@@ -312,7 +312,7 @@ def test_distinct_marks_pass() -> None:
         ({"window": 1 << 64}, "window"),
         ({"key": b"short"}, "32 bytes"),
         ({"users": "any"}, "users='check' or users='unique'"),
-        ({"protocol": object()}, "BooleanSum, RealSum or Histogram"),
+        ({"protocol": object()}, "BooleanSum, RealSum, LowCommunicationHistogram or Histogram"),
     ],
 )
 def test_names_that_are_none(changed: dict[str, Any], says: str) -> None:
@@ -339,3 +339,40 @@ def test_marks_can_be_sent() -> None:
     again = pickle.loads(pickle.dumps(work))
     columns = [np.arange(N), DATA]
     assert again(columns).data_mark == work(columns).data_mark
+
+
+# ---- rare noise ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("catch_all", [False, True])
+def test_rare_noise_is_counted_without_its_dummies(catch_all: bool) -> None:
+    """In whatever parts, each user sends the own bin and little more; others have a bin."""
+    users = np.arange(400)
+    data = np.array([user % 3 for user in range(400)])
+    protocol = LowCommunicationHistogram(
+        400, n_bins=4, noise_probability="1/50", n_slots=4, catch_all=catch_all
+    )
+    outside = data.copy()
+    outside[:40] = 17
+    seen = []
+    for cuts in ([400], [100, 300]):
+        starts = np.cumsum([0, *cuts])
+        parts = [
+            [users[a:b], (outside if catch_all else data)[a:b]]
+            for a, b in itertools.pairwise(starts)
+        ]
+        found = randomized_counts(run_here(parts), protocol, key=KEY, column="x", window=0)
+        seen.append(found.messages)
+        assert found.messages.shape == (4,)
+    assert (seen[0] == seen[1]).all()
+    truth = np.bincount(data, minlength=4)
+    if catch_all:
+        truth = np.bincount(np.where(outside > 3, 3, outside), minlength=4)
+    # Noise of Bin(400, 1/50) a bin: above 40 with probability below 1e-15.
+    assert ((seen[0] >= truth) & (seen[0] <= truth + 40)).all()
+    assert seen[0].sum() > 400
+    protocol.estimate_counts(seen[0])
+    if not catch_all:
+        parts = [[users, outside]]
+        with pytest.raises(InvalidData, match=r"0\.\.3"):
+            randomized_counts(run_here(parts), protocol, key=KEY, column="x", window=0)

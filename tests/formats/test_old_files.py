@@ -118,8 +118,8 @@ def test_ledgers_are_made_with_the_same_head(folder: Path, tmp_path: Path) -> No
         return json.loads(kept), marks
 
     for name, (budget, _, _) in LEDGERS.items():
-        method = "concentrated" if name == "concentrated" else "basic"
-        sd.Ledger(tmp_path / f"{name}.db", budget=budget, method=method)
+        kept = "concentrated" if name == "concentrated" else "basic"
+        sd.Ledger(tmp_path / f"{name}.db", budget=budget, kept=kept)
         copy = shutil.copy(folder / f"{name}.db", tmp_path / "copy.db")
         assert head(tmp_path / f"{name}.db") == head(Path(copy))
 

@@ -18,13 +18,13 @@ from smoothdp.shuffle.accounting.flip_profile import FlipProfile
 def test_an_epsilon_that_promises_nothing_has_an_answer(epsilon: str) -> None:
     promises: list[Guarantee] = [ApproxDP(epsilon, delta="1e-6"), PureDP(epsilon)]
     for goal in promises:
-        boolean = BooleanSum.calibrate(450, guarantee=goal)
-        real = RealSum.calibrate(450, guarantee=goal, n_bits=8)
+        boolean = BooleanSum.calibrate(450, guarantee=goal, honest_share=1)
+        real = RealSum.calibrate(450, guarantee=goal, honest_share=1, n_bits=8)
         for protocol in (boolean, real):
             assert 0 < protocol.expected_random_users < 1e-6
             assert protocol.profile().delta(epsilon) == 0.0
     if "ln" not in epsilon:
-        histogram = Histogram.calibrate(450, n_bins=3, guarantee=promises[0])
+        histogram = Histogram.calibrate(450, n_bins=3, guarantee=promises[0], honest_share=1)
         assert histogram.profile().delta(epsilon) <= 1e-6
 
 

@@ -35,10 +35,10 @@ GOAL = ApproxDP(1, delta="1e-6")
 def promised(kind: Any, *, all_users: int, honest: int, **more: Any) -> Any:
     """A protocol of all users whose promise needs fewer of them."""
     if kind in (BooleanSum, RealSum):
-        few = kind.calibrate(honest, guarantee=GOAL, **more)
+        few = kind.calibrate(honest, guarantee=GOAL, honest_share=1, **more)
         users = few.expected_random_users * all_users / honest
         return kind(all_users, expected_random_users=users, promise=GOAL, **more)
-    few = kind.calibrate(honest, guarantee=GOAL, **more)
+    few = kind.calibrate(honest, guarantee=GOAL, honest_share=1, **more)
     name = "noise_probability" if kind is LowCommunicationHistogram else "omission_probability"
     return kind(all_users, **{name: getattr(few, name)}, promise=GOAL, **more)
 
@@ -63,7 +63,7 @@ class TestEveryProtocol:
         assert need <= 300
         assert Fraction(protocol.profile(n_honest=need).delta(1)) <= GOAL.exact_delta
         assert protocol.profile(n_honest=need - 1).delta_bounds(1)[1] > 1e-6
-        assert kind.calibrate(300, guarantee=GOAL, **more).honest_needed > 290
+        assert kind.calibrate(300, guarantee=GOAL, honest_share=1, **more).honest_needed > 290
 
     def test_too_few_answers_are_refused(self, kind: Any, more: dict[str, Any]) -> None:
         protocol = promised(kind, all_users=400, honest=300, **more)
@@ -182,7 +182,7 @@ def _noise(kind: Any, share: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("promise", [PureDP(1), GaussianDP("0.5"), ApproxDP("0.5", delta="1e-3")])
 def test_the_honest_number_of_every_promise(promise: Any) -> None:
-    few = BooleanSum.calibrate(60, guarantee=promise)
+    few = BooleanSum.calibrate(60, guarantee=promise, honest_share=1)
     users = few.expected_random_users * 80 / 60
     protocol = BooleanSum(80, expected_random_users=users, promise=promise)
     # A pure promise is kept by each user alone.
@@ -195,7 +195,7 @@ def test_the_honest_number_of_every_promise(promise: Any) -> None:
 
 def test_a_hundred_of_ten_thousand_stay_away() -> None:
     """100 equal bins, 1% absent: without their number it warns, with it the error holds."""
-    honest = Histogram.calibrate(9_000, n_bins=100, guarantee=GOAL)
+    honest = Histogram.calibrate(9_000, n_bins=100, guarantee=GOAL, honest_share=1)
     gamma = honest.omission_probability
     protocol = Histogram(10_000, n_bins=100, omission_probability=gamma, promise=GOAL)
     there = protocol.answered(9_900)
@@ -211,7 +211,7 @@ def test_a_hundred_of_ten_thousand_stay_away() -> None:
         ):
             assert max(abs(found[j] - 99) for j in range(100)) <= error
     with pytest.raises(InvalidData, match="at least 10000 honest users"):
-        Histogram.calibrate(10_000, n_bins=100, guarantee=GOAL).estimate_counts(
+        Histogram.calibrate(10_000, n_bins=100, guarantee=GOAL, honest_share=1).estimate_counts(
             counts, n_answered=9_900
         )
 

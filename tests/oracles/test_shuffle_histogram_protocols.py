@@ -61,7 +61,7 @@ def test_estimate_is_the_analyser_of_the_paper() -> None:
 
 def test_domain_far_beyond_memory() -> None:
     n_bins = 2 * math.factorial(20)
-    protocol = Histogram.calibrate(1000, n_bins=n_bins, guarantee=GOAL)
+    protocol = Histogram.calibrate(1000, n_bins=n_bins, guarantee=GOAL, honest_share=1)
     release = protocol.release([7] * 500 + [n_bins - 1] * 500)
     assert release.value.support == {7, n_bins - 1}
     assert len(release.value.top(1)) == 1
@@ -79,7 +79,7 @@ def test_many_users_and_bins_from_counts() -> None:
     n, d = 336_776, 4_043
     counts = np.full(d, n // d)
     counts[0] += n - counts.sum()
-    protocol = Histogram.calibrate(n, n_bins=d, guarantee=GOAL)
+    protocol = Histogram.calibrate(n, n_bins=d, guarantee=GOAL, honest_share=1)
     release = protocol.release(counts=counts)
     errors = np.abs(np.asarray(release.value) - counts)
     assert errors.max() <= protocol.error("1e-9", simultaneous=True)
@@ -128,7 +128,9 @@ def test_one_malicious_user_moves_one_bin_by_at_most_d_plus_1() -> None:
 
 
 def test_low_communication_shows_no_empty_bin_mostly() -> None:
-    protocol = LowCommunicationHistogram.calibrate(10_000, n_bins=500, guarantee=GOAL)
+    protocol = LowCommunicationHistogram.calibrate(
+        10_000, n_bins=500, guarantee=GOAL, honest_share=1
+    )
     shown = sum(
         protocol.simulate({1: 10_000}, rng=SeededRandom(seed)).value.support != {1}
         for seed in range(100)
@@ -150,15 +152,15 @@ def test_low_communication_shows_no_empty_bin_mostly() -> None:
 )
 def test_smallest_number_of_users(epsilon: Any, least: int, paper: int | None) -> None:
     goal = ApproxDP(epsilon, delta="1e-6")
-    assert Histogram.smallest_n_users(guarantee=goal) == least
-    Histogram.calibrate(least, n_bins=5, guarantee=goal)
+    assert Histogram.smallest_n_users(guarantee=goal, honest_share=1) == least
+    Histogram.calibrate(least, n_bins=5, guarantee=goal, honest_share=1)
     with pytest.raises(InvalidParameter, match=f"at least {least} .* got n_users={least - 1}"):
-        Histogram.calibrate(least - 1, n_bins=5, guarantee=goal)
+        Histogram.calibrate(least - 1, n_bins=5, guarantee=goal, honest_share=1)
     if paper is None:
         with pytest.raises(InvalidParameter, match="as paper 3 assumes"):
-            Histogram.smallest_n_users(guarantee=goal, method="paper")
+            Histogram.smallest_n_users(guarantee=goal, honest_share=1, method="paper")
     else:
-        assert Histogram.smallest_n_users(guarantee=goal, method="paper") == paper
+        assert Histogram.smallest_n_users(guarantee=goal, honest_share=1, method="paper") == paper
 
 
 @pytest.mark.parametrize("n", [30, 1000, 10**6, 10**9])
@@ -168,8 +170,8 @@ def test_smallest_number_of_users(epsilon: Any, least: int, paper: int | None) -
 def test_calibration_is_tight(n: int, epsilon: Any, delta: str) -> None:
     goal = ApproxDP(epsilon, delta=delta)
     for build in (
-        lambda: Histogram.calibrate(n, n_bins=3, guarantee=goal),
-        lambda: ZeroPreservingCount.calibrate(n, guarantee=goal),
+        lambda: Histogram.calibrate(n, n_bins=3, guarantee=goal, honest_share=1),
+        lambda: ZeroPreservingCount.calibrate(n, guarantee=goal, honest_share=1),
     ):
         protocol = build()
         assert protocol.profile().delta(epsilon) <= float(delta)
@@ -186,8 +188,8 @@ def extra(protocol: Any) -> dict[str, Any]:
 def test_the_paper_needs_much_more_noise() -> None:
     for n, epsilon, ratio in ((10**6, 1, 71), (10**6, "0.1", 114), (10**6, 2, 42)):
         goal = ApproxDP(epsilon, delta="1e-6")
-        exact = Histogram.calibrate(n, n_bins=9, guarantee=goal)
-        paper = Histogram.calibrate(n, n_bins=9, guarantee=goal, method="paper")
+        exact = Histogram.calibrate(n, n_bins=9, guarantee=goal, honest_share=1)
+        paper = Histogram.calibrate(n, n_bins=9, guarantee=goal, honest_share=1, method="paper")
         factor = paper.omission_probability / exact.omission_probability
         assert ratio <= factor < ratio + 1
 
@@ -283,7 +285,7 @@ def test_bad_counts_of_a_count() -> None:
 )
 def test_guarantees_that_cannot_be_met(guarantee: Any) -> None:
     with pytest.raises(InvalidParameter, match="ApproxDP"):
-        Histogram.calibrate(1000, n_bins=2, guarantee=guarantee)
+        Histogram.calibrate(1000, n_bins=2, guarantee=guarantee, honest_share=1)
 
 
 def test_promises_are_checked() -> None:
@@ -306,10 +308,13 @@ def test_promises_are_checked() -> None:
 def test_other_refusals() -> None:
     with pytest.raises(IncompatibleClaims, match="replace_one"):
         Histogram.calibrate(
-            1000, n_bins=2, guarantee=ApproxDP(1, delta="1e-6", neighbours="add_remove")
+            1000,
+            n_bins=2,
+            guarantee=ApproxDP(1, delta="1e-6", neighbours="add_remove"),
+            honest_share=1,
         )
     with pytest.raises(InvalidParameter, match="method"):
-        Histogram.calibrate(1000, n_bins=2, guarantee=GOAL, method="best")  # type: ignore[arg-type]
+        Histogram.calibrate(1000, n_bins=2, guarantee=GOAL, honest_share=1, method="best")  # type: ignore[arg-type]
     protocol = Histogram(10, n_bins=2, omission_probability="1/4")
     for failure in (0, 1, -1, 2, "nan"):
         with pytest.raises(InvalidParameter):

@@ -59,7 +59,7 @@ def test_delta_of_a_histogram(inputs: dict[str, Any], expected: str) -> None:
 @pytest.mark.parametrize(("inputs", "expected"), cases("gamma_tight_histogram"))
 def test_exact_calibration(inputs: dict[str, Any], expected: str) -> None:
     goal = ApproxDP(inputs["eps"], delta=inputs["delta"])
-    protocol = Histogram.calibrate(inputs["n"], n_bins=100, guarantee=goal)
+    protocol = Histogram.calibrate(inputs["n"], n_bins=100, guarantee=goal, honest_share=1)
     assert float(protocol.omission_probability) == pytest.approx(float(expected), rel=RELATIVE)
     assert protocol.omission_probability >= Fraction(expected) * (1 - Fraction(1, 10**19))
     assert protocol.guarantee.implies(goal)
@@ -80,7 +80,9 @@ def test_paper_noise_of_a_histogram(inputs: dict[str, Any], expected: str) -> No
     )
     assert 1 - gamma == pytest.approx(float(expected), rel=1e-15)
     goal = ApproxDP(inputs["eps"], delta=inputs["delta"])
-    protocol = Histogram.calibrate(inputs["n"], n_bins=2, guarantee=goal, method="paper")
+    protocol = Histogram.calibrate(
+        inputs["n"], n_bins=2, guarantee=goal, honest_share=1, method="paper"
+    )
     assert protocol.omission_probability == Fraction(gamma)
 
 

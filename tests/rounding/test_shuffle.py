@@ -238,7 +238,7 @@ def test_mu_of_given_data(zeros: int, ones: int, tolerance: float) -> None:
 
 @pytest.mark.parametrize("mu", ["0.3", "1"])
 def test_gaussian_calibration_keeps_its_mu(mu: str) -> None:
-    protocol = BooleanSum.calibrate(60, guarantee=sd.GaussianDP(mu))
+    protocol = BooleanSum.calibrate(60, guarantee=sd.GaussianDP(mu), honest_share=1)
     assert F(protocol.gaussian_mu_bounds()[1]) <= F(mu)
 
 

@@ -36,7 +36,9 @@ from tests.services.test_privacy import audit
 from tests.services.world import HOUR, KEY, WINDOW, World, small_task
 
 USERS, EPSILON, DELTA = 8, "1", "0.1"
-COUNT = ZeroPreservingCount.calibrate(USERS, guarantee=ApproxDP(EPSILON, delta=DELTA))
+COUNT = ZeroPreservingCount.calibrate(
+    USERS, guarantee=ApproxDP(EPSILON, delta=DELTA), honest_share=1
+)
 
 
 def one_bit_messages(_: object, datum: int) -> tuple[int, ...]:

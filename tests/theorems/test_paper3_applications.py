@@ -25,7 +25,7 @@ GOAL = ApproxDP(1, delta="1e-6")
 def test_definition_3_3_support_identification() -> None:
     """Nothing outside the support is ever returned; all of it is with probability >= .99."""
     n, rng = samples_needed(support_size=3, guarantee=GOAL), SeededRandom(1)
-    protocol = Histogram.calibrate(n, n_bins=10**15, guarantee=GOAL)
+    protocol = Histogram.calibrate(n, n_bins=10**15, guarantee=GOAL, honest_share=1)
     support = [5, 10**9, 10**15 - 1]
     full = 0
     for _ in range(100):
@@ -42,10 +42,12 @@ def test_claim_3_4_samples(h: int, n: int) -> None:
     claimed order h log h log(1/delta) / epsilon^2, and below the paper's calibration."""
     assert samples_needed(support_size=h, guarantee=GOAL) == n
     assert n <= 20 * h * math.log(h + 1) * math.log(1e6)
-    gamma = Histogram.calibrate(n, n_bins=2, guarantee=GOAL).omission_probability
+    gamma = Histogram.calibrate(n, n_bins=2, guarantee=GOAL, honest_share=1).omission_probability
     assert support_success(n, support_size=h, omission_probability=gamma).lower >= 0.99
     if h > 1:
-        gamma = Histogram.calibrate(n - 1, n_bins=2, guarantee=GOAL).omission_probability
+        gamma = Histogram.calibrate(
+            n - 1, n_bins=2, guarantee=GOAL, honest_share=1
+        ).omission_probability
         assert support_success(n - 1, support_size=h, omission_probability=gamma).upper < 0.99
 
 
@@ -62,7 +64,7 @@ def test_claim_3_4_too_many_users_for_the_search() -> None:
 
 def test_claim_3_4_one_value_is_limited_by_privacy_alone() -> None:
     assert samples_needed(support_size=1, guarantee=GOAL) == Histogram.smallest_n_users(
-        guarantee=GOAL
+        guarantee=GOAL, honest_share=1
     )
 
 
@@ -93,7 +95,7 @@ def test_definition_3_5_pointer_chasing() -> None:
 def test_theorem_1_2_samples_do_not_depend_on_the_universe(length: int) -> None:
     """163 samples for every l (universe 12 to 4.9e18), where local protocols need Omega(l)."""
     problem = PointerChasing(2, length=length)
-    protocol, rng = problem.protocol(163, guarantee=GOAL), SeededRandom(length)
+    protocol, rng = problem.protocol(163, guarantee=GOAL, honest_share=1), SeededRandom(length)
     solved = 0
     for _ in range(60):
         instance = problem.random_instance(rng=rng)
@@ -134,7 +136,7 @@ def test_definition_3_6_pointer_jumping() -> None:
 @pytest.mark.parametrize(("s", "h", "n"), [(2, 2, 163), (2, 3, 228), (2, 4, 301), (3, 3, 228)])
 def test_section_3_3_pointer_jumping_is_solved(s: int, h: int, n: int) -> None:
     problem = MultiPartyPointerJumping(s, height=h)
-    protocol, rng = problem.protocol(n, guarantee=GOAL), SeededRandom(s * h)
+    protocol, rng = problem.protocol(n, guarantee=GOAL, honest_share=1), SeededRandom(s * h)
     solved = 0
     for _ in range(60):
         instance = problem.random_instance(rng=rng)

@@ -38,7 +38,7 @@ GRID = [
 
 def count_of_the_paper(n: int, epsilon: Parameter, delta: str) -> ZeroPreservingCount:
     goal = ApproxDP(epsilon, delta=delta)
-    return ZeroPreservingCount.calibrate(n, guarantee=goal, method="paper")
+    return ZeroPreservingCount.calibrate(n, guarantee=goal, honest_share=1, method="paper")
 
 
 # ---- section 2 --------------------------------------------------------------------------------
@@ -169,9 +169,13 @@ def test_theorem_3_2_i_privacy(n: int, epsilon: Parameter, delta: str) -> None:
 def test_theorem_3_2_i_composition_alone_costs_a_factor_of_two() -> None:
     """Two bins of (epsilon/2, delta/2) each against the exact pair: 96.75 against 42.66."""
     n, goal = 10**6, ApproxDP(1, delta="1e-6")
-    exact = n * Histogram.calibrate(n, n_bins=9, guarantee=goal).omission_probability
+    exact = (
+        n * Histogram.calibrate(n, n_bins=9, guarantee=goal, honest_share=1).omission_probability
+    )
     halves = ApproxDP("0.5", delta="5e-7")
-    composed = n * ZeroPreservingCount.calibrate(n, guarantee=halves).omission_probability
+    composed = (
+        n * ZeroPreservingCount.calibrate(n, guarantee=halves, honest_share=1).omission_probability
+    )
     assert float(exact) == pytest.approx(42.6554, rel=1e-5)
     assert float(composed) == pytest.approx(96.75, rel=1e-3)
 
@@ -220,7 +224,9 @@ def test_theorem_3_2_iv_messages() -> None:
     assert max(lengths) == protocol.most_messages == 7
     assert all(0 <= message < 6 for message in protocol.randomize(3, rng=rng))
     sparse = LowCommunicationHistogram(9, n_bins=6, noise_probability="1/100")
-    assert sum(len(sparse.randomize(3, rng=rng)) for _ in range(200)) < 260
+    sent = [sparse.randomize(3, rng=rng) for _ in range(200)]
+    assert {len(slots) for slots in sent} == {sparse.slots_per_user} == {7}
+    assert sum(sum(slot < 6 for slot in slots) for slots in sent) < 260
 
 
 def test_theorem_1_1_error_does_not_depend_on_the_domain() -> None:
@@ -228,18 +234,20 @@ def test_theorem_1_1_error_does_not_depend_on_the_domain() -> None:
     to ln(1/delta) for small delta."""
     goal = ApproxDP(1, delta="1e-6")
     errors = {
-        d: Histogram.calibrate(10**5, n_bins=d, guarantee=goal).error("0.1", simultaneous=True)
+        d: Histogram.calibrate(10**5, n_bins=d, guarantee=goal, honest_share=1).error(
+            "0.1", simultaneous=True
+        )
         for d in (10**6, 10**12, 10**100)
     }
     assert len(set(errors.values())) == 1
     noise = {
-        n: n * Histogram.calibrate(n, n_bins=2, guarantee=goal).omission_probability
+        n: n * Histogram.calibrate(n, n_bins=2, guarantee=goal, honest_share=1).omission_probability
         for n in (10**4, 10**8)
     }
     assert float(noise[10**4] / noise[10**8]) == pytest.approx(1.0, abs=0.01)
     by_delta = [
         Histogram.calibrate(
-            10**6, n_bins=2, guarantee=ApproxDP("0.5", delta=f"1e-{digits}")
+            10**6, n_bins=2, guarantee=ApproxDP("0.5", delta=f"1e-{digits}"), honest_share=1
         ).omission_probability
         for digits in (20, 40, 80, 160)
     ]
@@ -254,9 +262,11 @@ def test_section_1_1_condition_for_a_smaller_error_than_with_noise_everywhere() 
     goal = ApproxDP(1, delta="1e-6")
     thresholds, exact = [], []
     for d in (10**3, 10**6, 10**24, 10**96):
-        variant = LowCommunicationHistogram.calibrate(10**5, n_bins=d, guarantee=goal)
+        variant = LowCommunicationHistogram.calibrate(
+            10**5, n_bins=d, guarantee=goal, honest_share=1
+        )
         thresholds.append(variant.error("0.05", simultaneous=True))
-        protocol = Histogram.calibrate(10**5, n_bins=d, guarantee=goal)
+        protocol = Histogram.calibrate(10**5, n_bins=d, guarantee=goal, honest_share=1)
         exact.append(protocol.error("0.05", simultaneous=True))
     assert thresholds == sorted(thresholds)
     assert thresholds[-1] > 2 * exact[-1]

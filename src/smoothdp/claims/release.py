@@ -38,6 +38,7 @@ class Release(Generic[Value]):
         library_version: the version of smoothdp that made it.
         sources: where the mechanism and its guarantee are described.
         label: its name, purpose and who, if it was given one.
+        condition: what the promise rests on besides the mechanism, in words: "provided ...".
 
     Raises:
         InvalidParameter: a guarantee that is none.
@@ -56,6 +57,7 @@ class Release(Generic[Value]):
     library_version: str
     sources: tuple[Source, ...]
     label: Label | None = field(default=None, kw_only=True)
+    condition: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, Guarantee):
@@ -72,7 +74,8 @@ class Release(Generic[Value]):
             return (
                 f"{before}NOT PRIVATE: made with seeded randomness, for tests and simulation only."
             )
-        return before + self.guarantee.sentence()
+        provided = f" It holds {self.condition}." if self.condition else ""
+        return before + self.guarantee.sentence() + provided
 
     def _repr_html_(self) -> str:
         """Return the release for a notebook: what was released, its error bars, the promise."""

@@ -10,6 +10,7 @@ import click
 
 import smoothdp as sd
 from smoothdp.cli.options.bins import Bins, read_counted
+from smoothdp.cli.options.collect_plan import show_plan
 from smoothdp.cli.options.columns import require_bits
 from smoothdp.cli.options.csv_files import CsvFileOptions, csv_options
 from smoothdp.cli.options.files import ask_ledger
@@ -25,7 +26,7 @@ def error_words(collected: sd.report.Collection, *, what: What, n_users: int, le
     if what == "counts":
         within = (
             f"all {len(collected.estimates)} counts at once are {near} the true counts of these "
-            f"{n_users} users, those estimated as 0 included"
+            f"{n_users} users, those estimated as 0 included; more closely, {collected.bars}"
         )
         alone = "the random messages"
     elif what == "mean":
@@ -78,6 +79,27 @@ def show_collection(
 @click.option("--epsilon", help="Epsilon of (epsilon, delta)-DP, above 0. Required.")
 @click.option("--delta", help="Delta of (epsilon, delta)-DP, e.g. 1e-6. Required.")
 @click.option("--n-bits", type=int, help="Messages per user of a mean (default: chosen).")
+@click.option(
+    "--honest-share",
+    default="9/10",
+    show_default=True,
+    help="Share of the users who are sure to follow the protocol: their noise alone is enough.",
+)
+@click.option(
+    "--protocol",
+    help="boolean-sum, real-sum, paired-count, split-sum, low-communication-histogram or "
+    "zero-preserving-histogram (default: as what is collected needs; the fifth for counts).",
+)
+@click.option(
+    "--liars",
+    type=int,
+    help="Users who may send anything: chooses the protocol. 0 declares that there is none.",
+)
+@click.option(
+    "--plan", is_flag=True, help="Compare the protocols for so many rows; collect nothing."
+)
+@click.option("--most-messages", help="Messages a user may send on average (default: any).")
+@click.option("--most-slots", type=int, help="Slots of a user's envelope (default: any).")
 @click.option("--missing", help='A public constant for missing values, or "public-drop".')
 @csv_options
 @click.option("--confidence", default="0.95", show_default=True, help="Of the error bars.")
@@ -95,6 +117,12 @@ def collect(
     epsilon: str | None,
     delta: str | None,
     n_bits: int | None,
+    honest_share: str,
+    protocol: str | None,
+    liars: int | None,
+    plan: bool,
+    most_messages: str | None,
+    most_slots: int | None,
     missing: str | None,
     csv: CsvFileOptions,
     confidence: str,
@@ -107,8 +135,9 @@ def collect(
 
     Every user randomises by themselves, a shuffler mixes the messages, and the analyser sees
     nothing else. Choose one of --above, --bounds, --domain and --bins; without any, the
-    column holds 0 and 1, and the share of ones is collected. With --bins, --domain lists public
-    values, and the output says which of them share a bin.
+    column holds 0 and 1, and the share of ones is collected. Values that --domain does not list
+    are counted as "other". With --bins, --domain lists public values, and the output says which
+    of them share a bin.
 
     \b
     Examples:
@@ -120,8 +149,7 @@ def collect(
     chosen = [above is not None, bounds is not None, counts]
     if sum(chosen) > 1:
         raise click.UsageError(
-            f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)} of them. "
-            "Say what to collect."
+            f"Expected one of --above, --bounds, --domain and --bins; got {sum(chosen)}. Name one."
         )
     if n_bits is not None and bounds is None:
         raise click.UsageError(
@@ -130,22 +158,41 @@ def collect(
         )
     guarantee = read_approximate(epsilon, delta)
     options: dict[str, Any] = {"guarantee": guarantee, "confidence": confidence, "label": label}
-    options["ledger"] = ask_ledger(ledger, guarantee)
+    options |= {"honest_share": honest_share, "most_messages": most_messages}
+    options |= {"most_slots": most_slots, "ledger": ask_ledger(ledger, guarantee)}
+    if protocol is not None:
+        options["protocol"] = protocol
+    if liars is not None and counts and not plan:
+        raise click.UsageError(
+            "Expected --liars with --above, --bounds, bits or --plan; got counts. Name --protocol."
+        )
     what: What = "counts" if counts else "mean" if bounds is not None else "share"
+    values: Any
+    names: list[str] = []
     shared = None
     if counts:
         values, names, shared = read_counted(file, column, domain, bins, missing, csv.given())
-        collected = sd.report.collect_histogram(values, domain=names, **options)
-        n_users = len(values)
+        if bins is not None:
+            # Every value has a hashed bin: there is no other.
+            options["other"] = None
     else:
-        numbers = sd.read_column(file, column, missing=missing, **csv.given())
-        if bounds is not None:
-            collected = sd.report.collect_mean(numbers, bounds=bounds, n_bits=n_bits, **options)
-        else:
-            if above is None:
-                require_bits(numbers, column=column)
-            collected = sd.report.collect_share(numbers, above=above, **options)
-        n_users = len(numbers)
+        values = sd.read_column(file, column, missing=missing, **csv.given())
+    n_users, n_bins = len(values), len(names) if counts else None
+    if plan:
+        asked = ("guarantee", "honest_share", "most_messages", "most_slots")
+        public: dict[str, Any] = {name: options[name] for name in asked}
+        sizes = {"n_users": n_users, "n_bins": n_bins, "liars": liars}
+        show_plan(what, as_json=as_json, **sizes, **public)
+        return
+    if counts:
+        collected = sd.report.collect_histogram(values, domain=names, **options)
+    elif bounds is not None:
+        options |= {"bounds": bounds, "n_bits": n_bits, "liars": liars}
+        collected = sd.report.collect_mean(values, **options)
+    else:
+        if above is None:
+            require_bits(values, column=column)
+        collected = sd.report.collect_share(values, above=above, liars=liars, **options)
     if plot is not None:
         collected.draw(plot)
         click.echo(f"Picture: {plot}", err=True)

@@ -25,13 +25,14 @@ from smoothdp.report import (
 )
 
 FILE = click.Path(path_type=Path)
+_BINNED = tuple(name for name in PROTOCOLS if name.endswith("histogram"))
 _SAMPLING = click.Choice(["without_replacement", "with_replacement"])
 _SUBJECTS: dict[str, tuple[str, ...]] = {
     "plan": (),
     "release": (),
     "counts": (*SAMPLE, "epsilon", "threshold"),
     "model": (*SAMPLE, "n", "epsilon"),
-    "protocol": ("n", "epsilon", "delta", "bins", "n_bits"),
+    "protocol": ("n", "epsilon", "delta", "bins", "n_bits", "honest_share"),
 }
 
 
@@ -54,6 +55,7 @@ class ReportOptions:
     delta: str | None
     bins: int | None
     n_bits: int | None
+    honest_share: str | None
 
     @property
     def sample(self) -> SampleOptions:
@@ -75,8 +77,9 @@ class ReportOptions:
 @click.option("--epsilon", help='Epsilon, e.g. 0.5 or "ln(51/49)".')
 @click.option("--threshold", help="With --counts: the adversary's accuracy, instead of epsilon.")
 @click.option("--delta", help="Delta, with --protocol.")
-@click.option("--bins", type=int, help="With --protocol histogram: the size of the domain.")
+@click.option("--bins", type=int, help="With a histogram: the size of the domain.")
 @click.option("--n-bits", type=int, help="With --protocol real-sum: messages per user.")
+@click.option("--honest-share", help="With --protocol: share of honest users (default: 9/10).")
 @click.option("--out", type=FILE, default="report.html", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the main figures as JSON on stdout.")
 @gathered(ReportOptions, "asked")
@@ -165,17 +168,17 @@ def _about_protocol(command: str, asked: ReportOptions) -> HtmlReport:
     if asked.n is None:
         raise click.UsageError("Expected --n as well; got none. Give the number of users.")
     guarantee = read_approximate(asked.epsilon, asked.delta)
-    belongs = (("--bins", asked.bins, "histogram"), ("--n-bits", asked.n_bits, "real-sum"))
-    for option, value, protocol in belongs:
-        if value is not None and asked.protocol != protocol:
+    belongs = (("--bins", asked.bins, _BINNED), ("--n-bits", asked.n_bits, ("real-sum",)))
+    for option, value, protocols in belongs:
+        if value is not None and asked.protocol not in protocols:
             raise click.UsageError(
-                f"Expected {option} with --protocol {protocol} alone; got it with "
+                f"Expected {option} with --protocol {' or '.join(protocols)} alone; got it with "
                 f"{asked.protocol}. Leave {option} out."
             )
-    if asked.protocol == "histogram" and asked.bins is None:
+    if asked.protocol in _BINNED and asked.bins is None:
         raise click.UsageError(
-            "Expected --bins with --protocol histogram; got none. Give the size of the domain, "
-            "such as --bins 100."
+            f"Expected --bins with --protocol {asked.protocol}; got none. Give the size of the "
+            "domain, such as --bins 100."
         )
     return report_protocol(
         asked.protocol,
@@ -183,5 +186,6 @@ def _about_protocol(command: str, asked: ReportOptions) -> HtmlReport:
         guarantee=guarantee,
         n_bins=asked.bins,
         n_bits=asked.n_bits,
+        honest_share="9/10" if asked.honest_share is None else asked.honest_share,
         command=command,
     )

@@ -20,13 +20,13 @@ from smoothdp.engines.job import Partition
 from smoothdp.engines.keyed_random import check_key, user_bytes
 from smoothdp.errors import InvalidData, InvalidParameter, OutOfReach
 from smoothdp.exact.parameters.numbers import exact_int
-from smoothdp.shuffle import BooleanSum, Histogram, RealSum
-from smoothdp.shuffle.histogram.estimate import require_bin
+from smoothdp.shuffle import BooleanSum, Histogram, LowCommunicationHistogram, RealSum
 from smoothdp.shuffle.histogram.zero_preserving import require_explicit
 from smoothdp.shuffle.users.user_data import read_bits, read_units
 from smoothdp.types import IntArray, WordArray
 
-Summed = BooleanSum | RealSum | Histogram
+Binned = LowCommunicationHistogram | Histogram
+Summed = BooleanSum | RealSum | Binned
 MOST_CHECKED = 1 << 24
 """Users whose names one machine compares."""
 _LAST_WINDOW = (1 << 64) - 1
@@ -46,9 +46,9 @@ def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
     """
     if not isinstance(protocol, Summed):
         raise InvalidParameter(
-            expected="a BooleanSum, RealSum or Histogram",
+            expected="a BooleanSum, RealSum, LowCommunicationHistogram or Histogram",
             got=type(protocol).__name__,
-            remedy="Build one with BooleanSum.calibrate, RealSum.calibrate or Histogram.calibrate",
+            remedy="Build one with its calibrate, such as LowCommunicationHistogram.calibrate",
         )
     if not isinstance(column, str) or not column.strip():
         raise InvalidParameter(
@@ -63,11 +63,11 @@ def job_name(protocol: Summed, *, column: str, window: int) -> bytes:
             got=f"window={number}",
             remedy="Give the number of a window of the task",
         )
-    # The promise and what calibration keeps do not change what is sent.
+    # The promise, its conditions and what calibration keeps do not change what is sent.
     parameters = [
         f"{one.name}={getattr(protocol, one.name)}"
         for one in fields(protocol)
-        if one.name != "promise" and not one.name.startswith("_")
+        if one.name not in ("promise", "honest_share") and not one.name.startswith("_")
     ]
     return _joined([type(protocol).__qualname__, *parameters, column, f"window={number}"])
 
@@ -89,7 +89,7 @@ def read_rows(protocol: Summed, data: NDArray[Any]) -> IntArray:
     """Return data as the protocol takes them: bits, multiples of 2^-62, or bins.
 
     Raises:
-        InvalidData: a datum outside the protocol's domain.
+        InvalidData: a datum outside the protocol's domain, and no bin that catches all.
         OutOfReach: a histogram of more bins than can be listed.
     """
     if isinstance(protocol, BooleanSum):
@@ -97,7 +97,7 @@ def read_rows(protocol: Summed, data: NDArray[Any]) -> IntArray:
     if isinstance(protocol, RealSum):
         return read_units(data)
     require_explicit(protocol.n_bins, "the messages of a user")
-    bins = [require_bin(datum, protocol.n_bins) for datum in data.tolist()]
+    bins = [protocol.bin_of(datum) for datum in data.tolist()]
     return np.array(bins, dtype=np.int64)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smoothdp.engines.collection import (
+    Binned,
     Marked,
     MarkRows,
     Summed,
@@ -20,7 +21,7 @@ from smoothdp.engines.collection import (
 from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.engines.keyed_random import KeyedRandom, check_key, keyed_words
 from smoothdp.errors import InvalidData, InvalidParameter
-from smoothdp.shuffle import BooleanSum, Histogram
+from smoothdp.shuffle import BooleanSum
 from smoothdp.types import IntArray
 
 Users = Literal["check", "unique"]
@@ -63,7 +64,8 @@ class _Randomize:
         for user, datum in zip(users.tolist(), data.tolist(), strict=True):
             rng = KeyedRandom(key, collection=self.collection, user=user)
             for message in protocol.randomize(datum, rng=rng):
-                counts[message] += 1
+                if message < counts.size:  # what is beyond fills the envelope
+                    counts[message] += 1
         return _Randomized(counts, marked)
 
 
@@ -147,4 +149,4 @@ def require_users(users: Users) -> Users:
 
 def n_values(protocol: Any) -> int:
     """Return the size of a protocol's alphabet."""
-    return protocol.n_bins if isinstance(protocol, Histogram) else 2
+    return protocol.n_bins if isinstance(protocol, Binned) else 2

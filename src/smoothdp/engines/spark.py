@@ -37,7 +37,7 @@ from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.queries import ColumnSummary, FixedStatistic, Query
 from smoothdp.queries.statistic import Statistic
-from smoothdp.shuffle import BooleanSum, Histogram, RealSum
+from smoothdp.shuffle import BooleanSum, Histogram, LowCommunicationHistogram, RealSum
 from smoothdp.tables.asked.arguments import read_by
 from smoothdp.tables.asked.column_statistic import read_statistics
 from smoothdp.tables.released_table import ReleasedTable
@@ -218,7 +218,7 @@ def _array(column: Any) -> Any:
 
 def randomized_counts(
     source: Any,
-    protocol: BooleanSum | RealSum | Histogram,
+    protocol: BooleanSum | RealSum | LowCommunicationHistogram | Histogram,
     *,
     user: str,
     datum: str,

@@ -19,7 +19,7 @@ from smoothdp.mechanisms.release.smooth_mechanism import smooth_mechanism
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.planning.alternatives import EXPONENTIAL, GLOBAL, HALF_SHIFT, MIDPOINT, PAIR, WINDOW
 from smoothdp.planning.candidates import without_window
-from smoothdp.planning.figures import PlanFigures
+from smoothdp.planning.views.figures import PlanFigures
 from smoothdp.queries import Quantile
 from smoothdp.queries.worst_case import WorstCase
 

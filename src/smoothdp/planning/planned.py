@@ -17,9 +17,9 @@ from smoothdp.mechanisms.release.bars.pair_noise import PairNoise
 from smoothdp.mechanisms.release.smooth_noise import SmoothNoise
 from smoothdp.mechanisms.release.usefulness import warn_if_useless, warn_if_wide
 from smoothdp.planning.alternatives import MIDPOINT, Alternative, as_alternative
-from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.mechanisms import PlannedMechanism, planned_mechanism
-from smoothdp.planning.plan_words import plan_text, replaced_words
+from smoothdp.planning.views.figures import PlanFigures
+from smoothdp.planning.views.plan_words import plan_text, replaced_words
 from smoothdp.queries.read_arguments import read_values
 from smoothdp.sources import Source
 

@@ -1,8 +1,9 @@
 """Results in words, tables and pictures, for people."""
 
 from smoothdp.report.account import Account
-from smoothdp.report.collect import collect_histogram, collect_mean, collect_share
-from smoothdp.report.collection import Collection
+from smoothdp.report.collecting.collection import Collection
+from smoothdp.report.collecting.histograms import collect_histogram
+from smoothdp.report.collecting.sums import collect_mean, collect_share
 from smoothdp.report.html import (
     PROTOCOLS,
     HtmlReport,

@@ -21,7 +21,11 @@ from smoothdp.shuffle.histogram.estimate import HistogramEstimate
 from smoothdp.shuffle.histogram.histogram import Histogram
 from smoothdp.shuffle.histogram.low_communication import LowCommunicationHistogram
 from smoothdp.shuffle.messages import Message
+from smoothdp.shuffle.paired.count import PairedCount
+from smoothdp.shuffle.paired.histogram import PairedHistogram
 from smoothdp.shuffle.protocol import ShuffleProtocol, UniformShuffler
+from smoothdp.shuffle.split.split_sum import SplitSum
+from smoothdp.shuffle.strings.prefix_tree import PrefixTree
 
 __all__ = [
     "BooleanSum",
@@ -32,10 +36,14 @@ __all__ = [
     "LowCommunicationHistogram",
     "Message",
     "MultiPartyPointerJumping",
+    "PairedCount",
+    "PairedHistogram",
     "PointerChasing",
+    "PrefixTree",
     "RealSum",
     "ShuffleProtocol",
     "SingleMessageProtocol",
+    "SplitSum",
     "UniformShuffler",
     "ZeroPreservingCount",
     "both_bits_randomizer",

@@ -2,7 +2,8 @@
 
 The number of messages of one user would show what noise they drew, and so would the size or the
 time of an envelope. So every envelope holds exactly K slots, messages and dummies in random
-order, and an honest user redraws the noise, by a rule that looks at noise alone, until it fits.
+order, and an honest user redraws the noise, by a rule that looks at noise alone, until it fits
+(proofs/paired-counts#8).
 """
 
 from __future__ import annotations
@@ -76,13 +77,15 @@ class Envelope:
 
 
 def default_overflow(log_delta: LogBounds, epsilon: Real) -> Fraction:
-    """Return tau = min(delta / 1000, delta / (100 e^epsilon)), roughly, as a power of two below.
+    """Return tau = min(delta / 1000, delta / (100 e^epsilon)), to 20 bits below.
 
-    >>> float(default_overflow(LogBounds(-13.8155, -13.8155), Fraction(1))) < 1e-9
-    True
+    >>> round(float(default_overflow(LogBounds(-13.8155, -13.8155), Fraction(1))), 11)
+    1e-09
     """
     share = max(math.log(_SHARE_OF_DELTA), math.log(100) + real_bounds(epsilon).upper)
-    return Fraction(1, 2 ** math.ceil((share - log_delta.lower) / math.log(2)))
+    bits = (share - log_delta.lower) / math.log(2)
+    whole = math.ceil(bits)
+    return Fraction(math.floor(2.0 ** (20 + whole - bits)), 2 ** (20 + whole))
 
 
 def delta_before_redrawing(delta: Fraction, epsilon: Real, overflow: Fraction) -> LogBounds:

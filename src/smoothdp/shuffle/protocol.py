@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from inspect import signature
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from smoothdp.claims.curves.profile import PrivacyProfile
@@ -27,8 +28,10 @@ from smoothdp.exact.parameters.numbers import (
 )
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import uniform_order
+from smoothdp.shuffle.envelopes import slot_bytes
 from smoothdp.shuffle.messages import ReadMessages
 from smoothdp.shuffle.users.answering import Answering
+from smoothdp.shuffle.users.honest_share import honest_condition
 from smoothdp.sources import Source
 from smoothdp.types import IntArray
 
@@ -75,7 +78,8 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     A subclass gives the law (`randomize`, `read`, `estimate`), the privacy of what the
     analyser sees (`profile`), and the error. The protocol runs in three ways of one law: message
     by message (`run_messages`), over all users at once (`release` of data), and from true
-    counts (`release` of counts; `simulate`).
+    counts (`release` of counts; `simulate`). What is promised counts on `honest_assumed` users, and
+    on who answers (proofs/honest-users#1, #2).
     """
 
     source: ClassVar[Source]
@@ -121,7 +125,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
 
         Args:
             n_honest: users who follow the protocol, the protected one included; the others
-                may send anything, or nothing, and tell the analyser. None: all of them.
+                may send anything, or nothing, and tell the analyser. None: `honest_assumed`.
         """
 
     @property
@@ -140,6 +144,10 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     @abstractmethod
     def describe(self) -> str:
         """Return the protocol and its public parameters in words."""
+
+    def condition(self) -> str:
+        """Return what the guarantee rests on, in words that every output carries."""
+        return honest_condition(self.n_users, self.honest_assumed)
 
     # ---- copies ---------------------------------------------------------------------
 
@@ -274,6 +282,37 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
             library_version=library_version(),
             sources=(self.source,),
             label=label,
+            condition=self.condition(),
+        )
+
+    # ---- what a user sends ----------------------------------------------------------
+
+    @property
+    def messages_per_user(self) -> float:
+        """Messages that a user sends on average, dummies left out."""
+        return float(self.messages_allowed)
+
+    @property
+    def slots_per_user(self) -> int:
+        """Slots of an envelope: what is sent must be padded to them, always."""
+        return self.messages_allowed
+
+    @property
+    def message_bits(self) -> int:
+        """Bits that a message, or a dummy, takes."""
+        return 1
+
+    @property
+    def bytes_per_user(self) -> int:
+        """Bytes of all slots of an envelope, each sealed for the analyser alone."""
+        return self.slots_per_user * slot_bytes(self.message_bits)
+
+    def sent_words(self) -> str:
+        """Return what a user sends, in three figures."""
+        slots = "1 slot" if self.slots_per_user == 1 else f"{self.slots_per_user} slots"
+        return (
+            f"{self.messages_per_user:.6g} messages on average, padded to {slots} of "
+            f"{self.bytes_per_user} bytes in all"
         )
 
     # ---- reading --------------------------------------------------------------------
@@ -281,7 +320,7 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
     def _honest(self, n_honest: int | None) -> int:
         """Return the number of honest users, or raise InvalidParameter."""
         if n_honest is None:
-            return self.n_users
+            return self.honest_assumed
         honest = exact_int(n_honest, name="n_honest", minimum=1)
         if honest > self.n_users:
             raise InvalidParameter(
@@ -298,14 +337,17 @@ def _rebuilt(protocol_class: type[Any], arguments: Mapping[str, Any]) -> Any:
 
 def _constructor_arguments(protocol: Any, state: object) -> dict[str, Any]:
     """Return the fields that the constructor of a protocol takes, or raise InvalidData."""
-    names = [field.name for field in fields(protocol) if field.init]
-    if not isinstance(state, Mapping) or any(name not in state for name in names):
+    taken = [field.name for field in fields(protocol) if field.init]
+    # An earlier version wrote fewer fields: what is new has a default in the constructor.
+    defaults = signature(type(protocol)).parameters
+    needed = [name for name in taken if defaults[name].default is defaults[name].empty]
+    if not isinstance(state, Mapping) or any(name not in state for name in needed):
         raise InvalidData(
             expected=f"the fields of {type(protocol).__name__}",
             got="others",
             remedy="Pickle the protocol again with this version of the library",
         )
-    return {name: state[name] for name in names}
+    return {name: state[name] for name in taken if name in state}
 
 
 def read_users(n_users: object, *, most: int = LARGEST_USERS) -> int:

@@ -7,6 +7,9 @@ from tests.mutants.mutant import Mutant
 _SUMS = ("tests/rounding/test_shuffle.py",)
 _ERRORS = (*_SUMS, "tests/oracles/test_shuffle_sums.py")
 _COUNTS = (*_SUMS, "tests/oracles/test_shuffle_histogram_accuracy.py")
+_HONEST = (*_SUMS, "tests/oracles/test_honest_share.py")
+_BARS = (*_SUMS, "tests/oracles/test_histogram_bars.py")
+_TREES = (*_SUMS, "tests/oracles/test_prefix_tree.py")
 _HISTOGRAM = (*_SUMS, "tests/references/test_shuffle_histogram.py")
 
 MUTANTS = (
@@ -198,5 +201,40 @@ MUTANTS = (
         "np.append(atoms.log_q, [-np.inf, -np.inf]),",
         "what lies outside of a window in one law only",
         _HISTOGRAM,
+    ),
+    Mutant(
+        "shuffle/users/honest_share.py",
+        "return math.ceil(honest_share * n_users)",
+        "return math.floor(honest_share * n_users)",
+        "one honest user fewer than the share",
+        _HONEST,
+    ),
+    Mutant(
+        "shuffle/histogram/low_communication.py",
+        "return Envelope(self.n_slots, honest * self._overflow_of_one).profile(free)",
+        "return Envelope(self.n_slots, Fraction(0)).profile(free)",
+        "noise that is drawn again for nothing",
+        _HONEST,
+    ),
+    Mutant(
+        "shuffle/histogram/bars.py",
+        "least = _least(self.n_users - self.tolerated, self.gamma, chance, bins)",
+        "least = _least(self.n_users, self.gamma, chance, bins)",
+        "silent users who send noise",
+        _BARS,
+    ),
+    Mutant(
+        "shuffle/histogram/bars.py",
+        "if silent == 0:",
+        "if silent >= 0:",
+        "empty bins that cannot be listed where users are tolerated",
+        _BARS,
+    ),
+    Mutant(
+        "shuffle/strings/levels_profile.py",
+        "compose([(level, n_levels)])",
+        "compose([(level, n_levels - 1)])",
+        "one level left out",
+        _TREES,
     ),
 )

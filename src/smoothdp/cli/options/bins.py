@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import smoothdp as sd
-from smoothdp.cli.options.columns import read_domain, require_known
+from smoothdp.cli.options.columns import read_domain
 
 RULE = "the 16-byte BLAKE2b digest of its UTF-8 text, big-endian, modulo the number of bins"
 _VALUES_SHOWN = 12
@@ -69,8 +69,6 @@ def read_counted(
     values = sd.read_column(file, column, kind="category", missing=missing, **csv)
     if bins is not None:
         return [bin_of(value, bins) for value in values], names, Bins(bins, domain, listed)
-    assert domain is not None
-    require_known(values, names, domain, column=column)
     return values, names, None
 
 

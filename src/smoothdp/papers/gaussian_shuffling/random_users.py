@@ -50,7 +50,7 @@ def random_users(*, n_users: int, epsilon: Parameter, delta: Parameter) -> Rando
     True
     """
     target = ApproxDP(epsilon, delta=delta)
-    exact = BooleanSum.calibrate(n_users, guarantee=target).expected_random_users
+    exact = BooleanSum.calibrate(n_users, guarantee=target, honest_share=1).expected_random_users
     return RandomUsers(
         n_users=n_users,
         epsilon=str(epsilon),

@@ -163,7 +163,9 @@ def _hadamard(n: int, d: int) -> tuple[float, float]:
 
 def _boolean_sums(n: int, d: int) -> tuple[float, float]:
     half = ApproxDP("0.5", delta="5e-7")
-    flip = float(BooleanSum.calibrate(n, guarantee=half).expected_random_users) / (2 * n)
+    flip = float(BooleanSum.calibrate(n, guarantee=half, honest_share=1).expected_random_users) / (
+        2 * n
+    )
     return flipped_error(n, d, 1 - flip, flip), float(d)
 
 
@@ -171,7 +173,11 @@ def _zero_preserving(method: str) -> Callable[[int, int], tuple[float, float]]:
     def error_and_mean(n: int, d: int) -> tuple[float, float]:
         goal = ApproxDP(_EPSILON, delta=_DELTA)
         protocol = Histogram.calibrate(
-            n, n_bins=d, guarantee=goal, method="paper" if method == "paper" else "exact"
+            n,
+            n_bins=d,
+            guarantee=goal,
+            honest_share=1,
+            method="paper" if method == "paper" else "exact",
         )
         return protocol.error(_FAILURE, simultaneous=True), float(protocol.mean_messages)
 
@@ -180,7 +186,7 @@ def _zero_preserving(method: str) -> Callable[[int, int], tuple[float, float]]:
 
 def _low_communication(n: int, d: int) -> tuple[float, float]:
     goal = ApproxDP(_EPSILON, delta=_DELTA)
-    protocol = LowCommunicationHistogram.calibrate(n, n_bins=d, guarantee=goal)
+    protocol = LowCommunicationHistogram.calibrate(n, n_bins=d, guarantee=goal, honest_share=1)
     return protocol.error(_FAILURE, simultaneous=True), float(protocol.mean_messages)
 
 

@@ -14,7 +14,12 @@ from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.planning import Plan
 from smoothdp.planning.alternatives import smoothing_text
 from smoothdp.planning.mechanisms import PlannedMechanism
-from smoothdp.planning.plan_words import method_words, plan_covers, target_words, verdict_words
+from smoothdp.planning.views.plan_words import (
+    method_words,
+    plan_covers,
+    target_words,
+    verdict_words,
+)
 from smoothdp.plots import plot_densities, plot_tails
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.plan_figures import comparison_section, errors_section

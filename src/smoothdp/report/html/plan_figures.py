@@ -7,7 +7,7 @@ import math
 from smoothdp.errors import SmoothdpError
 from smoothdp.noise import Calibration, NoiseDistribution
 from smoothdp.planning import Plan
-from smoothdp.planning.plan_words import (
+from smoothdp.planning.views.plan_words import (
     UNKNOWN,
     error_rows,
     rivals_words,

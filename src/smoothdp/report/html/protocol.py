@@ -8,6 +8,7 @@ from typing import Any
 from smoothdp import paper_bounds
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter, SmoothdpError
+from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.report.html.page import HtmlReport, Section
 from smoothdp.report.html.shared_sections import (
     citation_section,
@@ -17,16 +18,27 @@ from smoothdp.report.html.shared_sections import (
     reproduce_section,
     up,
 )
-from smoothdp.shuffle import BooleanSum, Histogram, RealSum, ZeroPreservingCount
+from smoothdp.shuffle import (
+    BooleanSum,
+    Histogram,
+    LowCommunicationHistogram,
+    RealSum,
+    ZeroPreservingCount,
+)
+from smoothdp.shuffle.envelopes import RedrawnProfile
 from smoothdp.shuffle.protocol import ShuffleProtocol
+from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
 
 PROTOCOLS = {
     "boolean-sum": BooleanSum,
     "real-sum": RealSum,
     "count": ZeroPreservingCount,
     "histogram": Histogram,
+    "low-communication-histogram": LowCommunicationHistogram,
 }
 """The protocols by the name that commands use."""
+BINNED = ("histogram", "low-communication-histogram")
+"""Those of which the size of the domain is asked."""
 _FAILURE = "1/20"
 _SHARES = (1.0, 0.9, 0.5, 0.1)
 
@@ -38,13 +50,14 @@ def report_protocol(
     guarantee: ApproxDP,
     n_bins: int | None = None,
     n_bits: int | None = None,
+    honest_share: Parameter = DEFAULT_HONEST_SHARE,
     command: str = "smoothdp report",
 ) -> HtmlReport:
     """Return the page about a protocol, calibrated exactly.
 
     Args:
         name: one of `PROTOCOLS`.
-        n_users, guarantee, n_bins, n_bits: as ``calibrate`` of the protocol takes them.
+        n_users, guarantee, n_bins, n_bits, honest_share: as the protocol's ``calibrate`` has them.
         command: what the reader types to get the same page.
 
     Raises:
@@ -56,37 +69,40 @@ def report_protocol(
     >>> page.html().startswith("<!doctype html>")
     True
     """
-    if (name == "histogram") != (n_bins is not None) or (n_bits is not None and name != "real-sum"):
+    if (name in BINNED) != (n_bins is not None) or (n_bits is not None and name != "real-sum"):
         raise InvalidParameter(
-            expected="n_bins with the histogram alone, n_bits with the real sum alone",
+            expected="n_bins with the histograms alone, n_bits with the real sum alone",
             got=f"protocol {name!r}, n_bins={n_bins}, n_bits={n_bits}",
-            remedy="Give n_bins for the histogram alone, and n_bits for the real sum alone",
+            remedy="Give n_bins for the histograms alone, and n_bits for the real sum alone",
         )
     wanted: dict[str, Any] = {"n_bins": n_bins, "n_bits": n_bits}
     options = {key: value for key, value in wanted.items() if value is not None}
     kind: Any = PROTOCOLS[name]
-    protocol = kind.calibrate(n_users, guarantee=guarantee, **options)
+    protocol = kind.calibrate(n_users, guarantee=guarantee, honest_share=honest_share, **options)
     profile = protocol.profile()
     promise = promise_section(guarantee, delta_at_zero=profile.delta(0))
     promise.text(
-        f"It holds if all {n_users} users follow the protocol, against whoever sees the shuffled "
-        "messages and does not work together with the shuffler.",
+        f"It holds {protocol.condition()}.",
         kind="caution",
     )
     inputs = Section("Inputs").table(
         [
             ("protocol", protocol.describe()),
             ("users", str(n_users)),
+            ("a user sends", protocol.sent_words()),
             ("guarantee", repr(guarantee)),
+            ("honest users counted on", str(protocol.honest_assumed)),
             *((key, str(value)) for key, value in options.items()),
         ],
         caption="What was asked, and the protocol that exact calibration found.",
     )
     error = protocol.error(_FAILURE)
+    whose = "the protocol" if isinstance(profile, RedrawnProfile) else "the protocol, exact"
     python = (
         "import smoothdp as sd\n"
         f'guarantee = sd.ApproxDP("{guarantee.exact_epsilon}", delta="{guarantee.exact_delta}")\n'
         f"protocol = sd.shuffle.{kind.__name__}.calibrate({n_users}, guarantee=guarantee"
+        + f', honest_share="{protocol.honest_share}"'
         + "".join(f", {key}={value}" for key, value in options.items())
         + f')\nprotocol.profile().log_delta(1), protocol.error("{_FAILURE}")'
     )
@@ -97,7 +113,7 @@ def report_protocol(
             inputs,
             promise,
             curves_section(
-                {"the protocol, exact": profile, "the guarantee alone": guarantee},
+                {whose: profile, "the guarantee alone": guarantee},
                 profile,
                 largest_epsilon=max(1.5 * guarantee.epsilon, 0.05),
             ),
@@ -161,14 +177,19 @@ def _comparison(name: str, protocol: Any, guarantee: ApproxDP, error: float) -> 
         header = ("expected users who answer at random", "value", "what it is")
     else:
         kind: Any = type(protocol)
-        more = {"n_bins": protocol.n_bins} if name == "histogram" else {}
-        rows = [("exact", up(float(n * protocol.omission_probability)), "proved, the least found")]
+        more: dict[str, Any] = {"n_bins": protocol.n_bins} if name in BINNED else {}
+        rare = name == "low-communication-histogram"
+        gamma = protocol.noise_probability if rare else protocol.omission_probability
+        rows = [("exact", up(float(n * gamma)), "proved, the least found")]
         try:
+            more["honest_share"] = protocol.honest_share
             paper = kind.calibrate(n, guarantee=guarantee, method="paper", **more)
-            rows.append(("paper 3", up(float(n * paper.omission_probability)), "holds, loose"))
+            gamma = paper.noise_probability if rare else paper.omission_probability
+            rows.append(("paper 3", up(float(n * gamma)), "holds, loose"))
         except SmoothdpError as reason:
             rows.append(("paper 3", "none", str(reason)))
-        header = ("expected noise bits omitted a bin", "value", "what it is")
+        done = "sent" if rare else "omitted"
+        header = (f"expected noise bits {done} a bin", "value", "what it is")
     section.table(rows, header=header, caption="How much noise the users add, by several bounds.")
     local, central = _other_models(name, n, guarantee.epsilon)
     unit = "users" if name != "real-sum" else "in units of one user's largest value"
@@ -189,7 +210,7 @@ def _other_models(name: str, n: int, epsilon: float) -> tuple[float, float]:
     if epsilon == 0:
         return math.inf, math.inf
     # A user has a bit in each bin, and changing a value changes two of them.
-    changed_bins = 2 if name == "histogram" else 1
+    changed_bins = 2 if name in BINNED else 1
     e = math.exp(min(epsilon, 600.0) / changed_bins)
     variance = n * e / (e - 1) ** 2
     if name == "real-sum":

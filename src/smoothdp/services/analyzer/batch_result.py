@@ -50,8 +50,8 @@ def describe_batch(
     document |= _estimate(task, users, tally)
     document["sentence"] = (
         f"To each honest user: {task.guarantee.sentence()} It holds if at least {honest} of "
-        f"the {users} users followed the protocol, and the shuffler and the analyser do not "
-        "work together."
+        f"the {users} users followed the protocol, who answered did not depend on what they hold "
+        "or drew, and the shuffler and the analyser do not work together."
     )
     silent = _silent(task, users, tally)
     if silent:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter
@@ -200,12 +201,14 @@ def _read_budget(request: TaskRequest) -> tuple[Fraction, Fraction]:
 
 def _least_noise(request: TaskRequest, honest: int, goal: ApproxDP) -> str:
     """Return the noise of a task whose promise so many honest users keep."""
+    # The users are the honest ones of the smallest batch already: all of them count.
+    wanted: dict[str, Any] = {"guarantee": goal, "honest_share": 1}
     if request.protocol == "boolean_sum":
-        return str(BooleanSum.calibrate(honest, guarantee=goal).threshold)
+        return str(BooleanSum.calibrate(honest, **wanted).threshold)
     if request.protocol == "real_sum":
-        return str(RealSum.calibrate(honest, guarantee=goal, n_bits=request.messages).threshold)
+        return str(RealSum.calibrate(honest, n_bits=request.messages, **wanted).threshold)
     if request.protocol == "histogram":
-        protocol = Histogram.calibrate(honest, n_bins=request.messages, guarantee=goal)
+        protocol = Histogram.calibrate(honest, n_bins=request.messages, **wanted)
         return str(protocol.omission_probability)
     raise InvalidParameter(
         expected="boolean_sum, real_sum or histogram",

@@ -10,6 +10,8 @@ import numpy as np
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.logspace.bisection import narrowed
 from smoothdp.exact.logspace.bounds import log_sum_upper
+from smoothdp.shuffle.accounting.counted_ones import MOST_VARIANCE, counted_deviation
+from smoothdp.shuffle.accounting.extremal_deviation import MOST_USERS, extremal_deviation
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_tail
 
 EXACT_UP_TO = 300
@@ -24,12 +26,19 @@ def deviation(
 
     The mean is that of the reports: with ``rounds`` users hold fractions, and one of the bits of
     each is drawn with the fraction that is left over as its mean. Without it, for one bit a user
-    and up to 300 users, the smallest such D for the worst data; else `tilted_deviation`: about
-    15% above it at .05, 6% at 1e-4, where the deviation is above 5.
+    and up to 300 users, the smallest such D for the worst data, and beyond nearly the smallest
+    where the standard deviation is below 63 (`counted_deviation`); with ``rounds``, for one bit a
+    user, nearly the smallest (`extremal_deviation`); else `tilted_deviation`: about 15% above it
+    at .05, 6% at 1e-4, where the deviation is above 5, and less where it is large.
     """
     if n_bits == 1 and not rounds and n_users <= EXACT_UP_TO:
         return exact_deviation(failure, flip, n_users)
-    return tilted_deviation(failure, flip, n_users, n_bits, rounds=rounds)
+    tilted = tilted_deviation(failure, flip, n_users, n_bits, rounds=rounds)
+    if not rounds and n_users * n_bits * flip <= MOST_VARIANCE:
+        return min(tilted, counted_deviation(failure, flip, n_users * n_bits))
+    if n_bits == 1 and rounds and n_users <= MOST_USERS:
+        return min(tilted, extremal_deviation(failure, flip, n_users))
+    return tilted
 
 
 def tilted_deviation(

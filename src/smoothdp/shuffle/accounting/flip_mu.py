@@ -20,7 +20,7 @@ from smoothdp.shuffle.accounting.worst_case import violation
 
 _TOLERANCE = 1e-4
 _SHARP = 1e-9
-_EXACT_UP_TO = 2000
+EXACT_UP_TO = 2000
 
 
 def exact_mu(flip: Fraction, n_bits: int, n_others: int) -> tuple[float, float]:
@@ -29,7 +29,7 @@ def exact_mu(flip: Fraction, n_bits: int, n_others: int) -> tuple[float, float]:
     To relative 1e-9 up to 2,000 bits of the others and 1e-4 beyond. As for epsilon, mu of one
     data set at a time is found, then a figure just above the largest is certified for all.
     """
-    tolerance = _SHARP if n_others <= _EXACT_UP_TO else _TOLERANCE
+    tolerance = _SHARP if n_others <= EXACT_UP_TO else _TOLERANCE
     lower, candidate = mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=tolerance / 4)
     candidate *= 1 + tolerance / 4
     while True:

@@ -30,6 +30,11 @@ _SEARCHED_TO_THE_END = 10_000
 _TOLERANCE = 1e-4
 _CLOSE = 5e-4
 _LEAST_STEP = 1e-13
+# Sums of windows so wide are slow: calibration leaves more room above the root, and what it
+# certified is the answer where it is less close.
+_WIDE = 1000.0
+_WIDE_CLOSE = 5e-2
+_MOST_ABOVE = 4e-3
 # Rounds of the search for the worst data before it settles for a larger epsilon.
 _PATIENCE = 16
 
@@ -44,8 +49,8 @@ class FlipProfile(PrivacyProfile):
     directions are covered: swapping zeros and ones turns one into the other
     (proofs/flipped-bits#2, #4). With copies > 1 the protected user's messages are counted
     several times (a replay). ``met`` is a guarantee that was certified before, by calibration;
-    where it is about as good as a new search (to relative 5e-4) it is the answer, so that
-    nothing is certified twice.
+    where it is about as good as a new search (to relative 5e-4; 5e-2 where the total has a
+    standard deviation above 1,000) it is the answer, so that nothing is certified twice.
     """
 
     flip: Fraction
@@ -72,6 +77,23 @@ class FlipProfile(PrivacyProfile):
         """Relative distance of the two bounds of the worst case that is aimed at."""
         return 0.0 if self.n_others <= _SEARCHED_TO_THE_END else _TOLERANCE
 
+    @property
+    def certified_above(self) -> float:
+        """How far above the root for one data set a share of random users is certified for all."""
+        if self.tolerance == 0.0:
+            return 1e-11
+        spread = self._spread
+        return 2e-5 if spread < _WIDE else min(_MOST_ABOVE, 1e-6 * spread)
+
+    @property
+    def _spread(self) -> float:
+        """About the standard deviation of the total."""
+        return math.sqrt(float(self.n_others * self.flip)) + 1
+
+    @property
+    def _close(self) -> float:
+        return _CLOSE if self._spread < _WIDE else _WIDE_CLOSE
+
     def log_delta_at(self, n_ones: int, epsilon: Real) -> LogBounds:
         """Bound ln delta for given data of the others; their zeros turn into ones."""
         return self._value(epsilon)(self.n_others - n_ones, n_ones)
@@ -90,7 +112,7 @@ class FlipProfile(PrivacyProfile):
         limit = math.inf
         if self.met is not None and at_most(self.met.epsilon, epsilon):
             limit = certified_limit(self.met.delta)
-            if self.tolerance > 0.0 and limit <= at_zeros.lower + _CLOSE:
+            if self.tolerance > 0.0 and limit <= at_zeros.lower + self._close:
                 return LogBounds(at_zeros.lower, limit)
         bounds = worst_case(
             value, self.n_others, tolerance=self.tolerance, most_parts=self._most_parts
@@ -119,7 +141,7 @@ class FlipProfile(PrivacyProfile):
         known = math.inf
         if self.met is not None and self.met.delta <= target:
             known = real_bounds(self.met.epsilon).upper
-            if self.tolerance > 0.0 and known <= lower * (1 + _CLOSE):
+            if self.tolerance > 0.0 and known <= lower * (1 + self._close):
                 return lower, known
         candidate = upper * (1 + slack)
         rounds = 0
@@ -194,8 +216,7 @@ class FlipProfile(PrivacyProfile):
     @property
     def _most_parts(self) -> int:
         """Fewer parts where each takes longer: its windows grow with the standard deviation."""
-        spread = math.sqrt(float(self.n_others * self.flip)) + 1
-        return max(300, min(MOST_PARTS, int(3e6 / spread)))
+        return max(300, min(MOST_PARTS, int(3e6 / self._spread)))
 
 
 def certified_limit(delta: Fraction) -> float:

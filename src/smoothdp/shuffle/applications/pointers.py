@@ -14,9 +14,10 @@ from typing import ClassVar
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, OutOfReach
-from smoothdp.exact.parameters.numbers import exact_int
+from smoothdp.exact.parameters.numbers import Parameter, exact_int
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.histogram.histogram import Histogram
+from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
 from smoothdp.sources import Source
 
 Permutation = tuple[int, ...]
@@ -60,9 +61,20 @@ class PointerChasing:
         """2: the records of one instance."""
         return 2
 
-    def protocol(self, n_users: int, *, guarantee: Guarantee) -> Histogram:
+    def protocol(
+        self,
+        n_users: int,
+        *,
+        guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
+    ) -> Histogram:
         """Return the calibrated histogram over the universe."""
-        return Histogram.calibrate(n_users, n_bins=self.universe_size, guarantee=guarantee)
+        return Histogram.calibrate(
+            n_users,
+            n_bins=self.universe_size,
+            guarantee=guarantee,
+            honest_share=honest_share,
+        )
 
     def random_instance(self, *, rng: Entropy | None = None) -> tuple[Permutation, Permutation]:
         """Return two uniform permutations of 1..l."""
@@ -198,9 +210,20 @@ class MultiPartyPointerJumping:
         """h: the records of one instance."""
         return self.height
 
-    def protocol(self, n_users: int, *, guarantee: Guarantee) -> Histogram:
+    def protocol(
+        self,
+        n_users: int,
+        *,
+        guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
+    ) -> Histogram:
         """Return the calibrated histogram over the universe."""
-        return Histogram.calibrate(n_users, n_bins=self.universe_size, guarantee=guarantee)
+        return Histogram.calibrate(
+            n_users,
+            n_bins=self.universe_size,
+            guarantee=guarantee,
+            honest_share=honest_share,
+        )
 
     def random_instance(self, *, rng: Entropy | None = None) -> tuple[tuple[int, ...], ...]:
         """Return uniform labels of each level."""

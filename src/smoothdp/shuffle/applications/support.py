@@ -74,6 +74,7 @@ def identify_support(
         is_private=released.is_private,
         library_version=released.library_version,
         sources=released.sources,
+        condition=released.condition,
     )
 
 
@@ -131,7 +132,7 @@ def samples_needed(
     success: Parameter = "99/100",
     method: Method = "exact",
 ) -> int:
-    """Return the least n at which the calibrated histogram identifies the support.
+    """Return the least n, all of them honest, at which the calibrated histogram succeeds.
 
     The search doubles and bisects n: success grows with n in every test, and the
     returned n itself meets the target.
@@ -147,7 +148,7 @@ def samples_needed(
     remedy = "Give the probability of success that is wanted, such as 0.99"
     target = proper_probability(success, name="success", remedy=remedy)
     size = exact_int(support_size, name="support_size", minimum=1)
-    least = Histogram.smallest_n_users(guarantee=guarantee, method=method)
+    least = Histogram.smallest_n_users(guarantee=guarantee, honest_share=1, method=method)
 
     def succeeds(n: int) -> bool:
         if n > _MOST_SAMPLES:
@@ -156,7 +157,9 @@ def samples_needed(
                 got=f"support_size={size} for {guarantee!r}, which may need more",
                 remedy="Lower support_size or success, or raise epsilon or delta",
             )
-        protocol = Histogram.calibrate(n, n_bins=2, guarantee=guarantee, method=method)
+        protocol = Histogram.calibrate(
+            n, n_bins=2, guarantee=guarantee, honest_share=1, method=method
+        )
         gamma = protocol.omission_probability
         return support_success(n, support_size=size, omission_probability=gamma).lower >= target
 

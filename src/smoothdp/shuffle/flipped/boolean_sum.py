@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import random_words
@@ -17,7 +16,9 @@ from smoothdp.shuffle.flipped.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped.flipped_sum import FlippedSum, float_up
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
-from smoothdp.shuffle.users.user_data import read_bits, read_count, require_n_users
+from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
+from smoothdp.shuffle.users.ones import read_ones
+from smoothdp.shuffle.users.user_data import read_bits, require_n_users
 from smoothdp.sources import Source
 from smoothdp.types import ByteArray
 
@@ -39,6 +40,7 @@ class BooleanSum(FlippedSum[int]):
         expected_random_users: lambda in (0, n).
         promise: PureDP, ApproxDP or GaussianDP that releases state; checked against the exact
             profile, and kept by `calibrate`.
+        honest_share: the share of the users that `profile` counts on, in (0, 1].
 
     Raises:
         InvalidParameter: a parameter outside these domains, or a promise that the exact profile
@@ -60,8 +62,9 @@ class BooleanSum(FlippedSum[int]):
         *,
         expected_random_users: Parameter,
         promise: Guarantee | None = None,
+        honest_share: Parameter = 1,
     ) -> None:
-        self._set(read_users(n_users), expected_random_users, 1, promise)
+        self._set(read_users(n_users), expected_random_users, 1, promise, honest_share)
 
     @classmethod
     def calibrate(
@@ -69,6 +72,7 @@ class BooleanSum(FlippedSum[int]):
         n_users: int,
         *,
         guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
         method: Method = "exact",
     ) -> BooleanSum:
         """Return the protocol with the fewest random users that meets a guarantee.
@@ -76,6 +80,7 @@ class BooleanSum(FlippedSum[int]):
         Args:
             n_users: n >= 1.
             guarantee: PureDP, ApproxDP or GaussianDP, replacing one record.
+            honest_share: the share of the users whose noise is counted on, in (0, 1].
             method: "exact", or "paper": lambda of Cheu et al. 2019, which paper 5 starts from
                 (its own theorem is false); checked against the exact profile.
 
@@ -84,20 +89,24 @@ class BooleanSum(FlippedSum[int]):
                 error says the smallest n.
 
         >>> from smoothdp.claims.guarantees.standard import ApproxDP
-        >>> protocol = BooleanSum.calibrate(1000, guarantee=ApproxDP(1, delta="1e-6"))
+        >>> goal = ApproxDP(1, delta="1e-6")
+        >>> protocol = BooleanSum.calibrate(1000, guarantee=goal, honest_share=1)
         >>> round(float(protocol.expected_random_users), 2)
         61.48
         """
         n = read_users(n_users)
-        users = calibrated_random_users(n, n_bits=1, guarantee=guarantee, method=method)
-        protocol = cls(n, expected_random_users=users)
+        users = calibrated_random_users(
+            n, n_bits=1, guarantee=guarantee, honest_share=honest_share, method=method
+        )
+        protocol = cls(n, expected_random_users=users, honest_share=honest_share)
         protocol._calibrated_for(guarantee)
         return protocol
 
     def _for_users(self, n_users: int) -> BooleanSum:
         # The same lambda / n, so the same q.
         users = self.expected_random_users * n_users / self.n_users
-        return self._kept_by(BooleanSum(n_users, expected_random_users=users))
+        share = self._share_among(n_users)
+        return self._kept_by(BooleanSum(n_users, expected_random_users=users, honest_share=share))
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the one message of a user, a bit, with exact random bits."""
@@ -122,24 +131,7 @@ class BooleanSum(FlippedSum[int]):
 
     def check_counts(self, counts: Any) -> int:
         """Return the number of ones, given alone or as (zeros, ones); or raise InvalidData."""
-        if isinstance(counts, Sequence | np.ndarray):
-            if isinstance(counts, str) or len(counts) != 2:
-                raise InvalidData(
-                    expected="counts as (zeros, ones)",
-                    got="something else",
-                    remedy="Give the numbers of users with a 0 and with a 1",
-                )
-            zeros, ones = map(read_count, counts)
-            require_n_users(zeros + ones, self.n_users, is_sum=True)
-            return ones
-        ones = read_count(counts)
-        if ones > self.n_users:
-            raise InvalidData(
-                expected=f"at most n_users={self.n_users} ones",
-                got="more",
-                remedy="Count each user who holds a 1 once",
-            )
-        return ones
+        return read_ones(counts, self.n_users)
 
     def _run_users(self, data: ByteArray, rng: Entropy) -> float:
         total = 0

@@ -8,6 +8,7 @@ probability, turns the protocol of a smaller lambda into that of a larger one, w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
@@ -17,14 +18,19 @@ from smoothdp.claims.terms import EpsilonTerms, MuTerms
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import exp_bounds, log_bounds
 from smoothdp.exact.logspace.bisection import smallest_true
-from smoothdp.exact.parameters.numbers import Real, float_of
+from smoothdp.exact.parameters.numbers import Parameter, Real, float_bounds, float_of
 from smoothdp.paper_bounds.cheu import allowed_users, least_n_users
-from smoothdp.shuffle.accounting.flip_mu import exact_mu, mu_at
+from smoothdp.shuffle.accounting.flip_mu import EXACT_UP_TO, exact_mu, is_mu_at_most, mu_at
 from smoothdp.shuffle.accounting.flip_profile import FlipProfile, certified_limit
 from smoothdp.shuffle.accounting.flipped_bits import log_flip_delta
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
+from smoothdp.shuffle.users.honest_share import least_honest, least_users, read_honest_share
 
 _LEAST_SHARE = 1e-18
+# How far above the root for one data set a share is certified for all, where that takes long:
+# next to the root almost every data set has to be looked at by itself.
+_ABOVE_ROOT = 2e-3
+_ITERATIONS = 12
 # Below the logarithm of the largest float; what is flipped so rarely is never flipped.
 _LOG_GROWTH = 700.0
 _DIGITS = Context(prec=10, rounding=ROUND_CEILING)
@@ -35,21 +41,32 @@ def calibrated_random_users(
     *,
     n_bits: int,
     guarantee: Guarantee,
+    honest_share: Parameter,
     method: Method = "exact",
     certified: bool = True,
 ) -> Fraction:
     """Return lambda for (n, r, guarantee); see `BooleanSum.calibrate`.
 
+    The noise of the honest users alone meets the guarantee, and the others add as much each: lambda
+    is that of the honest users times n over their number, so that q is the same.
     ``certified=False`` solves for others that hold zeros only: about right, to compare designs,
     and no guarantee.
     """
     check_method(method)
-    terms = None
+    share = read_honest_share(honest_share)
+    honest = least_honest(n_users, share)
     if isinstance(guarantee, Guarantee):
         require_replace_one(guarantee)
-        terms = guarantee.terms()
     if method == "paper":
-        return _by_the_paper(n_users, n_bits, guarantee)
+        found = _by_the_paper(honest, n_bits, guarantee, share)
+    else:
+        found = _for_honest(honest, n_bits, guarantee, certified)
+    return found * n_users / honest
+
+
+def _for_honest(n_users: int, n_bits: int, guarantee: Guarantee, certified: bool) -> Fraction:
+    """Return lambda for users who are all honest."""
+    terms = guarantee.terms() if isinstance(guarantee, Guarantee) else None
     match terms:
         case MuTerms(mu):
             share = _gaussian_share(n_users, n_bits, mu, certified)
@@ -109,8 +126,9 @@ def _approximate_share(
 
         return smallest_true(holds, low=_LEAST_SHARE)
 
-    slack = 1e-11 if FlipProfile(Fraction(1, 4), n_bits, n_others).tolerance == 0 else 2e-5
-    candidate = solved(0) * (1 + slack)
+    root = solved(0)
+    slack = FlipProfile(Fraction(min(root, 1.0)) / 2, n_bits, n_others).certified_above
+    candidate = root * (1 + slack)
     while certified and candidate < 1.0:
         profile = FlipProfile(Fraction(candidate) / 2, n_bits, n_others)
         violation = profile.violation(epsilon, limit)
@@ -123,34 +141,69 @@ def _approximate_share(
 
 
 def _gaussian_share(n_users: int, n_bits: int, mu: Fraction, certified: bool) -> Fraction:
+    """Return the least lambda / n with mu-Gaussian DP for all data of the others."""
     n_others = (n_users - 1) * n_bits
-
-    def holds(share: float) -> bool:
-        if share >= 1.0:
-            return True
-        flip = Fraction(share) / 2
-        return Fraction(mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=1e-6).upper) <= mu
-
     if mu == 0:
         return Fraction(1)
-    low, high = _LEAST_SHARE, 1.0
-    while high > low * (1 + 1e-6):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    step = 1e-6
-    while certified and high < 1.0:
-        if Fraction(exact_mu(Fraction(high) / 2, n_bits, n_others)[1]) <= mu:
-            return Fraction(high)
-        high *= 1 + step
+    is_small = n_others <= EXACT_UP_TO
+
+    def mu_of(share: float) -> float:
+        # About right is enough to compare designs, and where what is certified lies above anyway.
+        close = 1e-6 if is_small else 1e-4 if certified else 1e-3
+        flip = Fraction(share) / 2
+        return mu_at(n_others, 0, flip=flip, n_bits=n_bits, tolerance=close).upper
+
+    close = 1e-6 if is_small else 2e-4 if certified else 2e-3
+    high = math.nan if is_small else _iterated_share(mu_of, float(mu), close)
+    if math.isnan(high):
+        high = _bisected_share(mu_of, mu, close)
+    if not certified:
+        return Fraction(high)
+    step = 1e-6 if is_small else _ABOVE_ROOT
+    while high < 1.0:
+        if is_small:
+            if Fraction(exact_mu(Fraction(high) / 2, n_bits, n_others)[1]) <= mu:
+                return Fraction(high)
+            high *= 1 + step
+        else:
+            # Certified for all data at the target itself, so much above that it is soon done.
+            high *= 1 + step
+            flip = Fraction(min(high, 1.0)) / 2
+            if is_mu_at_most(float_bounds(mu)[0], flip=flip, n_bits=n_bits, n_others=n_others):
+                break
         step *= 2
     return min(Fraction(1), Fraction(high))
+
+
+def _bisected_share(mu_of: Callable[[float], float], mu: Fraction, close: float) -> float:
+    low, high = _LEAST_SHARE, 1.0
+    while high > low * (1 + close):
+        middle = math.sqrt(low * high)
+        holds = middle >= 1.0 or Fraction(mu_of(middle)) <= mu
+        low, high = (low, middle) if holds else (middle, high)
+    return high
+
+
+def _iterated_share(mu_of: Callable[[float], float], mu: float, close: float) -> float:
+    """Return the share where mu is met, by mu ~ share^-1/2; nan where that does not lead there."""
+    share = 0.01
+    for _ in range(_ITERATIONS):
+        found = mu_of(share)
+        if abs(found - mu) <= close * mu:
+            return share
+        share *= min(1e6, max(1e-6, (found / mu) ** 2))
+        if not _LEAST_SHARE < share < 1.0:
+            break
+    return math.nan
 
 
 # ---- by the paper --------------------------------------------------------------------
 
 
-def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
-    """Return lambda of Cheu et al. 2019, or raise with the smallest n."""
+def _by_the_paper(
+    n_users: int, n_bits: int, guarantee: Guarantee, honest_share: Fraction
+) -> Fraction:
+    """Return lambda of Cheu et al. 2019 for honest users, or raise with the smallest n."""
     if not isinstance(guarantee, ApproxDP) or guarantee.exact_delta == 0 or n_bits > 1:
         raise InvalidParameter(
             expected='ApproxDP with delta > 0 and one bit a user for method="paper"',
@@ -163,9 +216,10 @@ def _by_the_paper(n_users: int, n_bits: int, guarantee: Guarantee) -> Fraction:
     if not 0 < users < n_users:
         raise InvalidParameter(
             expected="n_users large enough for the formula of Cheu et al.",
-            got=f"n_users={n_users}",
+            got=f"{n_users} honest users",
             remedy=(
-                f"The smallest is {least_n_users(epsilon, log_four)}; or use "
+                f"The smallest is {least_users(least_n_users(epsilon, log_four), honest_share)}; "
+                "or use "
                 'method="exact", which needs fewer users'
             ),
         )

@@ -35,6 +35,7 @@ from smoothdp.shuffle.accounting.flip_profile import FlipProfile
 from smoothdp.shuffle.accounting.flip_promise import check_kind, false_promise, is_certified, keeps
 from smoothdp.shuffle.messages import ReadMessages, read_messages
 from smoothdp.shuffle.protocol import ShuffleProtocol, read_failure_probability
+from smoothdp.shuffle.users.honest_share import read_honest_share
 from smoothdp.types import FloatArray
 
 Datum = TypeVar("Datum")
@@ -58,10 +59,16 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
     expected_random_users: Fraction
     n_bits: int
     promise: Guarantee | None
+    honest_share: Fraction
     _met: EpsilonTerms | None = field(default=None, init=False, repr=False, compare=False)
 
     def _set(
-        self, n_users: int, expected_random_users: Parameter, n_bits: int, promise: Guarantee | None
+        self,
+        n_users: int,
+        expected_random_users: Parameter,
+        n_bits: int,
+        promise: Guarantee | None,
+        honest_share: Parameter,
     ) -> None:
         """Fill the fields, or raise InvalidParameter."""
         random_users = exact_fraction(expected_random_users, name="expected_random_users")
@@ -75,12 +82,13 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         object.__setattr__(self, "n_users", n_users)
         object.__setattr__(self, "expected_random_users", random_users)
         object.__setattr__(self, "n_bits", bits)
+        object.__setattr__(self, "honest_share", read_honest_share(honest_share))
         object.__setattr__(self, "promise", None)
         object.__setattr__(self, "_met", None)
         if promise is None:
             return
         check_kind(promise)
-        profile = self._profile(n_users)
+        profile = self.profile()
         if is_certified(profile, promise):
             self._calibrated_for(promise)
         elif keeps(profile, promise):
@@ -152,7 +160,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
         Args:
             n_honest: users who follow the protocol, the protected one included. What the
-                others send is known to the analyser, or missing, and hides nothing.
+                others send is known to the analyser, or missing, and hides nothing. None:
+                `honest_assumed`.
         """
         return self._profile(self._honest(n_honest))
 
@@ -167,7 +176,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
     def _profile(self, honest: int, copies: int = 1) -> FlipProfile:
         # Fewer honest users, and replays, are other laws.
-        met = self._met if honest == self.n_users and copies == 1 else None
+        met = self._met if honest == self.honest_assumed and copies == 1 else None
         return FlipProfile(
             self.flip_probability, self.n_bits, (honest - 1) * self.n_bits, copies=copies, met=met
         )
@@ -212,7 +221,8 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
 
     def gaussian_mu_bounds(self) -> tuple[float, float]:
         """Return floats (lower, upper) around the smallest mu of Gaussian DP."""
-        return exact_mu(self.flip_probability, self.n_bits, (self.n_users - 1) * self.n_bits)
+        others = (self.honest_assumed - 1) * self.n_bits
+        return exact_mu(self.flip_probability, self.n_bits, others)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -229,7 +239,7 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         promise = self.promise
         if promise is None:
             return 1
-        return least_integer(lambda m: keeps(self._profile(m), promise), 1, self.n_users)
+        return least_integer(lambda m: keeps(self._profile(m), promise), 1, self.honest_assumed)
 
     @property
     def influence_of_one_liar(self) -> float:
@@ -255,15 +265,20 @@ class FlippedSum(ShuffleProtocol[Datum, float], Generic[Datum]):
         """Return a bound that |estimate - truth| exceeds with at most this probability.
 
         For every data set, random flips and random rounding together, rounded up: exact for a
-        Boolean sum of up to 300 users, Chernoff's bound otherwise. ``simultaneous`` changes
-        nothing: there is one estimate.
+        Boolean sum of up to 300 users, nearly so for numbers in one bit each, Chernoff's bound
+        otherwise. ``simultaneous`` changes nothing: there is one estimate.
         """
+        return self._deviation(failure_probability, rounds=self.rounds)
+
+    def _deviation(self, failure_probability: Parameter, *, rounds: bool) -> float:
         failure = read_failure_probability(failure_probability)
-        reach = deviation(
-            failure, self.flip_probability, self.n_users, self.n_bits, rounds=self.rounds
-        )
+        reach = deviation(failure, self.flip_probability, self.n_users, self.n_bits, rounds=rounds)
         gain = float_bounds(self.n_bits * (1 - 2 * self.flip_probability))[0]
         return math.nextafter(reach / gain * (1 + 1e-15), math.inf)
+
+    def noise_error(self, failure_probability: Parameter) -> float:
+        """Return `error` for users who hold 0 or 1: random flips alone, nothing is rounded."""
+        return self._deviation(failure_probability, rounds=False)
 
     def noise_mse(self) -> Fraction:
         """Return n q (1 - q) / (r (1 - 2q)^2), the part of the error that hides the users."""

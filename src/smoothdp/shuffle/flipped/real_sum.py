@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
-from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.parameters.numbers import Parameter, exact_int, proper_probability
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.exact.random.random_words import random_words
@@ -19,9 +19,11 @@ from smoothdp.shuffle.flipped.flip_calibration import calibrated_random_users
 from smoothdp.shuffle.flipped.flipped_sum import MOST_BITS, FlippedSum, float_up, read_n_bits
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.protocol import read_users
+from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE
 from smoothdp.shuffle.users.user_data import (
     UNIT,
     read_count,
+    read_pairs,
     read_units,
     require_n_users,
     whole_and_fraction,
@@ -53,6 +55,7 @@ class RealSum(FlippedSum[float]):
         n_bits: r, messages per user, 1 <= r <= 65,536.
         promise: PureDP, ApproxDP or GaussianDP that releases state; checked against the exact
             profile, and kept by `calibrate`.
+        honest_share: the share of the users that `profile` counts on, in (0, 1].
 
     Raises:
         InvalidParameter: a parameter outside these domains, or a promise that the exact profile
@@ -74,8 +77,9 @@ class RealSum(FlippedSum[float]):
         expected_random_users: Parameter,
         n_bits: int,
         promise: Guarantee | None = None,
+        honest_share: Parameter = 1,
     ) -> None:
-        self._set(read_users(n_users), expected_random_users, n_bits, promise)
+        self._set(read_users(n_users), expected_random_users, n_bits, promise, honest_share)
 
     @classmethod
     def calibrate(
@@ -83,6 +87,7 @@ class RealSum(FlippedSum[float]):
         n_users: int,
         *,
         guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
         n_bits: int | None = None,
         method: Method = "exact",
     ) -> RealSum:
@@ -91,6 +96,7 @@ class RealSum(FlippedSum[float]):
         Args:
             n_users: n >= 1.
             guarantee: PureDP, ApproxDP or GaussianDP, replacing one record.
+            honest_share: the share of the users whose noise is counted on, in (0, 1].
             n_bits: r; None for `best_n_bits`, at most 64.
             method: "exact"; "paper" needs n_bits = 1 (see `BooleanSum.calibrate`).
 
@@ -99,10 +105,12 @@ class RealSum(FlippedSum[float]):
         """
         n = read_users(n_users)
         if n_bits is None:
-            n_bits = cls.best_n_bits(n, guarantee=guarantee)
+            n_bits = cls.best_n_bits(n, guarantee=guarantee, honest_share=honest_share)
         bits = read_n_bits(n_bits)
-        users = calibrated_random_users(n, n_bits=bits, guarantee=guarantee, method=method)
-        protocol = cls(n, expected_random_users=users, n_bits=bits)
+        users = calibrated_random_users(
+            n, n_bits=bits, guarantee=guarantee, honest_share=honest_share, method=method
+        )
+        protocol = cls(n, expected_random_users=users, n_bits=bits, honest_share=honest_share)
         protocol._calibrated_for(guarantee)
         return protocol
 
@@ -112,6 +120,7 @@ class RealSum(FlippedSum[float]):
         n_users: int,
         *,
         guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
         least_gain: Parameter = "1/10",
         data: Literal["real", "boolean"] = "real",
         at_most: int = DEFAULT_MOST_BITS,
@@ -119,14 +128,15 @@ class RealSum(FlippedSum[float]):
         """Return the r from which doubling lowers the mean squared error by less than a share.
 
         The error at fixed privacy falls with r, towards that of Gaussian noise, and so does the
-        error of rounding; the messages grow with r. Powers of two are tried. For 336,776 users
-        and (1, 1e-6) the root of the mean squared error is 18.6, 10.0, 6.2, 4.8 and 4.4 users at
-        r = 16, 32, 64, 128 and 256, against 4.2 in the limit; 64 messages a user is where the
-        default stops.
+        error of rounding; the messages grow with r. Powers of two are tried. For 336,776 users,
+        all honest, and (1, 1e-6) the root of the mean squared error is 18.6, 10.0, 6.2, 4.8 and
+        4.4 users at r = 16, 32, 64, 128 and 256, against 4.2 in the limit; 64 messages a user is
+        where the default stops.
 
         Args:
             n_users: n.
             guarantee: the target.
+            honest_share: the share of the users whose noise is counted on, in (0, 1].
             least_gain: the share, in (0, 1).
             data: "real", or "boolean": repeats of a bit, where nothing is rounded.
             at_most: the largest r, from 1 to 65,536.
@@ -148,7 +158,11 @@ class RealSum(FlippedSum[float]):
 
         def mse(n_bits: int) -> float:
             users = calibrated_random_users(
-                n_users, n_bits=n_bits, guarantee=guarantee, certified=False
+                n_users,
+                n_bits=n_bits,
+                guarantee=guarantee,
+                honest_share=honest_share,
+                certified=False,
             )
             return cls(n_users, expected_random_users=users, n_bits=n_bits).mse(values)
 
@@ -172,7 +186,10 @@ class RealSum(FlippedSum[float]):
     def _for_users(self, n_users: int) -> RealSum:
         # The same lambda / n, so the same q.
         users = self.expected_random_users * n_users / self.n_users
-        return self._kept_by(RealSum(n_users, expected_random_users=users, n_bits=self.n_bits))
+        share = self._share_among(n_users)
+        return self._kept_by(
+            RealSum(n_users, expected_random_users=users, n_bits=self.n_bits, honest_share=share)
+        )
 
     def randomize(self, datum: float, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the r messages of a user, bits, with exact random bits."""
@@ -191,16 +208,7 @@ class RealSum(FlippedSum[float]):
         Raises:
             InvalidData: no pairs, a number outside [0, 1], or another number of users.
         """
-        rows = counts.items() if isinstance(counts, Mapping) else counts
-        pairs = list(rows) if isinstance(rows, Iterable) else None
-        if pairs is None or any(
-            not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs
-        ):
-            raise InvalidData(
-                expected="counts as {number: users}",
-                got="something else",
-                remedy="Count users per number",
-            )
+        pairs = read_pairs(counts)
         units = read_units([number for number, _ in pairs])
         users = [read_count(count) for _, count in pairs]
         require_n_users(sum(users), self.n_users, is_sum=True)

@@ -41,7 +41,9 @@ class ApproximateOnly(ShuffleProtocol[Datum, Estimate]):
         promise = self.promise
         if promise is None:
             return 1
-        return least_integer(lambda m: is_kept(promise, self.profile(n_honest=m)), 1, self.n_users)
+        return least_integer(
+            lambda m: is_kept(promise, self.profile(n_honest=m)), 1, self.honest_assumed
+        )
 
     @property
     @abstractmethod
@@ -81,7 +83,9 @@ class ApproximateOnly(ShuffleProtocol[Datum, Estimate]):
 
     def honest_despite(self, n_messages: int) -> int:
         """Return how many users can be honest at most if there are so many messages in all."""
-        return most_honest_despite(n_messages, self.n_users, **self._messages_of_one())
+        return most_honest_despite(
+            n_messages, self.n_users, allowed=self.messages_allowed, **self._messages_of_one()
+        )
 
     def gaussian_mu(self, delta: Parameter = 0) -> float:
         """Return mu of Gaussian DP, rounded up; with delta > 0, where delta(e) exceeds it.

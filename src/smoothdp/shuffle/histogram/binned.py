@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from smoothdp.errors import InvalidData
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
@@ -22,6 +23,12 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     """A user sends a message of their own bin, and of bins that noise adds: at most d + 1."""
 
     n_bins: int
+    catch_all: bool = False
+    """Whether the last bin is that of all values outside the others, so that none is refused."""
+
+    def bin_of(self, datum: object) -> int:
+        """Return the bin of a datum, or raise InvalidData if there is none for it."""
+        return require_bin(datum, self.n_bins, catch_all=self.catch_all)
 
     def estimate_counts(
         self,
@@ -34,7 +41,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         """Return the estimate from the number of messages of each bin, an array of d.
 
         Args:
-            message_counts: one whole number per bin.
+            message_counts: one whole number per bin; one more, if there is one, counts dummies.
             n_answered, tolerated: as `analyze` has them.
             warn: False for a caller who says by `honest_at_most` and `surplus` how many messages
                 are missing, and how many are too many.
@@ -42,12 +49,19 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         Raises:
             InvalidParameter: numbers of users outside their domains.
             InvalidData: fewer honest users than the promise needs have answered, or sent what
-                they should.
+                they should; another number of bins.
 
         Warns:
             PrivacyWarning: more users than are tolerated sent no noise.
         """
         used, silent = self._those_who_answered(n_answered, tolerated)
+        if message_counts.shape not in ((self.n_bins,), (self.n_bins + 1,)):
+            raise InvalidData(
+                expected=f"the messages of each of {self.n_bins} bins",
+                got=f"an array of shape {message_counts.shape}",
+                remedy="Count the messages by bin, with 0 for none",
+            )
+        message_counts = message_counts[: self.n_bins]
         self._check_honest(
             used, int(message_counts.sum()), silent, warned=not warn, counted=n_answered is not None
         )
@@ -56,6 +70,15 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
     @abstractmethod
     def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
         """Return the estimate for the messages of n_users, so many of them silent at most."""
+
+    @property
+    @abstractmethod
+    def noise_mass(self) -> Fraction:
+        """gamma: with this probability a noise bit is what is rare, sent or omitted."""
+
+    @abstractmethod
+    def printed_error(self, error: float, estimate: HistogramEstimate) -> tuple[float, float]:
+        """Return the error of counts as floats, and what of it is left to round them further."""
 
     @property
     @abstractmethod
@@ -70,8 +93,13 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         """
         return self.n_bins + 1
 
+    @property
+    def message_bits(self) -> int:
+        """Bits of a message: one of d bins, or a dummy."""
+        return self.n_bins.bit_length()
+
     def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 0..d-1, at most d + 1 a user; the others are counted."""
+        """Return the messages 0..d-1, at most as many as users may send; the others are counted."""
         zp.require_explicit(self.n_bins, "messages")
         most = self.most_messages * self.n_users
         return read_messages(
@@ -93,7 +121,7 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
 
     def check_data(self, data: Iterable[int]) -> Tally:
         """Return the true counts of one value per user."""
-        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins)
+        return tally_data(data, n_users=self.n_users, n_bins=self.n_bins, catch_all=self.catch_all)
 
     def check_counts(self, counts: Any) -> Tally:
         """Return true counts given over all bins, or as bin -> count."""

@@ -18,10 +18,11 @@ from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import ball, log_bounds, precision
 from smoothdp.exact.logspace.bisection import least_integer, smallest_true
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import Real, exact_fraction, sign
+from smoothdp.exact.parameters.numbers import Real, exact_fraction, exact_text, sign
 from smoothdp.paper_bounds.balcer_cheu import omission_upper
 from smoothdp.shuffle.goals import Method, check_method, require_replace_one
 from smoothdp.shuffle.protocol import LARGEST_USERS
+from smoothdp.shuffle.users.honest_share import least_honest, least_users
 
 LogDelta = Callable[[int, Fraction, Real], LogBounds]
 """From (n_honest, omission probability, epsilon) to bounds of ln delta."""
@@ -52,23 +53,35 @@ def read_goal(guarantee: Guarantee, method: str) -> ApproxDP:
 
 
 def smallest_omission(
-    log_delta: LogDelta, n_users: int, goal: ApproxDP, *, share: int, method: Method
+    log_delta: LogDelta,
+    n_users: int,
+    goal: ApproxDP,
+    *,
+    share: int,
+    method: Method,
+    honest_share: Fraction,
 ) -> Fraction:
     """Return the omission probability gamma in (0, 1/2] for a goal, or raise.
 
-    ``share``: in how many parts the paper splits epsilon and delta (2 for a histogram).
+    Args:
+        share: in how many parts the paper splits epsilon and delta (2 for a histogram).
+        honest_share: the share of the users whose noise alone meets the goal.
 
     Raises:
         InvalidParameter: too few users; with "paper", epsilon / share above 1.
     """
+    honest = least_honest(n_users, honest_share)
     if method == "paper":
-        gamma = paper_omission(n_users, goal, share=share)
+        gamma = paper_omission(honest, goal, share=share)
     else:
-        gamma = _exact_omission(log_delta, n_users, goal)
+        gamma = _exact_omission(log_delta, honest, goal)
     if gamma is None:
-        needed = smallest_users(log_delta, goal, share=share, method=method)
+        needed = smallest_users(
+            log_delta, goal, share=share, method=method, honest_share=honest_share
+        )
+        part = "" if honest_share == 1 else f" and honest_share={exact_text(honest_share)}"
         raise InvalidParameter(
-            expected=f"n_users of at least {needed} for this guarantee",
+            expected=f"n_users of at least {needed} for this guarantee{part}",
             got=f"n_users={n_users}",
             remedy=(
                 "Add users, or raise epsilon or delta"
@@ -144,11 +157,14 @@ def _check_paper_epsilon(goal: ApproxDP, share: int) -> None:
         )
 
 
-def smallest_users(log_delta: LogDelta, goal: ApproxDP, *, share: int, method: Method) -> int:
+def smallest_users(
+    log_delta: LogDelta, goal: ApproxDP, *, share: int, method: Method, honest_share: Fraction
+) -> int:
     """Return the least number of users for which a guarantee can be met.
 
-    "exact": the least n with delta <= goal at gamma = 1/2, where more users are proved to
-    lower delta. "paper": the least n >= 100 ln(2/delta') / epsilon'^2.
+    The least of which the honest share is enough. "exact": the least number of honest users with
+    delta <= goal at gamma = 1/2, where more users are proved to lower delta. "paper": the least
+    number >= 100 ln(2/delta') / epsilon'^2.
 
     Raises:
         InvalidParameter: more than 2^30 users would be needed; with "paper", epsilon' above 1.
@@ -171,4 +187,5 @@ def smallest_users(log_delta: LogDelta, goal: ApproxDP, *, share: int, method: M
                 remedy="Raise epsilon or delta",
             )
         top = min(most, 4 * top)
-    return least_integer(holds, max(1, top // 4), top) if top > 1 else 1
+    honest = least_integer(holds, max(1, top // 4), top) if top > 1 else 1
+    return least_users(honest, honest_share)

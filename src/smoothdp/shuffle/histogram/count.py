@@ -31,6 +31,7 @@ from smoothdp.shuffle.histogram.calibration import (
 from smoothdp.shuffle.histogram.true_counts import tally_data
 from smoothdp.shuffle.messages import OUT_OF_ALPHABET, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
+from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE, read_honest_share
 from smoothdp.shuffle.users.honesty import MessagesOfOne, most_honest_users
 from smoothdp.sources import Source
 
@@ -52,12 +53,14 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
         n_users: n, public; 1 <= n <= 2^31 - 2.
         omission_probability: gamma = 1 - p of the paper, in (0, 1/2].
         promise: the guarantee that releases state; checked, and kept by `calibrate`.
+        honest_share: the share of the users that `profile` counts on, in (0, 1].
 
     Raises:
         InvalidParameter: a parameter outside these domains.
 
     >>> from smoothdp.claims import ApproxDP
-    >>> p = ZeroPreservingCount.calibrate(10_000, guarantee=ApproxDP(1, delta="1e-6"))
+    >>> goal = ApproxDP(1, delta="1e-6")
+    >>> p = ZeroPreservingCount.calibrate(10_000, guarantee=goal, honest_share=1)
     >>> round(float(10_000 * p.omission_probability), 1)
     34.1
     >>> p.release(counts=0).value
@@ -69,22 +72,35 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
     n_users: int
     omission_probability: Fraction
     promise: ApproxDP | None
+    honest_share: Fraction
 
     def __init__(
-        self, n_users: int, *, omission_probability: Parameter, promise: Guarantee | None = None
+        self,
+        n_users: int,
+        *,
+        omission_probability: Parameter,
+        promise: Guarantee | None = None,
+        honest_share: Parameter = 1,
     ) -> None:
         object.__setattr__(self, "n_users", zp.read_zero_preserving_users(n_users))
         object.__setattr__(self, "omission_probability", zp.read_omission(omission_probability))
+        object.__setattr__(self, "honest_share", read_honest_share(honest_share))
         object.__setattr__(self, "promise", read_promise(promise, self.profile()))
 
     @classmethod
     def calibrate(
-        cls, n_users: int, *, guarantee: Guarantee, method: Method = "exact"
+        cls,
+        n_users: int,
+        *,
+        guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
+        method: Method = "exact",
     ) -> ZeroPreservingCount:
         """Return the protocol with the least noise found for (epsilon, delta)-DP.
 
         Args:
             guarantee: ApproxDP with 0 < delta < 1.
+            honest_share: the share of the users whose noise is counted on, in (0, 1].
             method: "exact" for any epsilon >= 0, or "paper": 50 ln(2/delta) / (epsilon^2 n).
 
         Raises:
@@ -92,20 +108,31 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
                 of another kind; with "paper", epsilon above 1.
         """
         goal = read_goal(guarantee, method)
-        n = zp.read_zero_preserving_users(n_users)
-        gamma = smallest_omission(_log_delta, n, goal, share=1, method=method)
-        return cls(n, omission_probability=gamma, promise=goal)
+        n, honest = zp.read_zero_preserving_users(n_users), read_honest_share(honest_share)
+        gamma = smallest_omission(_log_delta, n, goal, share=1, method=method, honest_share=honest)
+        return cls(n, omission_probability=gamma, promise=goal, honest_share=honest)
 
     @staticmethod
-    def smallest_n_users(*, guarantee: Guarantee, method: Method = "exact") -> int:
+    def smallest_n_users(
+        *,
+        guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
+        method: Method = "exact",
+    ) -> int:
         """Return the least number of users with which a guarantee can be met."""
-        return smallest_users(_log_delta, read_goal(guarantee, method), share=1, method=method)
+        goal, honest = read_goal(guarantee, method), read_honest_share(honest_share)
+        return smallest_users(_log_delta, goal, share=1, method=method, honest_share=honest)
 
     # ---- privacy ----------------------------------------------------------------------
 
     def profile(self, *, n_honest: int | None = None) -> PrivacyProfile:
         """Return the exact privacy profile, the same for all data of the other users."""
         return CountProfile(self._honest(n_honest), self.omission_probability)
+
+    @property
+    def messages_per_user(self) -> float:
+        """Messages that a user sends on average if all bits are 1: 2 - gamma."""
+        return float(2 - self.omission_probability)
 
     @property
     def most_messages(self) -> int:
@@ -173,8 +200,10 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
         return self._estimate(int(read.values.size) - self.n_users, tolerated)
 
     def _for_users(self, n_users: int) -> ZeroPreservingCount:
-        gamma = self.omission_probability
-        return self._kept_by(ZeroPreservingCount(n_users, omission_probability=gamma))
+        gamma, share = self.omission_probability, self._share_among(n_users)
+        return self._kept_by(
+            ZeroPreservingCount(n_users, omission_probability=gamma, honest_share=share)
+        )
 
     def honest_at_most(self, n_messages: int) -> int:
         """Return how many users can be honest at most: each sends noise but for an omission."""

@@ -19,10 +19,12 @@ from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.random.binomial_table import binomial_draws
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
+from smoothdp.shuffle.accounting.float_estimates import error_of_counts
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.accuracy import mean_squared_error, worst_case_error
 from smoothdp.shuffle.histogram.approximate_only import OmittedNoise
+from smoothdp.shuffle.histogram.bars import OmittedBits
 from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
@@ -30,9 +32,10 @@ from smoothdp.shuffle.histogram.calibration import (
     smallest_omission,
     smallest_users,
 )
-from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
+from smoothdp.shuffle.histogram.estimate import HistogramEstimate
 from smoothdp.shuffle.histogram.true_counts import Tally
 from smoothdp.shuffle.protocol import read_failure_probability
+from smoothdp.shuffle.users.honest_share import DEFAULT_HONEST_SHARE, read_honest_share
 from smoothdp.sources import Source
 from smoothdp.types import IntArray
 
@@ -57,12 +60,16 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         n_bins: d >= 1; values are 0..d-1.
         omission_probability: gamma = 1 - p of the paper, in (0, 1/2].
         promise: the guarantee that releases state; checked, and kept by `calibrate`.
+        honest_share: the share of the users that `profile` counts on, in (0, 1].
+        catch_all: whether the last bin takes every value that is not one of the others, so that
+            no user is refused for what they hold.
 
     Raises:
         InvalidParameter: a parameter outside these domains.
 
     >>> from smoothdp.claims import ApproxDP
-    >>> p = Histogram.calibrate(10_000, n_bins=10**18, guarantee=ApproxDP(1, delta="1e-6"))
+    >>> goal = ApproxDP(1, delta="1e-6")
+    >>> p = Histogram.calibrate(10_000, n_bins=10**18, guarantee=goal, honest_share=1)
     >>> round(float(10_000 * p.omission_probability), 4)
     42.7468
     >>> p.error("0.05", simultaneous=True)
@@ -77,6 +84,8 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
     n_bins: int
     omission_probability: Fraction
     promise: ApproxDP | None
+    honest_share: Fraction
+    catch_all: bool
 
     def __init__(
         self,
@@ -85,23 +94,36 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         n_bins: int,
         omission_probability: Parameter,
         promise: Guarantee | None = None,
+        honest_share: Parameter = 1,
+        catch_all: bool = False,
     ) -> None:
         object.__setattr__(self, "n_users", zp.read_zero_preserving_users(n_users))
         object.__setattr__(self, "n_bins", zp.read_bins(n_bins))
         object.__setattr__(self, "omission_probability", zp.read_omission(omission_probability))
+        object.__setattr__(self, "honest_share", read_honest_share(honest_share))
+        object.__setattr__(self, "catch_all", bool(catch_all))
         object.__setattr__(self, "promise", read_promise(promise, self.profile()))
 
     @classmethod
     def calibrate(
-        cls, n_users: int, *, n_bins: int, guarantee: Guarantee, method: Method = "exact"
+        cls,
+        n_users: int,
+        *,
+        n_bins: int,
+        guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
+        method: Method = "exact",
+        catch_all: bool = False,
     ) -> Histogram:
         """Return the protocol with the least noise found for (epsilon, delta)-DP.
 
         Args:
             n_bins: the size of the domain.
             guarantee: ApproxDP with 0 < delta < 1, of the whole histogram.
+            honest_share: the share of the users whose noise is counted on, in (0, 1].
             method: "exact" for any epsilon >= 0; or "paper", half of epsilon and delta for
                 each of the two bins that change: 50 ln(4/delta) / ((epsilon/2)^2 n).
+            catch_all: as in the constructor.
 
         Raises:
             InvalidParameter: too few users (the error says how many are needed), a guarantee
@@ -109,19 +131,35 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         """
         goal = read_goal(guarantee, method)
         n, bins = zp.read_zero_preserving_users(n_users), zp.read_bins(n_bins)
-        gamma = smallest_omission(log_exchange_delta, n, goal, share=2, method=method)
-        return cls(n, n_bins=bins, omission_probability=gamma, promise=goal)
+        honest = read_honest_share(honest_share)
+        gamma = smallest_omission(
+            log_exchange_delta, n, goal, share=2, method=method, honest_share=honest
+        )
+        return cls(
+            n,
+            n_bins=bins,
+            omission_probability=gamma,
+            promise=goal,
+            honest_share=honest,
+            catch_all=catch_all,
+        )
 
     @staticmethod
-    def smallest_n_users(*, guarantee: Guarantee, method: Method = "exact") -> int:
+    def smallest_n_users(
+        *,
+        guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
+        method: Method = "exact",
+    ) -> int:
         """Return the least number of users with which a guarantee can be met.
 
         >>> from smoothdp.claims import ApproxDP
-        >>> Histogram.smallest_n_users(guarantee=ApproxDP(1, delta="1e-6"))
-        148
+        >>> goal = ApproxDP(1, delta="1e-6")
+        >>> [Histogram.smallest_n_users(guarantee=goal, honest_share=s) for s in (1, "9/10")]
+        [148, 164]
         """
-        goal = read_goal(guarantee, method)
-        return smallest_users(log_exchange_delta, goal, share=2, method=method)
+        goal, honest = read_goal(guarantee, method), read_honest_share(honest_share)
+        return smallest_users(log_exchange_delta, goal, share=2, method=method, honest_share=honest)
 
     # ---- privacy ----------------------------------------------------------------------
 
@@ -130,9 +168,14 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         return ExchangeProfile(self._honest(n_honest), self.omission_probability, self.n_bins)
 
     @property
-    def mean_messages(self) -> float:
+    def messages_per_user(self) -> float:
         """Messages that a user sends on average: 1 + d (1 - gamma)."""
         return float(1 + self.n_bins * (1 - self.omission_probability))
+
+    @property
+    def mean_messages(self) -> float:
+        """As `messages_per_user`."""
+        return self.messages_per_user
 
     # ---- accuracy ---------------------------------------------------------------------
 
@@ -177,7 +220,7 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
         """Return the user's bin, and every bin whose noise bit is not omitted."""
         source = read_rng(rng)
-        bin_index = require_bin(datum, self.n_bins)
+        bin_index = self.bin_of(datum)
         zp.require_explicit(self.n_bins, "the messages of a user")
         omitted = zp.bernoulli_array(self.omission_probability, self.n_bins, source)
         return (bin_index, *np.flatnonzero(~omitted).tolist())
@@ -191,7 +234,17 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         if W < tolerated - m.
         """
         listed_bins = np.flatnonzero(message_counts > self.n_users - tolerated)
-        return self._listed(listed_bins, message_counts[listed_bins] - self.n_users)
+        excess = message_counts[listed_bins] - self.n_users
+        return self._listed(listed_bins, excess, tolerated)
+
+    @property
+    def noise_mass(self) -> Fraction:
+        """gamma, of noise that is omitted."""
+        return self.omission_probability
+
+    def printed_error(self, error: float, estimate: HistogramEstimate) -> tuple[float, float]:
+        """Return the error of counts as floats, and what of it is left to round them further."""
+        return error_of_counts(error, self.n_users * self.noise_mass, estimate.counts.values())
 
     @property
     def noise_share(self) -> Fraction:
@@ -199,8 +252,15 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         return 1 - self.omission_probability
 
     def _for_users(self, n_users: int) -> Histogram:
-        gamma = self.omission_probability
-        return self._kept_by(Histogram(n_users, n_bins=self.n_bins, omission_probability=gamma))
+        return self._kept_by(
+            Histogram(
+                n_users,
+                n_bins=self.n_bins,
+                omission_probability=self.omission_probability,
+                honest_share=self._share_among(n_users),
+                catch_all=self.catch_all,
+            )
+        )
 
     def false_bin_probability(self, tolerated: int) -> float:
         """Return a bound, rounded up, that any empty bin is listed with so many tolerated.
@@ -259,11 +319,13 @@ class Histogram(OmittedNoise[int, HistogramEstimate], BinnedProtocol):
         is_listed = true > missing
         return self._listed(bins[is_listed], (true - missing)[is_listed])
 
-    def _listed(self, bins: NDArray[Any], excess: IntArray) -> HistogramEstimate:
+    def _listed(
+        self, bins: NDArray[Any], excess: IntArray, tolerated: int = 0
+    ) -> HistogramEstimate:
         values = excess + float(self.n_users * self.omission_probability)
-        return HistogramEstimate(
-            self.n_bins, dict(zip(bins.tolist(), values.tolist(), strict=True))
-        )
+        law = OmittedBits(self.n_users, self.n_bins, self.omission_probability, tolerated)
+        counts = dict(zip(bins.tolist(), values.tolist(), strict=True))
+        return HistogramEstimate(self.n_bins, counts, law=law)
 
 
 def log_exchange_delta(n: int, gamma: Fraction, epsilon: Real) -> Any:

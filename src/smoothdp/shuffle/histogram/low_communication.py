@@ -7,37 +7,56 @@ Bin(n, gamma) messages; a threshold hides them, except with a chosen probability
 
 from __future__ import annotations
 
-import math
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.shown import shown
 from smoothdp.exact.logspace.bisection import least_integer
-from smoothdp.exact.logspace.bounds import log_sum_upper
-from smoothdp.exact.parameters.numbers import Parameter, float_bounds
+from smoothdp.exact.parameters.numbers import Parameter, exact_int, float_bounds
 from smoothdp.exact.probabilities.tails import log_binomial_tail
 from smoothdp.exact.random.binomial_table import binomial_draws
 from smoothdp.exact.random.entropy import Entropy, read_rng
+from smoothdp.exact.random.samplers import binomial
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
+from smoothdp.shuffle.accounting.float_estimates import half_unit
+from smoothdp.shuffle.affordable import require_affordable
+from smoothdp.shuffle.envelopes import Envelope, default_overflow
 from smoothdp.shuffle.goals import Method
 from smoothdp.shuffle.histogram import zero_preserving as zp
-from smoothdp.shuffle.histogram.accuracy import certainly_rare, log_of_exponent
+from smoothdp.shuffle.histogram.bars import RareNoise
 from smoothdp.shuffle.histogram.binned import BinnedProtocol, add_true
 from smoothdp.shuffle.histogram.calibration import (
     read_goal,
     read_promise,
     smallest_omission,
 )
-from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
+from smoothdp.shuffle.histogram.estimate import HistogramEstimate
 from smoothdp.shuffle.histogram.histogram import log_exchange_delta
+from smoothdp.shuffle.histogram.noise_envelope import (
+    fewest_slots,
+    goal_before_redrawing,
+    overflow_of_one,
+)
+from smoothdp.shuffle.histogram.rare_noise import rare_noise_error, rare_noise_mse
 from smoothdp.shuffle.histogram.true_counts import Tally
+from smoothdp.shuffle.messages import TOO_MANY, ReadMessages, read_messages
 from smoothdp.shuffle.protocol import read_failure_probability
+from smoothdp.shuffle.users.honest_share import (
+    DEFAULT_HONEST_SHARE,
+    least_honest,
+    read_honest_share,
+)
 from smoothdp.sources import Source
 from smoothdp.text import number_up
 from smoothdp.types import IntArray
@@ -52,19 +71,24 @@ class LowCommunicationHistogram(BinnedProtocol):
     least number with d P(Bin(n, gamma) > tau) <= false_positive. So all empty bins are 0 at
     once except with that probability, where `Histogram` is certain, and tau grows with ln d.
 
+    What a user sends is padded to K slots by dummies, the message d; noise that does not fit, of
+    all bins together, is drawn again, which costs delta as `smoothdp.shuffle.envelopes` says
+    (proofs/honest-users#3).
+
     Args:
-        n_users, n_bins, promise: as in `Histogram`.
+        n_users, n_bins, promise, honest_share, catch_all: as in `Histogram`.
         noise_probability: gamma in (0, 1/2].
         false_positive: in (0, 1); default 1/40.
+        n_slots: K; None for d + 1, which all noise fits. `calibrate` finds a small one.
 
     Raises:
         InvalidParameter: a parameter outside these domains.
 
     >>> from smoothdp.claims import ApproxDP
     >>> p = LowCommunicationHistogram.calibrate(
-    ...     10**6, n_bins=10**6, guarantee=ApproxDP(1, delta="1e-6"))
-    >>> p.threshold, round(p.mean_messages, 1)
-    (83, 43.7)
+    ...     10**6, n_bins=10**4, guarantee=ApproxDP(1, delta="1e-6"))
+    >>> p.threshold, round(p.messages_per_user, 2), p.slots_per_user, p.bytes_per_user
+    (82, 1.47, 14, 728)
     """
 
     source: ClassVar[Source] = Source("balcer-cheu", "Section 3.2, a variant of ours")
@@ -74,6 +98,9 @@ class LowCommunicationHistogram(BinnedProtocol):
     false_positive: Fraction
     threshold: int = field(init=False)
     promise: ApproxDP | None
+    honest_share: Fraction
+    n_slots: int
+    catch_all: bool
 
     def __init__(
         self,
@@ -83,11 +110,22 @@ class LowCommunicationHistogram(BinnedProtocol):
         noise_probability: Parameter,
         false_positive: Parameter = "1/40",
         promise: Guarantee | None = None,
+        honest_share: Parameter = 1,
+        n_slots: int | None = None,
+        catch_all: bool = False,
     ) -> None:
         n, bins = zp.read_zero_preserving_users(n_users), zp.read_bins(n_bins)
         gamma = zp.read_omission(noise_probability, name="noise_probability")
         chance = read_failure_probability(false_positive)
-        limit = log_bounds(chance / bins).lower
+        slots = bins + 1 if n_slots is None else exact_int(n_slots, name="n_slots", minimum=1)
+        overflow = n * overflow_of_one(slots, bins, gamma)
+        if overflow >= 1:
+            raise InvalidParameter(
+                expected="slots that the noise of nearly all users fits",
+                got=f"n_slots={slots}",
+                remedy=f"Give n_slots up to {bins + 1}; calibrate() finds how many are enough",
+            )
+        limit = log_bounds(chance * (1 - overflow) / bins).lower
 
         def hides(threshold: int) -> bool:
             return log_binomial_tail(threshold + 1, n, gamma).upper <= limit
@@ -97,6 +135,9 @@ class LowCommunicationHistogram(BinnedProtocol):
         object.__setattr__(self, "noise_probability", gamma)
         object.__setattr__(self, "false_positive", chance)
         object.__setattr__(self, "threshold", least_integer(hides, 0, n))
+        object.__setattr__(self, "honest_share", read_honest_share(honest_share))
+        object.__setattr__(self, "n_slots", slots)
+        object.__setattr__(self, "catch_all", bool(catch_all))
         object.__setattr__(self, "promise", read_promise(promise, self.profile()))
 
     @classmethod
@@ -106,62 +147,106 @@ class LowCommunicationHistogram(BinnedProtocol):
         *,
         n_bins: int,
         guarantee: Guarantee,
+        honest_share: Parameter = DEFAULT_HONEST_SHARE,
         method: Method = "exact",
         false_positive: Parameter = "1/40",
+        most_messages: Parameter | None = None,
+        most_slots: int | None = None,
+        catch_all: bool = False,
     ) -> LowCommunicationHistogram:
-        """Return the protocol with the noise of `Histogram.calibrate`, sent instead of omitted."""
-        goal = read_goal(guarantee, method)
+        """Return the protocol with the noise of `Histogram.calibrate`, sent instead of omitted.
+
+        The envelope has the fewest slots for which redrawing costs a thousandth of delta at most.
+
+        Args:
+            n_bins, guarantee, honest_share, method, catch_all: as in `Histogram.calibrate`.
+            false_positive: the probability that any empty bin is listed.
+            most_messages, most_slots: the most messages on average and slots that a user may
+                send; None: any number.
+
+        Raises:
+            InvalidParameter: as `Histogram.calibrate`; more messages or slots than allowed.
+        """
+        goal, share = read_goal(guarantee, method), read_honest_share(honest_share)
         n, bins = zp.read_zero_preserving_users(n_users), zp.read_bins(n_bins)
-        gamma = smallest_omission(log_exchange_delta, n, goal, share=2, method=method)
-        return cls(
+        overflow = default_overflow(log_bounds(goal.exact_delta), goal.exact_epsilon)
+        gamma = smallest_omission(
+            log_exchange_delta,
+            n,
+            goal if method == "paper" else goal_before_redrawing(goal, overflow),
+            share=2,
+            method=method,
+            honest_share=share,
+        )
+        protocol = cls(
             n,
             n_bins=bins,
             noise_probability=gamma,
             false_positive=false_positive,
             promise=goal,
+            honest_share=share,
+            n_slots=fewest_slots(least_honest(n, share), bins, gamma, overflow),
+            catch_all=catch_all,
         )
+        require_affordable(protocol, most_messages=most_messages, most_slots=most_slots)
+        return protocol
 
     # ---- privacy ----------------------------------------------------------------------
 
-    def profile(self, *, n_honest: int | None = None) -> ExchangeProfile:
-        """Return the exact privacy profile: that of `Histogram` at the same gamma."""
-        return ExchangeProfile(self._honest(n_honest), self.noise_probability, self.n_bins)
+    def profile(self, *, n_honest: int | None = None) -> PrivacyProfile:
+        """Return the privacy profile: that of `Histogram` at the same gamma, noise redrawn.
+
+        Exact where no noise is redrawn, with d + 1 slots; else an upper bound, which is above the
+        exact one by e^epsilon times the probability that somebody draws again.
+        """
+        honest = self._honest(n_honest)
+        free = ExchangeProfile(honest, self.noise_probability, self.n_bins)
+        return Envelope(self.n_slots, honest * self._overflow_of_one).profile(free)
+
+    @cached_property
+    def _overflow_of_one(self) -> Fraction:
+        return overflow_of_one(self.n_slots, self.n_bins, self.noise_probability)
+
+    @property
+    def redraw_probability(self) -> Fraction:
+        """tau_n: a bound of the probability that any of n users draws noise again.
+
+        Runs by totals (`release`, `simulate`) leave redrawing out: their law is as far off.
+        """
+        return self.n_users * self._overflow_of_one
+
+    @property
+    def messages_per_user(self) -> float:
+        """Messages that a user sends on average, dummies left out: 1 + d gamma, or less."""
+        return float(1 + self.n_bins * self.noise_probability)
+
+    @property
+    def slots_per_user(self) -> int:
+        """K: the messages and dummies in every envelope."""
+        return self.n_slots
+
+    @property
+    def most_messages(self) -> int:
+        """K: a malicious user may send as many messages for one bin."""
+        return self.n_slots
 
     @property
     def mean_messages(self) -> float:
-        """Messages that a user sends on average: 1 + d gamma."""
-        return float(1 + self.n_bins * self.noise_probability)
+        """As `messages_per_user`."""
+        return self.messages_per_user
 
     # ---- accuracy ---------------------------------------------------------------------
 
     def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:
-        """Return an error of a bin, or of all at once, exceeded at most so often; proved.
-
-        For A >= n gamma a bin with s > A fails if V <= tau - s or V > n gamma + A, one with
-        0 < s <= A only by the latter, an empty one if V > max(tau, n gamma + A). At most
-        min(d, n // (A + 1)) bins have s > A, and min(d, n) are not empty. Bins are
-        independent.
-        """
+        """Return an error of a bin, or of all at once, exceeded at most so often; proved."""
         failure = read_failure_probability(failure_probability)
-        limit = log_of_exponent(failure)
-        n, gamma, tau = self.n_users, self.noise_probability, self.threshold
-        mean = n * gamma
-
-        def holds(bound: int) -> bool:
-            above = log_binomial_tail(math.floor(mean + bound) + 1, n, gamma).upper
-            # V <= tau - s, and s is at least bound + 1.
-            below = log_binomial_tail(n - (tau - bound - 1), n, 1 - gamma).upper
-            if bound + 1 > tau:
-                below = -math.inf
-            large = log_sum_upper(above, below)
-            if not simultaneous:
-                return certainly_rare([(large, 1)], limit)
-            hidden = log_binomial_tail(max(tau, math.floor(mean + bound)) + 1, n, gamma).upper
-            many = max(1, min(self.n_bins, n // (bound + 1)))
-            events = [(large, many), (above, min(self.n_bins, n)), (hidden, self.n_bins)]
-            return certainly_rare([event for event in events if event[0] > -math.inf], limit)
-
-        return float(least_integer(holds, math.ceil(mean), n + tau))
+        return rare_noise_error(
+            self.n_users,
+            self.n_bins if simultaneous else None,
+            self.noise_probability,
+            self.threshold,
+            failure * (1 - self.redraw_probability),
+        )
 
     def mse(self, values: Any = None) -> float:
         """Return the mean squared error of a bin, rounded up.
@@ -170,38 +255,68 @@ class LowCommunicationHistogram(BinnedProtocol):
             values: true counts of one or more bins, over which the mean is taken; None for an
                 upper bound over all counts: n gamma (1 - gamma) + tau^2.
         """
-        n, gamma = self.n_users, self.noise_probability
-        spread = float(n * gamma * (1 - gamma))
-        if values is None:
-            # Where kept, the error is V - n gamma; where not, s <= tau.
-            return (spread + float(self.threshold) ** 2) * (1 + 1e-9)
-        counts = self._true_counts(values)
-        total = 0.0
-        for count in counts:
-            lost = 0.0
-            if count and count <= self.threshold:
-                tail = log_binomial_tail(n - (self.threshold - count), n, 1 - gamma)
-                lost = count**2 * tail.linear()[1]
-            total += lost + spread
-        return total / max(1, len(counts)) * (1 + 1e-9)
+        counts = None if values is None else self._true_counts(values)
+        free = rare_noise_mse(self.n_users, self.noise_probability, self.threshold, counts)
+        return free / float(1 - self.redraw_probability) * (1 + 1e-9)
 
     def describe(self) -> str:
         """Return the protocol and its public parameters in words."""
         return (
             f"histogram of {self.n_users} users over {self.n_bins} bins through a shuffler, noise "
             f"bits sent with probability {shown(self.noise_probability)}, counts up to "
-            f"{self.threshold} shown as 0"
+            f"{self.threshold} shown as 0, envelopes of {self.n_slots} slots"
         )
 
     # ---- run --------------------------------------------------------------------------
 
     def randomize(self, datum: int, *, rng: Entropy | None = None) -> tuple[int, ...]:
-        """Return the user's bin, and every bin whose noise bit is 1."""
+        """Return exactly K slots in random order: bins and dummies, the user's bin among them."""
         source = read_rng(rng)
-        bin_index = require_bin(datum, self.n_bins)
-        zp.require_explicit(self.n_bins, "the messages of a user")
-        noise = zp.bernoulli_array(self.noise_probability, self.n_bins, source)
-        return (bin_index, *np.flatnonzero(noise).tolist())
+        bin_index = self.bin_of(datum)
+        zp.require_explicit(self.n_slots - 1, "the slots of a user")
+        sent = [bin_index, *self._noise(source)]
+        return Envelope(self.n_slots, Fraction(0)).filled(sent, dummy=self.n_bins, rng=source)
+
+    def read(self, messages: Iterable[object]) -> ReadMessages:
+        """Return the messages 0..d-1, at most K a user, without dummies; the others are counted."""
+        zp.require_explicit(self.n_bins, "messages")
+        read = read_messages(
+            messages, protocol=type(self).__name__, n_values=self.n_bins + 1, at_most=sys.maxsize
+        )
+        values, rejected = read.values[read.values < self.n_bins], dict(read.rejected)
+        most = self.n_slots * self.n_users
+        if values.size > most:
+            rejected[TOO_MANY] = int(values.size) - most
+        return ReadMessages(values[:most], rejected, 0)
+
+    def _noise(self, rng: Entropy) -> set[int]:
+        """Return the bins whose noise bit is 1, fewer than K: their number, then which they are."""
+        gamma, many = self.noise_probability, self.n_slots
+        while many >= self.n_slots:
+            many = binomial(self.n_bins, gamma, rng)
+        # Of a large part of the bins the others are drawn.
+        few = min(many, self.n_bins - many)
+        chosen: set[int] = set()
+        while len(chosen) < few:
+            chosen.add(rng.below(self.n_bins))
+        return chosen if few == many else set(range(self.n_bins)) - chosen
+
+    @property
+    def noise_mass(self) -> Fraction:
+        """gamma, of noise that is sent."""
+        return self.noise_probability
+
+    def printed_error(self, error: float, estimate: HistogramEstimate) -> tuple[float, float]:
+        """Return the error of counts as floats, and what of it is left to round them further.
+
+        A listed count is off by a whole number less n gamma, and by ``error``, which is whole.
+        """
+        hidden = self.n_users * self.noise_mass
+        off = half_unit(float(hidden))
+        off += half_unit(max(map(abs, estimate.counts.values()), default=0.0))
+        spare = min(hidden % 1, 1 - hidden % 1) - off
+        found = float_bounds(Fraction(error) + max(Fraction(0), -spare))[1]
+        return found, float_bounds(max(Fraction(0), spare))[0]
 
     @property
     def noise_share(self) -> Fraction:
@@ -220,6 +335,9 @@ class LowCommunicationHistogram(BinnedProtocol):
                 n_bins=self.n_bins,
                 noise_probability=self.noise_probability,
                 false_positive=self.false_positive,
+                honest_share=self._share_among(n_users),
+                n_slots=self.n_slots,
+                catch_all=self.catch_all,
             )
         )
 
@@ -229,13 +347,20 @@ class LowCommunicationHistogram(BinnedProtocol):
         verb = "lowers" if n_silent == 1 else "lower"
         return f"{who} {verb} every count by {lost} on average: the noise that is missing."
 
-    def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:  # noqa: ARG002
+    def _estimated(self, message_counts: IntArray, tolerated: int) -> HistogramEstimate:
         """Return M - n gamma where M is above the threshold; silent users are not seen."""
         listed_bins = np.flatnonzero(message_counts > self.threshold)
         values = message_counts[listed_bins] - float(self.n_users * self.noise_probability)
-        return HistogramEstimate(
-            self.n_bins, dict(zip(listed_bins.tolist(), values.tolist(), strict=True))
+        law = RareNoise(
+            self.n_users,
+            self.n_bins,
+            self.noise_probability,
+            self.threshold,
+            tolerated,
+            self.redraw_probability,
         )
+        counts = dict(zip(listed_bins.tolist(), values.tolist(), strict=True))
+        return HistogramEstimate(self.n_bins, counts, law=law)
 
     def shuffled_counts(self, counts: Any, *, rng: Entropy | None = None) -> IntArray:
         """Draw what the analyser sees, the messages of each of at most 1e7 bins."""

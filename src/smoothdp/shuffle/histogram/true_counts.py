@@ -17,8 +17,12 @@ Tally = dict[int, int]
 """Bin -> true count, only bins that are not empty."""
 
 
-def tally_data(data: Iterable[object], *, n_users: int, n_bins: int) -> Tally:
+def tally_data(
+    data: Iterable[object], *, n_users: int, n_bins: int, catch_all: bool = False
+) -> Tally:
     """Return the true counts of one value per user.
+
+    With ``catch_all`` the last bin takes all values outside the others.
 
     Raises:
         InvalidData: a value outside the domain, or another number of users.
@@ -42,11 +46,11 @@ def tally_data(data: Iterable[object], *, n_users: int, n_bins: int) -> Tally:
         values = list(data)
         if set(map(type, values)) - {int}:
             # Equal values of other types would be counted as one: True as 1.
-            values = [require_bin(value, n_bins) for value in values]
+            values = [require_bin(value, n_bins, catch_all=catch_all) for value in values]
         tally = Counter(values)
     checked: Tally = {}
     for value, count in tally.items():
-        bin_index = require_bin(value, n_bins)
+        bin_index = require_bin(value, n_bins, catch_all=catch_all)
         checked[bin_index] = checked.get(bin_index, 0) + count
     _require_total(sum(checked.values()), n_users)
     return checked

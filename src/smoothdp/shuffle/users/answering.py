@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 from typing import Self
 
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.errors import InvalidData, InvalidParameter, PrivacyWarning
 from smoothdp.exact.parameters.numbers import exact_int
+from smoothdp.shuffle.users.honest_share import least_honest
 from smoothdp.text import number_up
 
 
@@ -17,10 +19,18 @@ class Answering:
 
     n_users: int
     promise: Guarantee | None
+    honest_share: Fraction = Fraction(1)
+    """The share of the users that `profile` counts on: the others may do anything."""
+
+    @property
+    def honest_assumed(self) -> int:
+        """m0 = ceil(honest_share n): the honest users that `profile` counts on."""
+        return least_honest(self.n_users, self.honest_share)
 
     def answered(self, n_answered: int) -> Self:
         """Return the protocol as those who answered ran it: their number, the same noise each.
 
+        As many honest users are counted on as before, or all who answered if these are fewer.
         `estimate`, `error`, `mse` and `profile` of the protocol returned are for those who
         answered. The promise stays only if so many honest users keep it.
 
@@ -99,6 +109,10 @@ class Answering:
             got=f"n_answered={n_users}",
             remedy="Make the protocol for those who answered",
         )
+
+    def _share_among(self, n_users: int) -> Fraction:
+        """Return the share of fewer users that are as many honest ones as are counted on."""
+        return min(Fraction(1), Fraction(self.honest_assumed, n_users))
 
     def _kept_by(self, fewer: Self) -> Self:
         """Return the protocol for fewer users, with the promise if they keep it."""
@@ -179,6 +193,10 @@ class Answering:
                 PrivacyWarning,
                 stacklevel=3,
             )
+
+    def silence_words(self, n_silent: int) -> str:
+        """Return what so many users do to the estimate who are counted and send nothing."""
+        return self._silence(exact_int(n_silent, name="n_silent", minimum=1))
 
     def _silence(self, n_silent: int) -> str:  # noqa: ARG002
         """Return what so many users do to the estimate by sending nothing."""

@@ -26,11 +26,21 @@ def least_honest(n_users: int, honest_share: Fraction) -> int:
     return math.ceil(honest_share * n_users)
 
 
+def least_users(n_honest: int, honest_share: Fraction) -> int:
+    """Return the least n of which the share is at least so many honest users.
+
+    >>> least_users(9001, Fraction(9, 10)), least_honest(10_001, Fraction(9, 10))
+    (10001, 9001)
+    """
+    return math.floor((n_honest - 1) / honest_share) + 1
+
+
 def honest_condition(n_users: int, n_honest: int) -> str:
     """Return what a promise of the shuffle model rests on, in words that every output carries.
 
     That who answers depends on nobody's datum or coins is a condition: if only the users who
-    happen to carry noise are lost, nearly all users answered and nothing is hidden.
+    happen to carry noise are lost, nearly all users answered and nothing is hidden
+    (proofs/honest-users#1, #2).
 
     >>> honest_condition(10_000, 9000)[:64]
     'provided that at least 9,000 of the 10,000 users follow the prot'

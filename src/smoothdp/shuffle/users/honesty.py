@@ -57,22 +57,32 @@ def most_messages_of(honest: int, *, sure: int, noise_bits: int, probability: fl
 
 
 def most_honest_despite(
-    n_messages: int, n_users: int, *, sure: int, noise_bits: int, probability: float
+    n_messages: int,
+    n_users: int,
+    *,
+    sure: int,
+    noise_bits: int,
+    probability: float,
+    allowed: int | None = None,
 ) -> int:
     """Return the most honest users that so many messages leave possible, but for 1 in 10^12.
 
-    The others send at most ``sure + noise_bits`` messages each, which the shuffler sees to.
+    The others send at most ``allowed`` messages each, which the shuffler sees to; None: as many as
+    an honest user may, ``sure + noise_bits``.
 
     >>> most_honest_despite(1500, 1000, sure=1, noise_bits=5, probability=0.1)
     1000
     >>> most_honest_despite(3000, 1000, sure=1, noise_bits=5, probability=0.1)
     698
+    >>> most_honest_despite(1900, 1000, sure=1, noise_bits=5, probability=0.1, allowed=3)
+    835
     """
+    each = sure + noise_bits if allowed is None else allowed
 
     def refuted(honest: int) -> bool:
         # Concave in h, and not refuted at 0 within the limit: refuted from one h on.
         most = most_messages_of(honest, sure=sure, noise_bits=noise_bits, probability=probability)
-        return n_messages > most + (n_users - honest) * (sure + noise_bits)
+        return n_messages > most + (n_users - honest) * each
 
     if not refuted(n_users):
         return n_users

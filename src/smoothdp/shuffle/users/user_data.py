@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any
@@ -90,6 +90,23 @@ def require_n_users(n_data: int, n_users: int, *, is_sum: bool = False) -> None:
             got="another sum" if is_sum else f"{n_data}",
             remedy="Give one datum per user, or build the protocol for this number",
         )
+
+
+def read_pairs(counts: object) -> list[tuple[object, object]]:
+    """Return (number, users) from a mapping or pairs, or raise InvalidData.
+
+    >>> read_pairs({0.5: 3})
+    [(0.5, 3)]
+    """
+    rows = counts.items() if isinstance(counts, Mapping) else counts
+    pairs = list(rows) if isinstance(rows, Iterable) else None
+    if pairs is None or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        raise InvalidData(
+            expected="counts as {number: users}",
+            got="something else",
+            remedy="Count users per number",
+        )
+    return [(number, users) for number, users in pairs]
 
 
 def read_count(count: object) -> int:

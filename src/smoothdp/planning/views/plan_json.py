@@ -17,8 +17,8 @@ from smoothdp.noise import LAWS
 from smoothdp.noise.law import NoiseDistribution
 from smoothdp.planning.alternatives import ERRORS, ERRORS_OF_OTHERS, WINDOW, Alternative, Replaced
 from smoothdp.planning.expected.assumption import NOTHING, STAND_IN
-from smoothdp.planning.figures import PLAN_VERSION
 from smoothdp.planning.planned import Plan
+from smoothdp.planning.views.figures import PLAN_VERSION
 from smoothdp.queries import STATISTICS, Median, Quantile, Query, TrimmedMean
 
 _KNOWN = {

@@ -16,8 +16,8 @@ from smoothdp.planning.alternatives import (
 )
 from smoothdp.planning.candidates import plain
 from smoothdp.planning.expected.assumption import STAND_IN
-from smoothdp.planning.figures import PlanFigures
 from smoothdp.planning.noise_levels import BOUNDED
+from smoothdp.planning.views.figures import PlanFigures
 from smoothdp.queries import Mean, Median, Quantile, Query, TrimmedMean
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,13 +32,18 @@ class Collection:
         estimates: the published figures by label.
         error: half-width that each estimate keeps with the stated confidence.
         confidence: of that error, for all estimates together.
-        messages_per_user: on average.
-        release: the value with its guarantee.
-        n_users: who took part; the guarantee counts on all of them.
+        messages_per_user: on average, dummies left out.
+        slots_per_user, bytes_per_user: of every envelope, padded.
+        release: the value with its guarantee and its condition.
+        n_users: who took part. n_honest: how many of them the guarantee counts on.
         profile: the exact privacy profile, which keeps the guarantee.
         epsilon: as asked for; log_delta: ln of the exact delta there, rounded up.
         bounds: what the papers' bounds would have asked for, in words, by name.
         spare: how far an estimate other than 0 may be rounded and still keep the error.
+        fewer: ln of delta at epsilon, rounded up, if only a share of the n_honest are honest.
+        ranges: where the true figures lie, by label, of those that are listed; all at once.
+        bars: the same in words.
+        is_exact: whether the profile is exact; else an upper bound, for noise that is drawn again.
 
     Raises:
         InvalidParameter: a release whose guarantee the profile does not keep.
@@ -56,13 +62,20 @@ class Collection:
     error: float
     confidence: float
     messages_per_user: float
+    slots_per_user: int
+    bytes_per_user: int
     release: Release[Any]
     n_users: int
+    n_honest: int
     profile: PrivacyProfile
     epsilon: float
     log_delta: float
     bounds: dict[str, str]
     spare: float = 0.0
+    fewer: Mapping[str, float] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    bars: str = ""
+    is_exact: bool = True
 
     def __post_init__(self) -> None:
         stated = self.release.guarantee
@@ -78,27 +91,34 @@ class Collection:
 
     def sentence(self) -> str:
         """Return the guarantee, and the conditions of the guarantee."""
-        return (
-            f"{self._promise()} It holds if all {self.n_users} users follow the "
-            "protocol (with fewer, epsilon and delta are larger), against an analyser who does "
-            "not collude with the shuffler."
-        )
+        return f"{self._promise()} It holds {self.release.condition}."
 
     def text(self) -> str:
         """Return the table and the sentences."""
         error = self.printed_error()
         rows = [
-            (label, estimate_text(value, self.error)[0], f"+- {error}")
+            (
+                label,
+                estimate_text(value, self.error)[0],
+                "{} to {}".format(*self.ranges[label]) if label in self.ranges else f"+- {error}",
+            )
             for label, value in self._shown()
         ]
+        slots = "1 slot" if self.slots_per_user == 1 else f"{self.slots_per_user} slots"
         about = [
             ("protocol", self.release.mechanism),
-            ("messages", f"{self.messages_per_user:.6g} per user"),
+            (
+                "messages",
+                f"{self.messages_per_user:.6g} per user, padded to {slots} of "
+                f"{self.bytes_per_user} bytes in all",
+            ),
             (
                 "privacy",
-                f"delta({number_up(self.epsilon)}) = {upper_text(self.log_delta)}, exact and "
-                "rounded up",
+                f"delta({number_up(self.epsilon)}) = {upper_text(self.log_delta)}, "
+                + ("exact and rounded up" if self.is_exact else "rounded up"),
             ),
+            *self._about_fewer(),
+            *([("bars", self.bars)] if self.bars else []),
             *self.bounds.items(),
         ]
         more = len(self.estimates) - len(rows)
@@ -112,6 +132,12 @@ class Collection:
             f"{table(rows, header=header)}{omitted}\n\n"
             f"{table(about)}\n\n{private}{self.sentence()}"
         )
+
+    def _about_fewer(self) -> list[tuple[str, str]]:
+        if not self.fewer:
+            return []
+        deltas = [f"{upper_text(delta)} with {share}" for share, delta in self.fewer.items()]
+        return [("", f"{' and '.join(deltas)} of the {self.n_honest} honest users")]
 
     def printed_error(self) -> str:
         """Return the error rounded up, of the estimates as `text` rounds them."""
@@ -136,6 +162,8 @@ class Collection:
             "error": self.error,
             "confidence": self.confidence,
             "messages_per_user": self.messages_per_user,
+            "slots_per_user": self.slots_per_user,
+            "bytes_per_user": self.bytes_per_user,
             "protocol": self.release.mechanism,
             "epsilon": self.epsilon,
             "delta": exp_upper(self.log_delta),
@@ -143,7 +171,13 @@ class Collection:
             "bounds": self.bounds,
             "is_private": self.release.is_private,
             "guarantee": self.sentence(),
-            "honest_users": self.n_users,
+            "users": self.n_users,
+            "honest_users": self.n_honest,
+            "delta_with_fewer_honest": {
+                share: exp_upper(delta) for share, delta in self.fewer.items()
+            },
+            "ranges": {label: list(ends) for label, ends in self.ranges.items()},
+            "bars": self.bars,
             "version": self.release.library_version,
         }
 

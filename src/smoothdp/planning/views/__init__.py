@@ -1,0 +1,1 @@
+"""What a plan shows: as JSON, in words, in figures."""

@@ -1,0 +1,1 @@
+"""Frequent strings of a domain that nobody can list: prefixes, level by level."""
