@@ -214,7 +214,7 @@ def test_reports_of_an_odometer_hold_for_adaptive_runs() -> None:
     def gain(level: Guarantee, epsilon: float) -> float:
         def best(p: float, q: float, spent: Amounts, left: int) -> float:
             reported = first_level(kept, levels, spent) == level
-            found = stick(epsilon)(p, q) if reported else 0.0
+            found: float = stick(epsilon)(p, q) if reported else 0.0
             for toy, price in zip(toys, prices, strict=True):
                 total = kept.total(spent, price)
                 if left and not kept.excess(total):
@@ -254,7 +254,7 @@ def test_the_better_of_two_orders_is_no_filter() -> None:
         return epsilon + math.log(delta * (1 + c) ** (1 + c) / c**c) / c
 
     def moment(order: float, mass: float, high: float) -> float:
-        low = (1 - mass) ** order * (1 - mass * math.exp(-high)) ** (1 - order)
+        low = math.pow(1 - mass, order) * math.pow(1 - mass * math.exp(-high), 1 - order)
         return mass * math.exp((order - 1) * high) + low
 
     def rest_delta(order: float, spent: float, loss: float) -> float:
