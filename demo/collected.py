@@ -16,25 +16,25 @@ from smoothdp.text import table
 GUARANTEE = sd.ApproxDP(1, delta="1e-6")
 BOUNDS = (-60, 240)
 _SHOWN = 8
+_DELAYS = "flights.parquet --column dep_delay"
 
 
 def main(folder: str) -> None:
-    """Collect a share, a mean and two histograms, and print each beside the truth."""
+    """Collect shares, means and two histograms, and print each beside the truth."""
     place = Path(folder)
     flights = place / "flights.parquet"
     delays = sd.read_column(flights, "dep_delay", missing="0")
 
-    print("$ smoothdp collect flights.parquet --column dep_delay --above 15 ...")
-    share = sd.report.collect_share(delays, above=15, guarantee=GUARANTEE)
-    _show(share, {"share above 15": float((delays > 15).mean())})
+    late = float((delays > 15).mean())
+    for protocol in ("boolean-sum", "paired-count", "split-sum"):
+        print(f"$ smoothdp collect {_DELAYS} --above 15 --protocol {protocol} ...")
+        share = sd.report.collect_share(delays, above=15, protocol=protocol, guarantee=GUARANTEE)
+        _show(share, {"share above 15": late})
 
-    print("$ smoothdp collect flights.parquet --column dep_delay --bounds -60 240 ...")
-    mean = sd.report.collect_mean(
-        delays,
-        bounds=BOUNDS,
-        guarantee=GUARANTEE,
-    )
-    _show(mean, {"mean": float(np.clip(delays, *BOUNDS).mean())})
+    for protocol in ("real-sum", "split-sum"):
+        print(f"$ smoothdp collect {_DELAYS} --bounds -60 240 --protocol {protocol} ...")
+        mean = sd.report.collect_mean(delays, bounds=BOUNDS, protocol=protocol, guarantee=GUARANTEE)
+        _show(mean, {"mean": float(np.clip(delays, *BOUNDS).mean())})
 
     for column, domain in (("dest", "airports.txt"), ("tailnum", "tails.txt")):
         print(f"$ smoothdp collect flights.parquet --column {column} --domain {domain} ...")
