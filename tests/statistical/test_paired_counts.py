@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from smoothdp.exact.random.entropy import Entropy, SeededRandom
+from smoothdp.shuffle.noise_shares import negative_binomial_share
 from smoothdp.shuffle.paired.count import MINUS, PLUS, PairedCount
-from smoothdp.shuffle.paired.noise_draws import clump_sizes, distinct, drawn_share
+from smoothdp.shuffle.paired.noise_draws import clump_sizes, distinct
 from smoothdp.testing import frequency_test
 from tests.oracles.paired_noise import moved, noise_of_all, noise_of_one, share_weight
 
@@ -98,7 +99,7 @@ def estimates(one: dict[tuple[int, int], Fraction]) -> dict[float, Fraction]:
 @pytest.mark.parametrize("shape", [Fraction(1, 5), Fraction(1), Fraction(12, 5)])
 def test_shares(shape: Fraction) -> None:
     rng = SeededRandom(20)
-    draws = [drawn_share(shape, Fraction(1, 2), rng) for _ in range(RUNS)]
+    draws = [negative_binomial_share(shape, Fraction(1, 2), rng) for _ in range(RUNS)]
     ratio = Fraction(math.exp(-0.5))
 
     def law(ratio: Fraction) -> dict[int, float]:

@@ -8,13 +8,17 @@ geometric number together.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from smoothdp.exact.balls.balls import ball, precision
 from smoothdp.exact.random.entropy import Entropy
 from smoothdp.exact.random.geometric import geometric
+from smoothdp.exact.random.inversion import Ladder
 
 _FEW_DRAWS = 16
 _FIRST_BITS = 64
+_MANY = 64
+_RUNGS = 128
 
 
 def negative_binomial_share(shape: Fraction, rate: Fraction, rng: Entropy) -> int:
@@ -22,7 +26,8 @@ def negative_binomial_share(shape: Fraction, rate: Fraction, rng: Entropy) -> in
 
     A geometric number g is NB(r) + NB(1 - r). Given g, the first part has the law of an urn: with
     x successes so far, draw i = 0, ..., g - 1 is one with probability (r + x) / (1 + i)
-    (proofs/split-sums#1). A shape above 1 adds a geometric number for each whole part.
+    (proofs/split-sums#1, proofs/paired-counts#7). A shape above 1 adds a geometric number for each
+    whole part.
 
     >>> from smoothdp.exact.random.entropy import SeededRandom
     >>> rng = SeededRandom(1)
@@ -31,9 +36,34 @@ def negative_binomial_share(shape: Fraction, rate: Fraction, rng: Entropy) -> in
     True
     """
     whole = shape.numerator // shape.denominator
-    total = sum(geometric(rate, rng) for _ in range(whole))
+    total = geometric_sum(whole, rate, rng)
     rest = shape - whole
     return total + (urn_draw(geometric(rate, rng), rest, rng) if rest else 0)
+
+
+def geometric_sum(count: int, rate: Fraction, rng: Entropy) -> int:
+    """Draw the sum of so many geometric numbers; many of them by inversion, all at once.
+
+    A number that reaches the last rung begins anew there: geometric numbers have no memory.
+
+    >>> from smoothdp.exact.random.entropy import SeededRandom
+    >>> 900 < geometric_sum(1000, Fraction(693, 1000), SeededRandom(1)) < 1100
+    True
+    """
+    if count < _MANY:
+        return sum(geometric(rate, rng) for _ in range(count))
+    total, left = 0, count
+    while left:
+        reached = _ladder(rate).draw(left, rng)
+        total += int(reached.sum())
+        left = int((reached == _RUNGS).sum())
+    return total
+
+
+@lru_cache(maxsize=8)
+def _ladder(rate: Fraction) -> Ladder:
+    """P(g < 1), P(g < 2), ...: 1 - p^j."""
+    return Ladder(_RUNGS, lambda j: -(-(j + 1) * ball(rate)).expm1())
 
 
 def urn_draw(n_draws: int, weight: Fraction, rng: Entropy) -> int:

@@ -17,18 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from smoothdp.errors import OutOfReach
-from smoothdp.exact.balls.balls import ball
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.exact.random.geometric import geometric
-from smoothdp.exact.random.inversion import Ladder
 from smoothdp.exact.random.random_words import WORD_BITS, random_words
-from smoothdp.exact.random.samplers import bernoulli, binomial
+from smoothdp.exact.random.samplers import binomial
+from smoothdp.shuffle.noise_shares import negative_binomial_share
 from smoothdp.types import IntArray
 
 _FEW = 32
 _MOST_CELLS = 1 << 62
-_MANY = 64
-_RUNGS = 128
 
 
 class Noise(NamedTuple):
@@ -78,57 +74,10 @@ def drawn_noise(
             remedy="Simulate fewer users or bins",
         )
     shape = Fraction(n_cells, n_design)
-    plus = split_by_urn(drawn_share(shape, rate, rng), n_cells, n_design, rng)
-    minus = split_by_urn(drawn_share(shape, rate, rng), n_cells, n_design, rng)
+    plus = split_by_urn(negative_binomial_share(shape, rate, rng), n_cells, n_design, rng)
+    minus = split_by_urn(negative_binomial_share(shape, rate, rng), n_cells, n_design, rng)
     clumps = distinct(binomial(n_cells, probability, rng), n_cells, rng)
     return Noise(plus, minus, clumps, clump_sizes(clumps.size, largest, rng))
-
-
-def drawn_share(shape: Fraction, rate: Fraction, rng: Entropy) -> int:
-    """Draw a negative binomial number of a rational shape > 0, exactly.
-
-    A geometric number g is the sum of shares r and 1 - r; given g, an urn with weights r and
-    1 - r splits it. A larger shape is geometric numbers, and a share of the rest.
-
-    >>> from smoothdp.exact.random.entropy import SeededRandom
-    >>> drawn_share(Fraction(1, 9000), Fraction(9, 10), SeededRandom(1))
-    0
-    """
-    whole = math.floor(shape)
-    total = geometric_sum(whole, rate, rng)
-    rest = shape - whole
-    if rest == 0:
-        return total
-    units = geometric(rate, rng)
-    taken = 0
-    for unit in range(units):
-        taken += bernoulli((rest + taken) / (1 + unit), rng)
-    return total + taken
-
-
-def geometric_sum(count: int, rate: Fraction, rng: Entropy) -> int:
-    """Draw the sum of so many geometric numbers; many of them by inversion, all at once.
-
-    A number that reaches the last rung begins anew there: geometric numbers have no memory.
-
-    >>> from smoothdp.exact.random.entropy import SeededRandom
-    >>> 900 < geometric_sum(1000, Fraction(693, 1000), SeededRandom(1)) < 1100
-    True
-    """
-    if count < _MANY:
-        return sum(geometric(rate, rng) for _ in range(count))
-    total, left = 0, count
-    while left:
-        reached = _ladder(rate).draw(left, rng)
-        total += int(reached.sum())
-        left = int((reached == _RUNGS).sum())
-    return total
-
-
-@lru_cache(maxsize=8)
-def _ladder(rate: Fraction) -> Ladder:
-    """P(g < 1), P(g < 2), ...: 1 - p^j."""
-    return Ladder(_RUNGS, lambda j: -(-(j + 1) * ball(rate)).expm1())
 
 
 def split_by_urn(n_units: int, n_cells: int, n_design: int, rng: Entropy) -> IntArray:
