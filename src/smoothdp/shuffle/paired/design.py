@@ -43,6 +43,7 @@ _HALF = Fraction(1, 2)
 _DIGITS = 9
 _MOST_TRIED = 1100
 _NARROW = 2e-9
+_RAREST = 1e-24
 _MARGINS = (1.0, 1 + 2e-9, 1 + 1e-8, 1 + 1e-6, 1.01)
 _LEAST_DELTA = Fraction(1, 10**60)
 _OTHER_SHARES = tuple(Fraction(tenths, 10) for tenths in (9, 8, 7, 6, 5, 4, 3, 2, 1))
@@ -175,6 +176,9 @@ def least_probability(
         while at_low <= 0:
             high, at_high = low, at_low
             low /= 2
+            if low < _RAREST:
+                # No pairs at all would do.
+                return rounded_up(high)
             at_low = excess(rounded_up(low))
     for step in range(80):
         if high - low <= _NARROW * high:
