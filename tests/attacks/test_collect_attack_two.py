@@ -288,11 +288,11 @@ def test_paired_histograms_user_by_user() -> None:
             n_honest_design=design,
         )
         one = paired_noise(1 / design, float(Fraction(rate)), float(Fraction(pi)), 2, most)
-        single = np.zeros((most + 1, most + 1))
+        single: Any = np.zeros((most + 1, most + 1))
         for (u, v), p in one.items():
             if max(u, v) <= most:
                 single[u, v] += p
-        noise = single
+        noise: Any = single
         for _ in range(honest - 1):
             added = np.zeros_like(single)
             for u, v in itertools.product(range(most + 1), repeat=2):
@@ -372,7 +372,7 @@ def test_envelopes_of_bins_user_by_user(
     at_once = {f: protocol.error(f, simultaneous=True) for f in failures}
     for data in itertools.combinations_with_replacement(range(d), n):
         true = [data.count(j) for j in range(d)]
-        fails: Counter[Any] = Counter()
+        fails: Any = Counter()
         for noisy, p in noise.items():
             messages = np.array([s + v for s, v in zip(true, noisy, strict=True)])
             estimate = protocol.estimate_counts(messages, warn=False)
@@ -493,15 +493,16 @@ def test_what_is_calibrated_is_kept(n: int, epsilon: str, delta: str, honest_sha
         "honest_share": honest_share,
     }
     kept = 0
-    for made, more in (
+    tried: list[tuple[Any, dict[str, Any]]] = [
         (sd.shuffle.PairedCount, {}),
         (sd.shuffle.SplitSum, {"resolution": 1}),
         (sd.shuffle.LowCommunicationHistogram, {"n_bins": 7}),
         (sd.shuffle.ZeroPreservingCount, {}),
         (sd.shuffle.BooleanSum, {}),
-    ):
+    ]
+    for made, more in tried:
         try:
-            protocol: Any = made.calibrate(n, **common, **more)  # type: ignore[attr-defined]
+            protocol = made.calibrate(n, **common, **more)
         except InvalidParameter:
             continue
         kept += 1

@@ -201,7 +201,7 @@ class TreeLevels:
         counts = {string: estimate.counts[place[string]] for string in prefixes}
         return FoundStrings(counts, tuple(dropped), estimate, parents, self.fan_out)
 
-    def _tally(self, counts: Mapping[Any, int]) -> dict[Prefix | None, int]:
+    def _tally(self, counts: object) -> dict[Prefix | None, int]:
         """Return users by string, those of no string under None, or raise InvalidData."""
         if not isinstance(counts, Mapping) or not all(map(_is_count, counts.values())):
             raise InvalidData(
@@ -221,5 +221,5 @@ class TreeLevels:
         return dict(tally)
 
 
-def _is_count(users: object) -> bool:
+def _is_count(users: Any) -> bool:
     return isinstance(users, Integral) and not isinstance(users, bool) and users >= 0
