@@ -300,10 +300,10 @@ def test_paired_histograms_user_by_user() -> None:
             noise = added
         moved = np.zeros_like(noise)
         moved[1:] = noise[:-1]
-        p, q = np.outer(moved, noise), np.outer(noise, moved)
+        first, second = np.outer(moved, noise), np.outer(noise, moved)
         missing = 1 - float(moved.sum()) * float(noise.sum())
         for e in EPSILONS:
-            truth = float(np.maximum(p - math.exp(float(e)) * q, 0).sum())
+            truth = float(np.maximum(first - math.exp(float(e)) * second, 0).sum())
             slack = (1 + math.exp(float(e))) * missing + 1e-9
             assert truth - slack <= protocol.profile(n_honest=honest).delta(e) <= truth + slack
 

@@ -222,4 +222,4 @@ class TreeLevels:
 
 
 def _is_count(users: Any) -> bool:
-    return isinstance(users, Integral) and not isinstance(users, bool) and users >= 0
+    return isinstance(users, Integral) and not isinstance(users, bool) and int(users) >= 0
