@@ -153,11 +153,11 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle the arguments of the constructor, which checks a promise that is read again."""
-        return _rebuilt, (type(self), _constructor_arguments(self, vars(self)))
+        return rebuilt, (type(self), constructor_arguments(self, vars(self)))
 
     def __setstate__(self, state: object) -> None:
         """Read a pickle of fields, as earlier versions wrote them, through the constructor."""
-        type(self).__init__(self, **_constructor_arguments(self, state))
+        type(self).__init__(self, **constructor_arguments(self, state))
 
     # ---- privacy --------------------------------------------------------------------
 
@@ -331,11 +331,12 @@ class ShuffleProtocol(Answering, ABC, Generic[Datum, Estimate]):
         return honest
 
 
-def _rebuilt(protocol_class: type[Any], arguments: Mapping[str, Any]) -> Any:
+def rebuilt(protocol_class: type[Any], arguments: Mapping[str, Any]) -> Any:
+    """Return a protocol from a pickle, through its constructor."""
     return protocol_class(**arguments)
 
 
-def _constructor_arguments(protocol: Any, state: object) -> dict[str, Any]:
+def constructor_arguments(protocol: Any, state: object) -> dict[str, Any]:
     """Return the fields that the constructor of a protocol takes, or raise InvalidData."""
     taken = [field.name for field in fields(protocol) if field.init]
     # An earlier version wrote fewer fields: what is new has a default in the constructor.

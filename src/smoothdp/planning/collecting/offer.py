@@ -37,7 +37,8 @@ class Offer:
         name: of the protocol, and of the variant if there are several.
         protocol: calibrated; None if the guarantee or the limits leave none.
         refused: why it does not fit, or "".
-        groups: into how many groups of users the collection is divided, each user in one.
+        groups: into how many groups of users the collection is divided, each user in one, at
+            random; `error` and `rmse` count the draw, at its worst.
         by_name: it is only taken if it is asked for by name.
         of_bits: users hold 0 or 1, so that a `RealSum` rounds nothing.
     """
@@ -60,7 +61,19 @@ class Offer:
         """What the error of one estimate exceeds in 5% of the runs at most, in users."""
         if self.of_bits and isinstance(self.protocol, FlippedSum):
             return self.protocol.noise_error(FAILURE)
-        return float(self.groups * self.protocol.error(FAILURE))
+        if self.groups == 1:
+            return float(self.protocol.error(FAILURE))
+        # Half of the failures are for noise, half for who is drawn into the group.
+        return float(self.groups * self.protocol.error(FAILURE / 2)) + self._drawing_error
+
+    @property
+    def _drawing_error(self) -> float:
+        """How far the scaled count of a random group is off, but for half of `FAILURE`.
+
+        By Hoeffding's bound, which holds for draws without replacement.
+        """
+        spread = self.protocol.n_users * math.log(4 / FAILURE) / 2
+        return self.groups * math.sqrt(spread) * (1 + 1e-12)
 
     @cached_property
     def rmse(self) -> float:
@@ -70,7 +83,8 @@ class Offer:
         # A count so small that it is hidden as 0 has another error, which `error` covers.
         hides = isinstance(self.protocol, LowCommunicationHistogram | PrefixTree)
         values = [self.protocol.n_users] if hides else None
-        return float(self.groups * math.sqrt(self.protocol.mse(values)))
+        drawn = self.protocol.n_users / 4 if self.groups > 1 else 0.0
+        return float(self.groups * math.sqrt(self.protocol.mse(values) + drawn))
 
     @property
     def messages(self) -> float:

@@ -84,12 +84,31 @@ class CollectPlan:
             f"95% of the runs, with {counted}, for {_slots(best)} ({best.n_bytes} bytes) a user: "
             "the fewest slots of those within 25% of the least error. "
             f"The others: {'; '.join(others)}. It keeps the promise {self.condition}."
+            f"{self._too_many_liars()}"
         )
 
     @property
     def condition(self) -> str:
-        """What the promise rests on."""
-        return honest_condition(self.n_users, least_honest(self.n_users, self.honest_share))
+        """What the promise of the recommended protocol rests on, in each of its groups."""
+        groups, users = self.recommended.groups, self.recommended.protocol.n_users
+        condition = honest_condition(users, least_honest(users, self.honest_share))
+        if groups == 1:
+            return condition
+        return (
+            f"{condition}, in each of the {groups} groups of users, into which users are drawn at "
+            "random whatever they hold"
+        )
+
+    def _too_many_liars(self) -> str:
+        """Say that the declared liars break the condition; nothing if they are not declared."""
+        honest = self.n_users - self.liars
+        if self.liars <= 1 or honest >= least_honest(self.n_users, self.honest_share):
+            return ""
+        left = "nobody follows" if honest <= 0 else f"at most {honest:,} follow"
+        return (
+            f" With {self.liars:,} liars {left} the protocol, so that the promise is not kept: "
+            "lower honest_share."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, for JSON."""
@@ -144,9 +163,9 @@ def plan_collect(
 
     Each protocol is calibrated for the guarantee. Its total error is what 95% of the runs stay
     below, plus what the liars can move. The least is taken; among those within 25% of it the one
-    with the fewest slots. Protocols that one liar can move without limit are offered only if
-    ``liars=0`` says that there is none; `PairedCount`, whose promise falls off a cliff below the
-    honest share, only by name.
+    with the fewest slots. `SplitSum`, which one liar can move without limit, and `PairedHistogram`,
+    which one can move far, are offered only if ``liars=0`` says that there is none; `PairedCount`,
+    whose promise falls off a cliff below the honest share, only by name.
 
     Args:
         task: "count" (users who hold a 1), "sum" (of numbers in [0, 1]), "histogram" (of n_bins
@@ -158,7 +177,8 @@ def plan_collect(
         most_messages: on average, of a user (None: any number, two for pairs).
         most_slots: of a user in the whole collection.
         most_bytes: of a user, 48 bytes of each slot being its seal.
-        liars: users who may send anything; None counts one, 0 declares that there is none.
+        liars: users who may send anything; None counts one, 0 declares that there is none. With
+            more than honest_share leaves, `why` says that the promise is not kept.
 
     Raises:
         InvalidParameter: an unknown task, a domain that is missing or not asked for, numbers out

@@ -44,6 +44,7 @@ _DIGITS = 9
 _MOST_TRIED = 1100
 _LEAST = 1e-18
 _NARROW = 2e-9
+_RAREST = 1e-24
 _MARGINS = (1.0, 1 + 2e-9, 1 + 1e-8, 1 + 1e-6, 1.01)
 _LARGEST = 50.0
 _LEAST_DELTA = Fraction(1, 10**60)
@@ -180,6 +181,9 @@ def least_probability(
                 return rounded_up(low)
             high, at_high = low, at_low
             low /= 2
+            if low < _RAREST:
+                # No pairs at all would do.
+                return rounded_up(high)
             at_low = excess(rounded_up(low))
     for step in range(80):
         if high - low <= _NARROW * high:

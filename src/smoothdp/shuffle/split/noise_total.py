@@ -126,7 +126,10 @@ class NoiseTotal:
         too_long = self.shape == 1 or max(crude) > _LONGEST
         if too_long or least < math.log(_TINY / _SHARE_BEYOND):
             return crude
-        law = self.law(exp_lower(least) * _SHARE_BEYOND)
+        try:
+            law = self.law(exp_lower(least) * _SHARE_BEYOND)
+        except OverflowError:
+            return crude
         # Place d: P(|A - B| >= d), which falls with d.
         tails = 2 * (np.cumsum(law.upper[::-1])[::-1] * (1 + _SUM) + law.beyond)
         found = []

@@ -148,7 +148,8 @@ class SplitProfile(PrivacyProfile):
         if not (self.n_honest >= self.n_designed and used >= self.noise_epsilon):
             excess = self.total_excess(used)
             left = log_bounds(Fraction(excess)).upper if excess > 0.0 else -math.inf
-        right = -math.inf
-        if self.log_chi_squared > -math.inf:
-            right = math.nextafter(self.log_chi_squared + log_slack_factor(epsilon, used), math.inf)
+        if self.log_chi_squared == -math.inf:
+            # The shares of one user tell nothing but their total: D = 0 is allowed, D < 0 is not.
+            return left if real_bounds(epsilon).lower >= used else 0.0
+        right = math.nextafter(self.log_chi_squared + log_slack_factor(epsilon, used), math.inf)
         return log_sum_upper(left, right)

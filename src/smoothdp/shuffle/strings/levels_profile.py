@@ -7,14 +7,17 @@ user moves from one bin to another. So all levels are dominated by its L-fold pr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.standard import ApproxDP
+from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition import compose
 from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.balls import log_bounds
-from smoothdp.exact.parameters.numbers import exact_fraction
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, exact_fraction
 from smoothdp.shuffle.accounting.exchange_profile import ExchangeProfile
 from smoothdp.shuffle.histogram.calibration import smallest_omission
 from smoothdp.shuffle.histogram.histogram import log_exchange_delta
@@ -31,12 +34,33 @@ _CLOSE = 0.006
 def levels_profile(n_honest: int, gamma: Fraction, n_levels: int) -> PrivacyProfile:
     """Return the profile of so many levels without envelopes, rounded up.
 
+    Its lower end is that of one level, whose pair is attained: that of all levels dominates, and
+    no run need attain it.
+
     >>> one = levels_profile(1000, Fraction(1, 10), 1)
     >>> one.delta(1) == ExchangeProfile(1000, Fraction(1, 10), 2).delta(1)
     True
     """
     level = ExchangeProfile(n_honest, gamma, 2)
-    return level if n_levels == 1 else compose([(level, n_levels)])
+    return level if n_levels == 1 else LevelsProfile(level, compose([(level, n_levels)]))
+
+
+@dataclass(frozen=True)
+class LevelsProfile(PrivacyProfile):
+    """The profile of all levels, between those of one level and of the product that dominates."""
+
+    level: PrivacyProfile
+    product: PrivacyProfile
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Those of one level."""
+        return self.level.neighbours
+
+    def log_delta_bounds(self, epsilon: Real) -> LogBounds:
+        """Bound ln delta of all levels."""
+        upper = self.product.log_delta_bounds(epsilon).upper
+        return LogBounds(min(upper, self.level.log_delta_bounds(epsilon).lower), upper)
 
 
 def least_noise(n_users: int, goal: ApproxDP, *, n_levels: int, honest_share: Fraction) -> Fraction:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -31,7 +31,11 @@ from smoothdp.shuffle.histogram.noise_envelope import (
     goal_before_redrawing,
     overflow_of_one,
 )
-from smoothdp.shuffle.protocol import read_failure_probability
+from smoothdp.shuffle.protocol import (
+    constructor_arguments,
+    read_failure_probability,
+    rebuilt,
+)
 from smoothdp.shuffle.strings.found_strings import FoundStrings
 from smoothdp.shuffle.strings.levels_profile import least_noise, levels_profile
 from smoothdp.shuffle.strings.tree_levels import BYTE, TreeLevels
@@ -183,10 +187,15 @@ class PrefixTree(TreeLevels):
         require_affordable(tree, most_messages=most_messages, most_slots=most_slots)
         return tree
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    # ---- copies -----------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle the arguments of the constructor, which checks a promise that is read again."""
-        arguments = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
-        return _rebuilt, (arguments,)
+        return rebuilt, (type(self), constructor_arguments(self, vars(self)))
+
+    def __setstate__(self, state: object) -> None:
+        """Read a pickle of fields, as earlier versions wrote them, through the constructor."""
+        type(self).__init__(self, **constructor_arguments(self, state))
 
     # ---- privacy ----------------------------------------------------------------------
 
@@ -276,9 +285,17 @@ class PrefixTree(TreeLevels):
         return least_integer(found, 1, tau + 1)
 
     def error(self, failure_probability: Parameter, *, simultaneous: bool = False) -> float:
-        """Return an error of a string's count at the last level, or of all candidates at once."""
+        """Return an error of a string's count, that of strings which are not found included.
+
+        With ``simultaneous`` of all candidates of the last level at once: strings that did not
+        get there are left out.
+        """
         last = self._level(self.most_bins)
-        return last.error(failure_probability, simultaneous=simultaneous)
+        if simultaneous or self.n_levels == 1:
+            return last.error(failure_probability, simultaneous=simultaneous)
+        # A string may be missed at any level: half of the failures are for that.
+        half = read_failure_probability(failure_probability) / 2
+        return max(last.error(half), float(self.found_count(half) - 1))
 
     def mse(self, values: Any = None) -> float:
         """Return the mean squared error of a candidate's count, as a level's histogram has it."""
@@ -344,10 +361,6 @@ class PrefixTree(TreeLevels):
             label=label,
             condition=self.condition(),
         )
-
-
-def _rebuilt(arguments: Mapping[str, Any]) -> PrefixTree:
-    return PrefixTree(**arguments)
 
 
 def _read_levels(string_bits: int | None, n_levels: int | None, fan_out: int) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
@@ -147,15 +148,16 @@ class TreeLevels:
         (97, 98, 0)
         """
         if self.fan_out == BYTE and isinstance(string, str):
-            string = string.encode()
+            # A surrogate that UTF-8 does not know makes another string, not an error.
+            string = string.encode(errors="surrogatepass")
         if self.fan_out == BYTE and isinstance(string, bytes):
             string = string.ljust(self.n_levels, b"\0")
         if not isinstance(string, bytes | tuple | list) or len(string) != self.n_levels:
             return None
-        symbols = tuple(string)
-        if not all(type(symbol) is int and 0 <= symbol < self.fan_out for symbol in symbols):
+        whole = (isinstance(symbol, Integral) and not isinstance(symbol, bool) for symbol in string)
+        if not all(whole) or not all(0 <= symbol < self.fan_out for symbol in string):
             return None
-        return symbols
+        return tuple(int(symbol) for symbol in string)
 
     # ---- run --------------------------------------------------------------------------
 
@@ -171,6 +173,12 @@ class TreeLevels:
         return self._climb(ask)
 
     def _counted(self, data: Iterable[object]) -> Counter[Prefix | None]:
+        if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+            raise InvalidData(
+                expected="one string per user",
+                got=f"{type(data).__name__}",
+                remedy="Give a list of strings",
+            )
         return Counter(map(self.symbols_of, data))
 
     def _run(self, tally: Mapping[Prefix | None, int], rng: Entropy) -> FoundStrings:
@@ -193,15 +201,25 @@ class TreeLevels:
         counts = {string: estimate.counts[place[string]] for string in prefixes}
         return FoundStrings(counts, tuple(dropped), estimate, parents, self.fan_out)
 
-    def _tally(self, counts: Mapping[Any, int]) -> dict[Prefix | None, int]:
+    def _tally(self, counts: object) -> dict[Prefix | None, int]:
         """Return users by string, those of no string under None, or raise InvalidData."""
+        if not isinstance(counts, Mapping) or not all(map(_is_count, counts.values())):
+            raise InvalidData(
+                expected="counts as {string: users}, whole numbers >= 0",
+                got="others",
+                remedy="Give the number of users of each string",
+            )
         tally: Counter[Prefix | None] = Counter()
         for string, users in counts.items():
-            tally[self.symbols_of(string)] += users
-        if sum(tally.values()) != self.n_users or min(tally.values(), default=0) < 0:
+            tally[self.symbols_of(string)] += int(users)
+        if sum(tally.values()) != self.n_users:
             raise InvalidData(
                 expected=f"strings of n_users={self.n_users} users",
                 got="another number",
                 remedy="Give one string per user, or build the tree for this number",
             )
         return dict(tally)
+
+
+def _is_count(users: Any) -> bool:
+    return isinstance(users, Integral) and not isinstance(users, bool) and int(users) >= 0
