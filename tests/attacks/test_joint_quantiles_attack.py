@@ -7,6 +7,7 @@ library takes part in what it is compared with.
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -203,3 +204,174 @@ def test_draws_have_the_density(smoothings: list[str]) -> None:
     assert min(p_values(z, Law(smoothings, "1"))) > FALSE_ALARM
     wrong = Law([max(smoothings)] * len(smoothings), "1") if smoothings[0] == "0.3" else Law(smoothings, "0.9")
     assert min(p_values(z, wrong)) < FALSE_ALARM
+
+
+# ---- the joint exponential mechanism -----------------------------------------------------------
+
+
+def exponential_law(
+    data: list[float], levels: list[str], bounds: tuple[int, int], epsilon: str, step: Fraction
+) -> dict[tuple[Fraction, ...], float]:
+    """Return the law of the rounded values: the density of the statement, summed over boxes."""
+    low, high = (Fraction(end) for end in bounds)
+    records = [min(max(Fraction(each), low), high) for each in data]
+    grid = [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    halves = [each + step / 2 for each in grid if low < each + step / 2 < high]
+    ends = sorted({low, high, *records, *halves})
+    boxes = [(first, last) for first, last in itertools.pairwise(ends)]
+    rounded = [min(grid, key=lambda g, mid=(u + v) / 2: abs(g - mid)) for u, v in boxes]
+    below = [sum(record <= u for record in records) for u, _ in boxes]
+    targets = [len(records) * Fraction(level) for level in levels]
+    slope = float(Fraction(epsilon) / 4)
+    law: dict[tuple[Fraction, ...], float] = {}
+    for chosen in itertools.combinations_with_replacement(range(len(boxes)), len(levels)):
+        gaps = [Fraction(0)] + [below[c] - target for c, target in zip(chosen, targets, strict=True)]
+        missed = sum(abs(v - u) for u, v in itertools.pairwise([*gaps, Fraction(0)]))
+        weight = math.exp(-slope * float(missed))
+        for box, run in itertools.groupby(chosen):
+            times = len(list(run))
+            weight *= float(boxes[box][1] - boxes[box][0]) ** times / math.factorial(times)
+        key = tuple(rounded[c] for c in chosen)
+        law[key] = law.get(key, 0.0) + weight
+    total = sum(law.values())
+    return {key: mass / total for key, mass in law.items()}
+
+
+def fit(law: dict[tuple[Fraction, ...], float], draws: list[tuple[float, ...]]) -> float:
+    """P-value of draws under a law, rare outcomes taken together."""
+    counts: dict[tuple[Fraction, ...], int] = dict.fromkeys(law, 0)
+    for each in draws:
+        counts[tuple(Fraction(value) for value in each)] += 1
+    common = [key for key, mass in law.items() if mass * len(draws) >= 5]
+    observed = [counts[key] for key in common]
+    expected = [law[key] * len(draws) for key in common]
+    observed[-1] += len(draws) - sum(observed)
+    expected[-1] += len(draws) - sum(expected)
+    return float(stats.chisquare(observed, expected).pvalue)
+
+
+TINY = [
+    ([2.0], ["0.5", "0.5001"], "8"),
+    ([1.5, 1.5, 1.5], ["0.2", "0.5", "0.8"], "8"),
+    ([-9.0, 0.0, 2.5, 4.0, 99.0, 2.5], ["0.1", "0.4", "0.6", "0.9"], "1"),
+    ([-9.0, 0.0, 2.5, 4.0, 99.0, 2.5], ["0.1", "0.4", "0.6", "0.9"], "8"),
+]
+
+
+@pytest.mark.parametrize(("data", "levels", "epsilon"), TINY)
+def test_tiny_databases_are_drawn_by_their_law(
+    data: list[float], levels: list[str], epsilon: str
+) -> None:
+    """False alarm: 1e-6. End to end; three times the epsilon, or none, is rejected."""
+    query = sd.queries.Quantiles(levels, bounds=(0, 4))
+    promise, rng = sd.PureDP(epsilon), sd.SeededRandom(11)
+    draws = [
+        sd.release(data, query, guarantee=promise, round_to=1, rng=rng).value for _ in range(500)
+    ]
+    law = exponential_law(data, levels, (0, 4), epsilon, Fraction(1))
+    assert fit(law, draws) > FALSE_ALARM
+    other = "3" if epsilon == "1" else "0.01"
+    assert fit(exponential_law(data, levels, (0, 4), other, Fraction(1)), draws) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("counts", "bounds", "levels", "epsilon", "step"),
+    [
+        ([(1, 500), (3, 501)], (0, 4), ["0.2", "0.4995", "0.5"], "0.02", "1"),
+        ([(0, 333), (2, 334), (4, 334)], (0, 4), ["1/3", "1/2", "2/3", "0.999"], "0.02", "1"),
+        ([(2**38, 10), (2**39, 1)], (0, 2**40), ["0.1", "0.9", "0.95"], "2", str(2**38)),
+        ([(0.25, 3), (0.25 + 2**-40, 1), (0.75, 3)], (0, 1), ["0.2", "0.6", "0.8"], "6", "1/4"),
+    ],
+)
+def test_columns_of_few_values_are_drawn_by_their_law(
+    counts: list[tuple[float, int]], bounds: tuple[int, int], levels: list[str], epsilon: str, step: str
+) -> None:
+    """False alarm: 1e-6. Many records with ties have few cells, so the law is a short sum."""
+    data = [value for value, times in counts for _ in range(times)]
+    joint = sd.JointExponentialQuantiles(levels, bounds=bounds, guarantee=sd.PureDP(epsilon))
+    rng = sd.SeededRandom(5)
+    draws = [joint.release(data, round_to=step, rng=rng).value for _ in range(400)]
+    law = exponential_law(data, levels, bounds, epsilon, Fraction(step))
+    assert fit(law, draws) > FALSE_ALARM
+    wrong = exponential_law(data, levels, bounds, "0.001", Fraction(step))
+    assert fit(wrong, draws) < FALSE_ALARM
+
+
+def loss(p: dict[tuple[Fraction, ...], float], q: dict[tuple[Fraction, ...], float]) -> float:
+    assert p.keys() == q.keys()
+    return max(math.log(p[key] / q[key]) for key in p)
+
+
+def test_the_exponential_law_of_tiny_databases_is_private() -> None:
+    """All pairs of neighbours with values of a grid, exactly; without 1/k! the promise breaks."""
+    values, worst = [0.0, 1.5, 4.0], 0.0
+    for n, levels in ((1, ["0.25", "0.75"]), (2, ["0.1", "0.5", "0.6"]), (3, ["0.3", "0.9"])):
+        laws = {
+            data: exponential_law(list(data), levels, (0, 4), "2", Fraction(1))
+            for data in itertools.combinations_with_replacement(values, n)
+        }
+        for first, second in itertools.permutations(laws, 2):
+            if sum(u != v for u, v in zip(first, second, strict=True)) == 1:
+                worst = max(worst, loss(laws[first], laws[second]))
+    assert 0.8 < worst <= 2 + 1e-9
+    levels = ["0.25", "0.5", "0.75"]
+    pair = [exponential_law([x], levels, (0, 4), "0.1", Fraction(2)) for x in (3.0, 0.0)]
+    assert loss(*pair) <= 0.1
+
+
+# ---- joint noise, end to end -------------------------------------------------------------------
+
+
+def windows(mechanism: str, m: int) -> tuple[int, list[float]]:
+    """Read the width of the windows and the smoothings off the printed mechanism."""
+    around = re.search(r"means? of (\d+) values", mechanism)
+    given = re.search(r"with t = ([^;]*);", mechanism)
+    assert given is not None
+    smoothings = [float(Fraction(each)) for each in given[1].split(", ")]
+    return int(around[1]) if around else 1, smoothings * (m if len(smoothings) == 1 else 1)
+
+
+def window_and_sensitivity(
+    data: Floats, level: str, width: int, t: float, bounds: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the mean of the window and its smooth sensitivity, formula (1) of quantile-bars."""
+    low, high = bounds
+    n, q = len(data), Fraction(level)
+    values = np.sort(np.clip(data, low, high))
+    rank = math.floor(q * (n - 1) + Fraction(1, 2)) + 1
+    first, last = rank - (width - 1) // 2, rank + (width - 1) // 2
+    assert first >= 1
+    assert last <= n
+    padded = np.concatenate([np.full(n + 1, low), values, np.full(n + 1, high)])
+    down, up = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
+    steps = down + up
+    spans = padded[n + last + up] - padded[np.maximum(n + first - down, 0)]
+    spans = np.where(steps >= 1, np.exp(-t * (steps - 1.0)) * spans, 0.0)
+    return float(values[first - 1 : last].mean()), float(spans.max()) / width
+
+
+@pytest.mark.parametrize(
+    ("levels", "n", "epsilon"),
+    [(["0.4", "0.6"], 150, "3"), (["0.25", "0.5"], 1001, "1")],
+)
+def test_released_values_have_the_windows_noise(
+    levels: list[str], n: int, epsilon: str
+) -> None:
+    """False alarm: 3e-6 each. Windows, sensitivities and the joint law; one law for all fails."""
+    data = np.sort(np.random.default_rng(8).lognormal(0, 0.5, n)) * 1000
+    bounds = (-(10**7), 10**7)
+    query, rng = sd.queries.Quantiles(levels, bounds=bounds), sd.SeededRandom(2)
+    found = [
+        sd.release(data, query, guarantee=sd.PureDP(epsilon), rng=rng) for _ in range(500)
+    ]
+    assert "joint PolyPlace" in found[0].mechanism
+    width, smoothings = windows(found[0].mechanism, len(levels))
+    scaled = [
+        window_and_sensitivity(data, level, width, t, bounds)
+        for level, t in zip(levels, smoothings, strict=True)
+    ]
+    value, scale = (np.array(each) for each in zip(*scaled, strict=True))
+    z = (np.array([each.value for each in found]) - value) / scale
+    exact = [str(Fraction(each).limit_denominator(100_000)) for each in smoothings]
+    assert min(p_values(z, Law(exact, epsilon))) > FALSE_ALARM
+    assert min(p_values(z * 1.5, Law(exact, epsilon))) < FALSE_ALARM
