@@ -5,16 +5,22 @@ docs/proofs/joint-quantiles, exponential-quantile, half-shift and quantile-bars;
 library takes part in what it is compared with.
 """
 
+import copy
 import itertools
 import math
+import pickle
 import re
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
 import smoothdp as sd
+from smoothdp.errors import InvalidParameter
 from smoothdp.exact.balls.special import number
 from smoothdp.noise.joint.joint_poly_place import JointCalibration
 
@@ -375,3 +381,97 @@ def test_released_values_have_the_windows_noise(
     exact = [str(Fraction(each).limit_denominator(100_000)) for each in smoothings]
     assert min(p_values(z, Law(exact, epsilon))) > FALSE_ALARM
     assert min(p_values(z * 1.5, Law(exact, epsilon))) < FALSE_ALARM
+
+
+# ---- arguments and edited calibrations ---------------------------------------------------------
+
+
+def test_smoothings_far_apart_are_refused_plainly() -> None:
+    """The variance of such a law raised a bare ArithmeticError."""
+    assert calibrated(["1e-13", "0.1"]).variance == pytest.approx(calibrated(["1e-9", "0.1"]).variance)
+    with pytest.raises(InvalidParameter, match="within a factor"):
+        calibrated(["1e-20", "0.1"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": Fraction(11)},
+        {"smoothing": Fraction(1, 5)},
+        {"smoothings": (Fraction(1, 20), Fraction(1, 20))},
+        {"smoothings": [Fraction(1, 20), Fraction(1, 10)]},
+        {"smoothings": (0.05, 0.1)},
+        {"guarantee": sd.PureDP("0.9")},
+        {"guarantee": sd.ZCDP(1)},
+        {"law": sd.noise.JointPolyPlace(3)},
+    ],
+    ids=str,
+)
+def test_edited_calibrations_are_refused(change: dict[str, Any]) -> None:
+    """A list of smoothings could be changed after it was checked."""
+    honest = calibrated(["0.05", "0.1"])
+    assert pickle.loads(pickle.dumps(honest)) == honest
+    with pytest.raises(InvalidParameter):
+        replace(honest, **change)
+    edited = copy.deepcopy(honest)
+    for name, value in change.items():
+        object.__setattr__(edited, name, value)
+    with pytest.raises(InvalidParameter):
+        pickle.loads(pickle.dumps(edited))
+
+
+PROMISES = [
+    sd.PureDP(1),
+    sd.ZCDP("1/2"),
+    sd.GaussianDP(1),
+    sd.ApproxDP(1, delta="1e-6"),
+    sd.TruncatedCDP("1/2", omega=10),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("confidence", [None, "0.9"])
+def test_no_choice_depends_on_the_values(promise: Any, confidence: str | None) -> None:
+    """All databases of 1 and 2 values of a grid, and extreme columns of 400: one mechanism each."""
+    query = sd.queries.Quantiles(["0.25", "0.5"], bounds=(0, 100))
+    columns: list[list[float]] = [
+        list(each)
+        for n in (1, 2)
+        for each in itertools.combinations_with_replacement([-5.0, 0.0, 50.0, 1e300], n)
+    ]
+    columns += [[0.0] * 400, [0.0] * 200 + [100.0] * 200, [float(i) for i in range(400)]]
+    seen: dict[int, set[str]] = {}
+    for column in columns:
+        try:
+            found = sd.release(
+                column, query, guarantee=promise, confidence=confidence, rng=sd.SeededRandom(1)
+            ).mechanism
+        except InvalidParameter as error:
+            found = str(error)
+        seen.setdefault(len(column), set()).add(found)
+    assert {n: len(each) for n, each in seen.items()} == {1: 1, 2: 1, 400: 1}
+
+
+@pytest.mark.parametrize("promise", PROMISES[:4], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("confidence", [None, "0.9"])
+def test_the_ledger_is_charged_once_for_all_levels(
+    tmp_path: Path, promise: Any, confidence: str | None
+) -> None:
+    query = sd.queries.Quantiles(["0.3", "0.5"], bounds=(0, 1000))
+    ledger = sd.Ledger(tmp_path / "ledger", budget=promise)
+
+    def release(data: list[float], bits: int) -> object:
+        return sd.release(
+            data, query, guarantee=promise, confidence=confidence, ledger=ledger,
+            label="deciles", rng=sd.SeededRandom(bits),
+        )  # fmt: skip
+
+    for bad in ([], [1.0, math.nan], [math.inf]):
+        with pytest.raises(sd.errors.SmoothdpError):
+            release(bad, 0)
+    assert len(list(ledger.entries())) == 0
+    release([float(i) for i in range(1001)], 1)
+    assert len(list(ledger.entries())) == 1
+    with pytest.raises(sd.errors.BudgetExceeded):
+        release([float(i) for i in range(1001)], 2)
