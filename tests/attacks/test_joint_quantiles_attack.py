@@ -475,3 +475,131 @@ def test_the_ledger_is_charged_once_for_all_levels(
     assert len(list(ledger.entries())) == 1
     with pytest.raises(sd.errors.BudgetExceeded):
         release([float(i) for i in range(1001)], 2)
+
+
+# ---- the max law and intervals -----------------------------------------------------------------
+
+
+def max_law_height(z: Floats, a: float, t: float) -> Floats:
+    """H of quantile-bars#5."""
+    x = np.abs(z) * t
+    inner = -(a - 1) * np.log1p(-np.minimum(x, 1 / a))
+    return np.asarray(inner + (a + 1) * np.log((1 + np.maximum(x, 1 / a)) / (1 + 1 / a)))
+
+
+@pytest.mark.parametrize("offset", ["0", "1/2", "1", "7", "100"])
+@pytest.mark.parametrize("t", [0.05, 0.4])
+def test_the_max_law_loses_at_most_epsilon(offset: str, t: float) -> None:
+    """Random outputs and pairs; with d counted on ln S instead, more would be lost at no point."""
+    calibration = sd.noise.MaxLaw(offset).calibrate(sd.PureDP(1), smoothing=str(t))
+    assert float(calibration.shape) * t == pytest.approx(1)
+    a, d = 1 / t, float(Fraction(offset))
+    rng = np.random.default_rng(4)
+
+    def psi(z: Floats, b: Floats) -> Floats:
+        return np.maximum(max_law_height(z, a, t) + d, (a - 1) * np.abs(b))
+
+    count = 200_000
+    z = rng.choice([-1, 1], count) * np.exp(rng.uniform(-4, 8, count))
+    b = rng.choice([-1, 1], count) * np.exp(rng.uniform(-6, 4, count))
+    edge = rng.random(count) < 0.5
+    b = np.where(edge, np.sign(b) * (max_law_height(z, a, t) + d) / (a - 1), b)
+    tau, sign = rng.choice([-t, 0, t], count), rng.choice([-1.0, 0.0, 1.0], count)
+    moved = (z - sign * np.minimum(1, np.exp(tau))) * np.exp(-tau)
+    losses = np.abs(psi(moved, b - tau) - psi(z, b) + tau)
+    assert 0.9 < float(losses.max()) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(("offset", "t", "k", "factor"), [("1", 0.1, 2.0, 9.0), ("3", 0.2, 0.0, 4.0), ("0", 0.05, 7.0, 12.0)])
+def test_coverage_of_the_max_law_is_that_of_its_density(
+    offset: str, t: float, k: float, factor: float
+) -> None:
+    """P(|Z + k| <= F e^B) by a sum over a grid of the plane."""
+    a, d = 1 / t, float(Fraction(offset))
+    b = np.linspace(-60, 60, 3001) * t
+    points = np.sinh(np.linspace(-14, 14, 6001))
+    pull = np.cosh(np.linspace(-14, 14, 6001))
+    height = max_law_height(points, a, t) + d
+    mass = np.exp(-np.maximum(height[:, None], (a - 1) * np.abs(b)[None, :])) * pull[:, None]
+    inside = np.abs(points + k)[:, None] <= factor * np.exp(b)[None, :]
+    law = sd.noise.MaxLaw(offset).calibrate(sd.PureDP(1), smoothing=str(t))
+    found = law.coverage(excess=k, factor=factor)
+    assert found == pytest.approx(float(mass[inside].sum() / mass.sum()), abs=2e-3)
+
+
+HALVES = [0.0] * 501 + [100.0] * 500
+EVEN = [0.0] * 500 + [100.0] * 500
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("data", "levels", "truths"),
+    [
+        (HALVES, ["0.3", "0.5"], ([0.0, 0.0],)),
+        (HALVES[1:], ["0.4", "0.5"], ([0.0, 0.0], [0.0, 100.0])),
+        ([37.0], ["0.3", "0.5"], ([37.0, 37.0],)),
+        ([0.0, 0.0, 100.0], ["0.5", "2/3"], ([0.0, 0.0], [0.0, 100.0])),
+    ],
+    ids=["odd", "even", "one", "three"],
+)
+@pytest.mark.parametrize("promise", [sd.PureDP(4), sd.ZCDP("1/2"), sd.GaussianDP(2)], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("together", [False, True])
+def test_intervals_cover_the_worst_data(
+    data: list[float], levels: list[str], truths: Any, promise: Any, together: bool
+) -> None:
+    """Both ends of the plain quantiles. False alarm: below 1e-6 each, of 60 draws."""
+    query, rng = sd.queries.Quantiles(levels, bounds=(-300, 400)), sd.SeededRandom(6)
+    draws = 60
+    try:
+        ends = np.array(
+            [
+                sd.release(
+                    data, query, guarantee=promise, confidence="0.9", simultaneous=together, rng=rng
+                ).interval
+                for _ in range(draws)
+            ]
+        )
+    except InvalidParameter as error:
+        assert len(data) < 10 and "smoothing <= epsilon / 5" in str(error)
+        return
+    fewest = stats.binom.ppf(1e-6, draws, 0.9)
+    for truth in truths:
+        inside = (ends[:, :, 0] <= np.array(truth)) & (np.array(truth) <= ends[:, :, 1])
+        covered = [inside.all(axis=1).sum()] if together else list(inside.sum(axis=0))
+        assert min(covered) >= fewest
+
+
+def test_an_interval_for_the_window_misses_the_quantile() -> None:
+    """What the test above would see: these are shorter, and are about another number."""
+    query, rng = sd.queries.Quantiles(["0.4", "0.5"], bounds=(-300, 400)), sd.SeededRandom(6)
+    found = [
+        sd.release(
+            HALVES, query, guarantee=sd.PureDP(4), confidence="0.9", covers="window", rng=rng
+        ).interval[1]
+        for _ in range(60)
+    ]
+    assert sum(low <= 0 <= high for low, high in found) < stats.binom.ppf(1e-6, 60, 0.9)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("promise", [*PROMISES, sd.PureDP(4)], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("together", [False, True])
+def test_intervals_cover_a_population_of_two_values(promise: Any, together: bool) -> None:
+    """Records 0 or 100, the median of the population between them. False alarm: 1e-6 each."""
+    levels, truth = ["0.3", "0.5"], np.array([0.0, 50.0])
+    query, rng = sd.queries.Quantiles(levels, bounds=(-300, 400)), sd.SeededRandom(6)
+    records = np.random.default_rng(17)
+    draws = 250
+    ends = []
+    for _ in range(draws):
+        data = 100.0 * (records.random(1001) < 0.5)
+        found = sd.release(
+            data, query, guarantee=promise, confidence="0.8", covers="population",
+            simultaneous=together, rng=rng,
+        )  # fmt: skip
+        ends.append(found.interval)
+    both = np.array(ends)
+    inside = (both[:, :, 0] <= truth) & (truth <= both[:, :, 1])
+    covered = [inside.all(axis=1).sum()] if together else list(inside.sum(axis=0))
+    assert min(covered) >= stats.binom.ppf(1e-6, draws, 0.8)
