@@ -12,8 +12,9 @@ import pickle
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -206,6 +207,7 @@ def p_values(z: Floats, law: Law) -> tuple[float, float, float]:
 
 
 FALSE_ALARM = 1e-6
+Intervals = tuple[tuple[float, float], ...]
 
 
 @pytest.mark.parametrize(
@@ -226,6 +228,10 @@ def test_draws_have_the_density(smoothings: list[str]) -> None:
 # ---- the joint exponential mechanism -----------------------------------------------------------
 
 
+def distance(first: Fraction, second: Fraction) -> Fraction:
+    return abs(first - second)
+
+
 def exponential_law(
     data: list[float], levels: list[str], bounds: tuple[int, int], epsilon: str, step: Fraction
 ) -> dict[tuple[Fraction, ...], float]:
@@ -236,7 +242,7 @@ def exponential_law(
     halves = [each + step / 2 for each in grid if low < each + step / 2 < high]
     ends = sorted({low, high, *records, *halves})
     boxes = [(first, last) for first, last in itertools.pairwise(ends)]
-    rounded = [min(grid, key=lambda g, mid=(u + v) / 2: abs(g - mid)) for u, v in boxes]
+    rounded = [min(grid, key=partial(distance, (u + v) / 2)) for u, v in boxes]
     below = [sum(record <= u for record in records) for u, _ in boxes]
     targets = [len(records) * Fraction(level) for level in levels]
     slope = float(Fraction(epsilon) / 4)
@@ -285,7 +291,7 @@ def test_tiny_databases_are_drawn_by_their_law(
     query = sd.queries.Quantiles(levels, bounds=(0, 4))
     promise, rng = sd.PureDP(epsilon), sd.SeededRandom(11)
     draws = [
-        sd.release(data, query, guarantee=promise, round_to=1, rng=rng).value for _ in range(500)
+        sd.release(data, query, guarantee=promise, round_to=1, rng=rng).value for _ in range(350)
     ]
     law = exponential_law(data, levels, (0, 4), epsilon, Fraction(1))
     assert fit(law, draws) > FALSE_ALARM
@@ -382,7 +388,7 @@ def test_released_values_have_the_windows_noise(levels: list[str], n: int, epsil
     data = np.sort(np.random.default_rng(8).lognormal(0, 0.5, n)) * 1000
     bounds = (-(10**7), 10**7)
     query, rng = sd.queries.Quantiles(levels, bounds=bounds), sd.SeededRandom(2)
-    found = [sd.release(data, query, guarantee=sd.PureDP(epsilon), rng=rng) for _ in range(500)]
+    found = [sd.release(data, query, guarantee=sd.PureDP(epsilon), rng=rng) for _ in range(350)]
     assert "joint PolyPlace" in found[0].mechanism
     width, smoothings = windows(found[0].mechanism, len(levels))
     scaled = [
@@ -538,9 +544,9 @@ def test_coverage_of_the_max_law_is_that_of_its_density(
 ) -> None:
     """P(|Z + k| <= F e^B) by a sum over a grid of the plane."""
     a, d = 1 / t, float(Fraction(offset))
-    b = np.linspace(-60, 60, 3001) * t
-    points = np.sinh(np.linspace(-14, 14, 6001))
-    pull = np.cosh(np.linspace(-14, 14, 6001))
+    b = np.linspace(-60, 60, 1501) * t
+    points = np.sinh(np.linspace(-14, 14, 3001))
+    pull = np.cosh(np.linspace(-14, 14, 3001))
     height = max_law_height(points, a, t) + d
     mass = np.exp(-np.maximum(height[:, None], (a - 1) * np.abs(b)[None, :])) * pull[:, None]
     inside = np.abs(points + k)[:, None] <= factor * np.exp(b)[None, :]
@@ -571,17 +577,21 @@ EVEN = [0.0] * 500 + [100.0] * 500
 def test_intervals_cover_the_worst_data(
     data: list[float], levels: list[str], truths: Any, promise: Any, together: bool
 ) -> None:
-    """Both ends of the plain quantiles. False alarm: below 1e-6 each, of 60 draws."""
+    """Both ends of the plain quantiles. False alarm: below 1e-6 each, of 40 draws."""
     query, rng = sd.queries.Quantiles(levels, bounds=(-300, 400)), sd.SeededRandom(6)
-    draws = 60
-    ends = np.array(
-        [
-            sd.release(
-                data, query, guarantee=promise, confidence="0.9", simultaneous=together, rng=rng
-            ).interval
-            for _ in range(draws)
-        ]
-    )
+    draws = 40
+
+    def interval() -> Intervals:
+        found: Any = sd.release(
+            data, query, guarantee=promise, confidence="0.9", simultaneous=together, rng=rng
+        )
+        return cast("Intervals", found.interval)
+
+    if len(data) == 3 and isinstance(promise, sd.PureDP):
+        with pytest.raises(InvalidParameter, match="Take more records"):
+            interval()
+        return
+    ends = np.array([interval() for _ in range(draws)])
     fewest = stats.binom.ppf(1e-6, draws, 0.9)
     for truth in truths:
         inside = (ends[:, :, 0] <= np.array(truth)) & (np.array(truth) <= ends[:, :, 1])
@@ -592,13 +602,14 @@ def test_intervals_cover_the_worst_data(
 def test_an_interval_for_the_window_misses_the_quantile() -> None:
     """What the test above would see: these are shorter, and are about another number."""
     query, rng = sd.queries.Quantiles(["0.4", "0.5"], bounds=(-300, 400)), sd.SeededRandom(6)
-    found = [
+    found: list[Any] = [
         sd.release(
             HALVES, query, guarantee=sd.PureDP(4), confidence="0.9", covers="window", rng=rng
-        ).interval[1]
-        for _ in range(60)
+        )
+        for _ in range(40)
     ]
-    assert sum(low <= 0 <= high for low, high in found) < stats.binom.ppf(1e-6, 60, 0.9)
+    ends = [each.interval[1] for each in found]
+    assert sum(low <= 0 <= high for low, high in ends) < stats.binom.ppf(1e-6, 40, 0.9)
 
 
 @pytest.mark.slow
@@ -614,7 +625,7 @@ def test_intervals_cover_a_population_of_two_values(promise: Any, together: bool
     ends = []
     for _ in range(draws):
         data = 100.0 * (records.random(1001) < 0.5)
-        found = sd.release(
+        found: Any = sd.release(
             data, query, guarantee=promise, confidence="0.8", covers="population",
             simultaneous=together, rng=rng,
         )  # fmt: skip
