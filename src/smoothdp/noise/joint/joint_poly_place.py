@@ -26,6 +26,7 @@ from smoothdp.sources import Source
 
 _MOST_VALUES = 1000
 _LARGEST_SHAPE = 10**6
+_LARGEST_RATIO = 10**12  # of smoothings; beyond, moments need too many bits
 
 
 @dataclass(frozen=True, init=False)
@@ -76,7 +77,8 @@ class JointPolyPlace:
         Args:
             guarantee: PureDP about replacing one record.
             smoothing: t > 0; m t and (2m - 2) t must be below epsilon. Or a list of t_j > 0:
-                epsilon must be above their sum plus max(1, m - 2) times the largest.
+                epsilon must be above their sum plus max(1, m - 2) times the largest, and this
+                at most 1e12 times the smallest.
 
         Raises:
             InvalidParameter: another guarantee, or no such law for this smoothing.
@@ -142,12 +144,18 @@ class JointCalibration:
         if self.smoothings == ():
             object.__setattr__(self, "smoothings", (self.smoothing,) * count)
         each = self.smoothings
-        exact = all(isinstance(t, Fraction) and t > 0 for t in each)
+        exact = isinstance(each, tuple) and all(isinstance(t, Fraction) and t > 0 for t in each)
         if not exact or len(each) != count or max(each) != self.smoothing:
             raise InvalidParameter(
-                expected=f"{count} smoothings > 0, as Fractions, the largest of them smoothing",
+                expected=f"a tuple of {count} smoothings > 0, Fractions, the largest smoothing",
                 got=f"{each!r}, {self.smoothing!r}",
                 remedy="Take what JointPolyPlace.calibrate returns",
+            )
+        if min(each) * _LARGEST_RATIO < self.smoothing:
+            raise InvalidParameter(
+                expected=f"smoothings within a factor {_LARGEST_RATIO:.0e} of each other",
+                got=f"smoothings {shown(min(each))} and {shown(self.smoothing)}",
+                remedy="Raise the smallest: the noise hardly depends on it",
             )
         least = _least_shape(each)
         if not least < self.shape <= _LARGEST_SHAPE:
