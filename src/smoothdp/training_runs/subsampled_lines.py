@@ -101,6 +101,21 @@ class Mixture:
         far = a > top
         return np.where(far, far_size, log_size), np.where(far, far_angle, angle)
 
+    def log_real_ratio(self, y: FloatArray) -> FloatArray:
+        """Return ln G at real y, within `loss_error`."""
+        q, base_share, offset = self._floats
+        a, log_q = self.m * y - offset, math.log(q)
+        top = min(30.0 - log_q, 700.0)
+        near = np.minimum(a, top)
+        if q <= 0.5:
+            log_size = np.log1p(q * np.expm1(near))
+        else:
+            log_size = np.log(base_share + q * np.exp(near))
+        if float(a[-1]) <= top and float(a[0]) <= top:
+            return np.asarray(log_size)
+        small = np.exp(math.log(base_share) - log_q - np.maximum(a, top))
+        return np.where(a > top, a + log_q + np.log1p(small), log_size)
+
     def loss_error(self, y: FloatArray, s: FloatArray, log_size: FloatArray) -> FloatArray:
         """Return a bound of the error of ln G."""
         m, (q, _, offset) = self.m, self._floats

@@ -1,0 +1,197 @@
+"""The whole line by the trapezoid rule, with an error in closed form.
+
+For a sum over all of the line no panels are needed: N(y) G(y)^w is analytic for |m Im y| < pi / 2
+and falls fast, so the trapezoid rule of step h is off by e^(-2 pi d / h) for a strip of
+half-width d that is at hand (proofs/tilted-contour#7). On the line Im y = s the integral of
+|N G^w| bounds the transform from t on, and the same rule sums it (#8).
+
+y is a multiple of a short float, hence exact. The sum beyond the last points is at most the
+integral there, since its terms fall; those integrals are `Mixture.beyond`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from smoothdp.composition.laws.law import Moments, TiltedSums
+from smoothdp.composition.laws.oscillation import Waves, oscillating_sums, short_step
+from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
+from smoothdp.training_runs.line_points import Line, Points, error_from, scaled
+from smoothdp.training_runs.path_panels import Branch, PanelRow
+from smoothdp.training_runs.subsampled_lines import Mixture
+
+_HALF_LOG_2PI = 0.91893853320467274178
+# Terms off by e^-41 = 2e-18, of which two.
+_ROOM = 41.0
+# The widest strip that is of use, and shares of pi / 2 below 1, so that rounding keeps below it.
+_WIDEST = 9.0
+_WHOLE = 0.9999
+_SHARES = (0.9, 0.8, 0.65, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.01, 0.003, 0.001)
+_N_HEIGHTS = 12
+_MOST_POINTS = 3000
+
+
+@dataclass(frozen=True, eq=False)
+class PlainSums:
+    """Integrals of N G^w over the whole line, w = power + i sign t, the sign that of the power.
+
+    Attributes:
+        mixture: G.
+        branch: the power, and an interval beyond which little is left.
+    """
+
+    mixture: Mixture
+    branch: Branch
+    _edges: dict[int, Line | None] = field(default_factory=dict, repr=False, compare=False)
+
+    def _strip(self, t: float, height: float = 0.0) -> tuple[float, float]:
+        """Return (d, ln of the largest size in the strip relative to E e^(cL)).
+
+        Of several d that which allows the longest step.
+        """
+        m, power = self.mixture.m, self.branch.power
+        quarter = _WHOLE * 0.5 * math.pi / m
+        if height == 0.0 and power > 0:
+            d = min(quarter, _WIDEST)
+            return d, d * d / 2 + t * m * d
+        if power > 0:
+            d = min(0.5 * quarter, _WIDEST)
+            return d, (d * d + height * height) / 2
+        best = 0.0, 1.0
+        for share in _SHARES:
+            d = min(share * (quarter - height), _WIDEST)
+            size = (d * d + height * height) / 2 + (t * m * d if height == 0.0 else 0.0)
+            size += power * math.log(math.cos(m * (height + d)))
+            if best[0] / (best[1] + _ROOM) < d / (size + _ROOM):
+                best = d, size
+        return best
+
+    def _step(self, t: float, height: float = 0.0) -> tuple[float, float]:
+        """Return a step, and a bound of what the rule of that step is off, relative to E e^(cL)."""
+        d, size = self._strip(t, height)
+        step = short_step(2 * math.pi * d / (size + _ROOM))
+        gap = 2 * math.pi * d / step * (1 - 1e-14)
+        return step, 2.0001 * math.exp(size - gap) / -math.expm1(-gap)
+
+    def serves(self, t: float) -> bool:
+        """Whether reasonably many points are enough up to t."""
+        return (self.branch.high - self.branch.low) / self._step(t)[0] <= _MOST_POINTS
+
+    def _row(self, step: float, height: float) -> PanelRow:
+        first, last = math.floor(self.branch.low / step), math.ceil(self.branch.high / step)
+        y = step * np.arange(first, last + 1, dtype=np.float64)
+        return PanelRow(y, np.full(y.size, height), 0.0, up=False)
+
+    def line(self, t: float) -> Line:
+        """Return a real line that serves up to t, of masses not divided by anything; its error is
+        that of the rule, relative to E e^(cL), without the tails."""
+        step, error = self._step(t)
+        return Line(0.0, self._points(self._row(step, 0.0), step), 1.01 * error)
+
+    def tails(self, t: float, log_mgf: float) -> float:
+        """Return a bound of what is left out beyond the last points, relative to E e^(cL)."""
+        return self.mixture.beyond(self.branch, self._row(self._step(t)[0], 0.0), log_mgf)
+
+    def _points(self, row: PanelRow, step: float) -> Points:
+        mixture, power = self.mixture, self.branch.power
+        y, s = row.middles, row.heights
+        height = float(s[0])
+        if height == 0.0:
+            log_size, angle = mixture.log_real_ratio(y), s
+        else:
+            log_size, angle = mixture.log_ratio(y, s)
+        lift = 0.5 * height * height - _HALF_LOG_2PI + math.log(step)
+        log_w = power * log_size - 0.5 * (y * y) + lift
+        mass = 2 * (y * y + height * height + 60) + 4 * abs(power) * (angle + np.abs(log_size))
+        loss = mixture.loss_error(y, s, log_size)
+        sign = 1.0 if power > 0 else -1.0
+        return Points(
+            Waves(log_w, np.zeros(y.size), sign * log_size, angle),
+            UNIT_ROUNDOFF * mass + (abs(power) + 1) * loss,
+            loss,
+        )
+
+    # ---- the transform beyond a node ----------------------------------------------------
+
+    def bound_from(self, t: float, log_mgf: float) -> float:
+        """Return a bound of |psi| at every t' >= t > 0: the least of lines of several heights.
+
+        The bound is about convex in the height: from the middle of the heights on, downhill.
+        """
+        place = _N_HEIGHTS // 2
+        best = self._size(place, t, log_mgf)
+        for way in (1, -1):
+            moved = False
+            while 0 <= place + way < _N_HEIGHTS:
+                found = self._size(place + way, t, log_mgf)
+                if found >= best:
+                    break
+                best, place, moved = found, place + way, True
+            if moved:
+                break
+        return min(1.0, best)
+
+    def _size(self, place: int, t: float, log_mgf: float) -> float:
+        """Return a bound of the integral of |N G^w| at t along the line of a place."""
+        if place not in self._edges:
+            self._edges[place] = self._edge(place, log_mgf)
+        line = self._edges[place]
+        if line is None:
+            return math.inf
+        sizes = np.exp(line.points.waves.log_sizes - log_mgf - t * line.points.waves.damping)
+        errors = line.points.mass_error + t * line.points.loss_error
+        errors += UNIT_ROUNDOFF * (np.abs(line.points.waves.log_sizes) + abs(log_mgf))
+        errors += UNIT_ROUNDOFF * (4 * t * line.points.waves.damping + 64) + LIBM_ERROR
+        return float(np.sum(sizes)) + 1.01 * float(sizes @ errors) + line.constant
+
+    def _edge(self, place: int, log_mgf: float) -> Line | None:
+        m, power = self.mixture.m, self.branch.power
+        share = _WHOLE if power > 0 else 0.75
+        height = min(share * 0.5 * math.pi / m, _WIDEST) * 2.0 ** (-0.5 * place)
+        step, error = self._step(0.0, height)
+        if (self.branch.high - self.branch.low) / step > 4 * _MOST_POINTS:
+            return None
+        row = self._row(step, height)
+        error += self.mixture.beyond(self.branch, row, log_mgf)
+        return Line(height, self._points(row, step), 1.01 * error)
+
+
+def moments_of(sums: PlainSums) -> Moments:
+    """Return ln of the sum over the line, with its error, and the mean and variance of the loss.
+
+    The weights carry the errors of their masses and u (|ln w| + |top|); a pairwise sum of n
+    terms adds (log2 n + 26) u.
+    """
+    line = sums.line(0.0)
+    waves = line.points.waves
+    top = float(waves.log_sizes.max())
+    weights = np.exp(waves.log_sizes - top)
+    total = float(np.sum(weights))
+    weights /= total
+    log_mgf = top + math.log(total)
+    mean = float(weights @ waves.positions)
+    variance = float(weights @ (waves.positions - mean) ** 2)
+    constant, _ = error_from(line._replace(points=scaled(line.points, log_mgf)), 0.0)
+    error = 1.1 * (constant + sums.tails(0.0, log_mgf)) + 2 * LIBM_ERROR
+    error += (math.log2(weights.size) + 26 + 2 * abs(top) + 2 * abs(log_mgf)) * UNIT_ROUNDOFF
+    error += LIBM_ERROR * abs(math.log(total))
+    return Moments(log_mgf, error, mean, variance)
+
+
+def transform_of(sums: PlainSums, moments: Moments, *, step: float, count: int) -> TiltedSums:
+    """Return psi at t = 0, step, ..., (count - 1) step, but for the error of the moments."""
+    last = step * (count - 1)
+    line = sums.line(last)
+    line = line._replace(points=scaled(line.points, moments.log_mgf))
+    waves = line.points.waves
+    weights = np.exp(waves.log_sizes)
+    found = oscillating_sums(weights, waves.positions - moments.mean, step=step, count=count)
+    constant, slope = error_from(line, 0.0)
+    constant += found.constant + sums.tails(last, moments.log_mgf)
+    constant += 1.01 * LIBM_ERROR * float(np.sum(weights))
+    # Positions less the centre are rounded once more.
+    t = step * np.arange(count, dtype=np.float64)
+    return TiltedSums(found.values, 1.01 * (constant + (2 * found.slope + slope) * t), moments.mean)
