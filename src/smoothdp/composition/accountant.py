@@ -13,6 +13,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
+from smoothdp.composition.epsilon_ends import Guess, likely_epsilon
 from smoothdp.composition.items import Item
 from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
@@ -114,6 +115,12 @@ class Accountant:
         routes = {side.upper.route for side in self.sides(0)}
         name = " and ".join(sorted(routes))
         return f"{name} over a grid pair" if self.has_grid else name
+
+    def likely_epsilon(self, log_delta: float) -> Guess | None:
+        """Return about the epsilon that belongs to a delta, if one law says it all."""
+        if self.single is not None or self.has_grid or self.log_smoothed is not None:
+            return None
+        return likely_epsilon(self.sides(0)[0].upper.product, log_delta)
 
     def log_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta at an exact epsilon >= 0."""
