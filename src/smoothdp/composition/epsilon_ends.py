@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 from smoothdp.composition.laws.product import Product, short_tilt
@@ -71,7 +72,8 @@ def ends_near(
         return bounds(exact_real(epsilon, name="epsilon"))
 
     middle, slope = 0.5 * (goal.lower + goal.upper), guess.slope
-    here, found = guess.epsilon, at(guess.epsilon)
+    # In between, floats count as the binary fractions that they are: one query each.
+    here, found = guess.epsilon, bounds(Fraction(guess.epsilon))
     for _ in range(_MOST_STEPS):
         width = found.upper - found.lower
         excess = 0.5 * (found.lower + found.upper) - middle
@@ -82,7 +84,7 @@ def ends_near(
         following = here + excess / slope
         if not 0 < following < 4 * here + 4:
             return None, None
-        after = at(following)
+        after = bounds(Fraction(following))
         change = found.upper - after.upper
         if abs(excess) > 100 * width and following != here and math.isfinite(change):
             secant = change / (following - here)

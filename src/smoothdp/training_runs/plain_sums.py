@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.training_runs.line_points import Line, Points, error_from, scaled
 from smoothdp.training_runs.path_panels import Branch, PanelRow
 from smoothdp.training_runs.subsampled_lines import Mixture
+from smoothdp.types import FloatArray
 
 _HALF_LOG_2PI = 0.91893853320467274178
 # Terms off by e^-41 = 2e-18, of which two.
@@ -45,7 +47,8 @@ class PlainSums:
 
     mixture: Mixture
     branch: Branch
-    _edges: dict[int, Line | None] = field(default_factory=dict, repr=False, compare=False)
+    _edges: dict[int, _Edge | None] = field(default_factory=dict, repr=False, compare=False)
+    _places: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
     def _strip(self, t: float, height: float = 0.0) -> tuple[float, float]:
         """Return (d, ln of the largest size in the strip relative to E e^(cL)).
@@ -117,10 +120,16 @@ class PlainSums:
     # ---- the transform beyond a node ----------------------------------------------------
 
     def bound_from(self, t: float, log_mgf: float) -> float:
-        """Return a bound of |psi| at every t' >= t > 0: the least of lines of several heights.
+        """Return a bound of |psi| at every t' >= t > 0, along a line of a height that suits t."""
+        mantissa = math.frexp(t)[1]
+        place = self._places.get(mantissa)
+        if place is None:
+            place = self._places[mantissa] = self._place(math.ldexp(0.75, mantissa), log_mgf)
+        return min(1.0, self._size(place, t, log_mgf))
 
-        The bound is about convex in the height: from the middle of the heights on, downhill.
-        """
+    def _place(self, t: float, log_mgf: float) -> int:
+        """Return the place of the height whose bound is least at t, about: from the middle on,
+        downhill."""
         place = _N_HEIGHTS // 2
         best = self._size(place, t, log_mgf)
         for way in (1, -1):
@@ -132,22 +141,19 @@ class PlainSums:
                 best, place, moved = found, place + way, True
             if moved:
                 break
-        return min(1.0, best)
+        return place
 
     def _size(self, place: int, t: float, log_mgf: float) -> float:
         """Return a bound of the integral of |N G^w| at t along the line of a place."""
         if place not in self._edges:
             self._edges[place] = self._edge(place, log_mgf)
-        line = self._edges[place]
-        if line is None:
+        edge = self._edges[place]
+        if edge is None:
             return math.inf
-        sizes = np.exp(line.points.waves.log_sizes - log_mgf - t * line.points.waves.damping)
-        errors = line.points.mass_error + t * line.points.loss_error
-        errors += UNIT_ROUNDOFF * (np.abs(line.points.waves.log_sizes) + abs(log_mgf))
-        errors += UNIT_ROUNDOFF * (4 * t * line.points.waves.damping + 64) + LIBM_ERROR
-        return float(np.sum(sizes)) + 1.01 * float(sizes @ errors) + line.constant
+        sizes = np.exp(edge.log_sizes - t * edge.damping)
+        return float(np.sum(sizes)) + 1.01 * float(sizes @ (edge.fixed + t * edge.lever)) + edge.rest
 
-    def _edge(self, place: int, log_mgf: float) -> Line | None:
+    def _edge(self, place: int, log_mgf: float) -> _Edge | None:
         m, power = self.mixture.m, self.branch.power
         share = _WHOLE if power > 0 else 0.75
         height = min(share * 0.5 * math.pi / m, _WIDEST) * 2.0 ** (-0.5 * place)
@@ -156,7 +162,27 @@ class PlainSums:
             return None
         row = self._row(step, height)
         error += self.mixture.beyond(self.branch, row, log_mgf)
-        return Line(height, self._points(row, step), 1.01 * error)
+        points = self._points(row, step)
+        log_sizes, damping = points.waves.log_sizes - log_mgf, points.waves.damping
+        fixed = points.mass_error + UNIT_ROUNDOFF * (np.abs(points.waves.log_sizes) + abs(log_mgf))
+        fixed += 64 * UNIT_ROUNDOFF + LIBM_ERROR
+        lever = points.loss_error + 4 * UNIT_ROUNDOFF * damping
+        # What is below e^-60 at t = 0 never counts.
+        kept = log_sizes > -60.0
+        error += 2e-26 * log_sizes.size
+        arrays = (part[kept] for part in (log_sizes, damping, fixed, lever))
+        return _Edge(*arrays, 1.01 * error)
+
+
+class _Edge(NamedTuple):
+    """Points on a line Im y > 0: ln of their sizes at t = 0, how fast these fall, the relative
+    error of each, constant and per unit of t, and what else the integral may have."""
+
+    log_sizes: FloatArray
+    damping: FloatArray
+    fixed: FloatArray
+    lever: FloatArray
+    rest: float
 
 
 def moments_of(sums: PlainSums) -> Moments:

@@ -24,6 +24,8 @@ _QUICK_WORK = 2e7
 _SOON_WORK = 4e8
 _SHARPEST = 1e-16
 _SHARP = 1e-11
+# Tilts are shared within this many units of 1 / sqrt(curvature), or half of it.
+_NEAR = 0.7
 _CONTOURS = 12
 # The first smoothing is for this relative gap; then finer as far as it is asked for.
 _FIRST_GAP = 1e-4
@@ -60,6 +62,7 @@ class Inversion:
             return LOG_ZERO
         tilt = self.product.saddle(epsilon, start=self.start)
         self.start = tilt
+        tilt = self._shared(tilt)
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
         gap, target = 0.0, _SHARPEST
         while True:
@@ -81,6 +84,15 @@ class Inversion:
                 return best
             # Beside an atom the width falls only with the square root of the gap.
             gap *= _power_of_four(0.5 * self.tolerance / (found.upper - found.lower))
+
+    def _shared(self, tilt: float) -> float:
+        """Return a tilt close by that serves many epsilons, so that they share a contour.
+
+        A tilt that is off by x makes the terms larger by e^(V x^2 / 2), V their curvature.
+        """
+        curve = self.product.moments(tilt).variance + tilt**-2 + (tilt + 1) ** -2
+        unit = 2.0 ** math.floor(math.log2(min(_NEAR / math.sqrt(curve), tilt / 8)))
+        return min(unit * round(tilt / unit), self.product.largest_tilt)
 
     def log_size(self, epsilon: float) -> float:
         """Return about ln of the size of the terms at the saddle: what rounding is relative to."""
