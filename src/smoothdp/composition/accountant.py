@@ -160,6 +160,9 @@ class Accountant:
     def _at_level(self, epsilon: Real, level: int) -> LogBounds:
         lower = upper = -math.inf
         for side in self.sides(level):
+            if side.upper.surely_below(epsilon, lower):
+                # The other way is the worse by far.
+                continue
             above = side.upper.log_bounds(epsilon)
             upper = max(upper, above.upper)
             if side.lower is not None and at_most(epsilon, Fraction(FAR_QUERY)):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
 from smoothdp.training_runs.line_points import Line, Points, error_from, scaled
 from smoothdp.training_runs.path_panels import Branch, PanelRow
 from smoothdp.training_runs.subsampled_lines import Mixture
-from smoothdp.types import FloatArray
+from smoothdp.types import FloatArray, IntArray
 
 _HALF_LOG_2PI = 0.91893853320467274178
 # Terms off by e^-41 = 2e-18, of which two.
@@ -33,6 +34,7 @@ _WIDEST = 9.0
 _WHOLE = 0.9999
 _SHARES = (0.9, 0.8, 0.65, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.01, 0.003, 0.001)
 _N_HEIGHTS = 12
+_N_ROUGH = 48
 _MOST_POINTS = 3000
 
 
@@ -124,24 +126,28 @@ class PlainSums:
         mantissa = math.frexp(t)[1]
         place = self._places.get(mantissa)
         if place is None:
-            place = self._places[mantissa] = self._place(math.ldexp(0.75, mantissa), log_mgf)
+            place = self._places[mantissa] = self._place(math.ldexp(0.75, mantissa))
         return min(1.0, self._size(place, t, log_mgf))
 
-    def _place(self, t: float, log_mgf: float) -> int:
-        """Return the place of the height whose bound is least at t, about: from the middle on,
-        downhill."""
-        place = _N_HEIGHTS // 2
-        best = self._size(place, t, log_mgf)
-        for way in (1, -1):
-            moved = False
-            while 0 <= place + way < _N_HEIGHTS:
-                found = self._size(place + way, t, log_mgf)
-                if found >= best:
-                    break
-                best, place, moved = found, place + way, True
-            if moved:
-                break
-        return place
+    def _place(self, t: float) -> int:
+        """Return the place of the height whose bound is about least at t: an estimate."""
+        log_sizes, damping = self._rough
+        return int(np.argmin(np.exp(log_sizes - t * damping).sum(axis=1)))
+
+    @cached_property
+    def _rough(self) -> tuple[FloatArray, FloatArray]:
+        """Sizes and falls along lines of all heights, at few points."""
+        y = np.linspace(self.branch.low, self.branch.high, _N_ROUGH)
+        heights = self._height(np.arange(_N_HEIGHTS))[:, np.newaxis]
+        grid, s = np.broadcast_arrays(y, heights)
+        log_size, angle = self.mixture.log_ratio(grid, s)
+        log_w = self.branch.power * log_size + 0.5 * (s * s - grid * grid)
+        return log_w - log_w.max(), angle
+
+    def _height(self, place: IntArray) -> FloatArray:
+        share = _WHOLE if self.branch.power > 0 else 0.75
+        highest = min(share * 0.5 * math.pi / self.mixture.m, _WIDEST)
+        return np.asarray(highest * 2.0 ** (-0.5 * place))
 
     def _size(self, place: int, t: float, log_mgf: float) -> float:
         """Return a bound of the integral of |N G^w| at t along the line of a place."""
@@ -154,9 +160,7 @@ class PlainSums:
         return float(np.sum(sizes)) + 1.01 * float(sizes @ (edge.fixed + t * edge.lever)) + edge.rest
 
     def _edge(self, place: int, log_mgf: float) -> _Edge | None:
-        m, power = self.mixture.m, self.branch.power
-        share = _WHOLE if power > 0 else 0.75
-        height = min(share * 0.5 * math.pi / m, _WIDEST) * 2.0 ** (-0.5 * place)
+        height = float(self._height(np.array(place)))
         step, error = self._step(0.0, height)
         if (self.branch.high - self.branch.low) / step > 4 * _MOST_POINTS:
             return None

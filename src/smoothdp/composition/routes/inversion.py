@@ -174,10 +174,21 @@ class Inversion:
             return first
         if not enough(most):
             return None
+        # Where terms fall like a normal density, 9 of its standard deviations are about enough:
+        # from there in steps that double, then by halving.
+        likely = 9.0 / math.sqrt(max(self.product.moments(tilt).variance + spread * spread, 1e-300))
+        guess = round(math.log(max(1.0, likely / first), 1.15))
         low, high = 0, most
+        reach, ahead = 1, min(max(guess, 1), most - 1)
         while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
+            if enough(ahead):
+                high, ahead = ahead, max(low + 1, ahead - reach)
+            else:
+                low, ahead = ahead, min(high - 1, ahead + reach)
+            if low > 0 and high < most:
+                ahead = (low + high) // 2
+            else:
+                reach *= 2
         return first * 1.15**high
 
     def log_aliases(self, epsilon: float, tilt: float, period: float) -> float:
