@@ -21,7 +21,7 @@ import numpy as np
 from smoothdp.composition.laws.law import Moments, TiltedSums
 from smoothdp.composition.laws.oscillation import Waves, oscillating_sums, short_step
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF
-from smoothdp.training_runs.line_points import Line, Points, error_from, scaled
+from smoothdp.training_runs.line_points import Points, scaled
 from smoothdp.training_runs.path_panels import Branch, PanelRow
 from smoothdp.training_runs.subsampled_lines import Mixture
 from smoothdp.types import FloatArray, IntArray
@@ -90,15 +90,22 @@ class PlainSums:
         y = step * np.arange(first, last + 1, dtype=np.float64)
         return PanelRow(y, np.full(y.size, height), 0.0, up=False)
 
-    def line(self, t: float) -> Line:
+    def line(self, t: float) -> _RealLine:
         """Return a real line that serves up to t, of masses not divided by anything; its error is
         that of the rule, relative to E e^(cL), without the tails."""
         step, error = self._step(t)
-        return Line(0.0, self._points(self._row(step, 0.0), step), 1.01 * error)
+        row = self._row(step, 0.0)
+        ends = float(row.middles[0]), float(row.middles[-1])
+        return _RealLine(self._points(row, step), 1.01 * error, ends)
 
-    def tails(self, t: float, log_mgf: float) -> float:
-        """Return a bound of what is left out beyond the last points, relative to E e^(cL)."""
-        return self.mixture.beyond(self.branch, self._row(self._step(t)[0], 0.0), log_mgf)
+    def tails(self, line: _RealLine, log_mgf: float) -> float:
+        """Return a bound of what a real line leaves out at both ends, relative to E e^(cL)."""
+        power, losses = self.branch.power, line.points.waves.positions
+        sign = 1.0 if power > 0 else -1.0
+        low, high = line.ends
+        left = self.mixture.log_left(power, low, sign * float(losses[0]))
+        right = self.mixture.log_right(power, high, sign * float(losses[-1]))
+        return 1.01 * math.fsum(math.exp(min(700.0, tail - log_mgf)) for tail in (left, right))
 
     def _points(self, row: PanelRow, step: float) -> Points:
         mixture, power = self.mixture, self.branch.power
@@ -157,7 +164,9 @@ class PlainSums:
         if edge is None:
             return math.inf
         sizes = np.exp(edge.log_sizes - t * edge.damping)
-        return float(np.sum(sizes)) + 1.01 * float(sizes @ (edge.fixed + t * edge.lever)) + edge.rest
+        return (
+            float(np.sum(sizes)) + 1.01 * float(sizes @ (edge.fixed + t * edge.lever)) + edge.rest
+        )
 
     def _edge(self, place: int, log_mgf: float) -> _Edge | None:
         height = float(self._height(np.array(place)))
@@ -176,6 +185,14 @@ class PlainSums:
         error += 2e-26 * log_sizes.size
         arrays = (part[kept] for part in (log_sizes, damping, fixed, lever))
         return _Edge(*arrays, 1.01 * error)
+
+
+class _RealLine(NamedTuple):
+    """Points on the real line, the error of the rule relative to E e^(cL), the first and last."""
+
+    points: Points
+    constant: float
+    ends: tuple[float, float]
 
 
 class _Edge(NamedTuple):
@@ -204,8 +221,9 @@ def moments_of(sums: PlainSums) -> Moments:
     log_mgf = top + math.log(total)
     mean = float(weights @ waves.positions)
     variance = float(weights @ (waves.positions - mean) ** 2)
-    constant, _ = error_from(line._replace(points=scaled(line.points, log_mgf)), 0.0)
-    error = 1.1 * (constant + sums.tails(0.0, log_mgf)) + 2 * LIBM_ERROR
+    rounding = line.points.mass_error + UNIT_ROUNDOFF * np.abs(waves.log_sizes)
+    error = 1.1 * (line.constant + float(weights @ rounding) + sums.tails(line, log_mgf))
+    error += 2 * LIBM_ERROR
     error += (math.log2(weights.size) + 26 + 2 * abs(top) + 2 * abs(log_mgf)) * UNIT_ROUNDOFF
     error += LIBM_ERROR * abs(math.log(total))
     return Moments(log_mgf, error, mean, variance)
@@ -215,12 +233,13 @@ def transform_of(sums: PlainSums, moments: Moments, *, step: float, count: int) 
     """Return psi at t = 0, step, ..., (count - 1) step, but for the error of the moments."""
     last = step * (count - 1)
     line = sums.line(last)
-    line = line._replace(points=scaled(line.points, moments.log_mgf))
-    waves = line.points.waves
+    points = scaled(line.points, moments.log_mgf)
+    waves = points.waves
     weights = np.exp(waves.log_sizes)
     found = oscillating_sums(weights, waves.positions - moments.mean, step=step, count=count)
-    constant, slope = error_from(line, 0.0)
-    constant += found.constant + sums.tails(last, moments.log_mgf)
+    constant = line.constant + 1.01 * float(weights @ points.mass_error)
+    slope = 1.01 * float(weights @ points.loss_error)
+    constant += found.constant + sums.tails(line, moments.log_mgf)
     constant += 1.01 * LIBM_ERROR * float(np.sum(weights))
     # Positions less the centre are rounded once more.
     t = step * np.arange(count, dtype=np.float64)

@@ -182,7 +182,7 @@ class Mixture:
 
     def beyond(self, branch: Branch, row: PanelRow, log_mgf: float) -> float:
         """Return a bound of the integral beyond the panels, with the error of misplaced ends."""
-        (q, base_share, offset), m, power = self._floats, self.m, branch.power
+        m, power = self.m, branch.power
         height = float(row.heights[0])
         low, high = float(row.middles[0]) - row.half, float(row.middles[-1]) + row.half
         ends_of_panels = np.array([low, high])
@@ -197,18 +197,26 @@ class Mixture:
         if branch.ends_left:
             left = float(ends[0])
         else:
-            left = log_tail(-low) + (
-                power * float(on_line[0]) if power > 0 else power * math.log1p(-q)
-            )
+            left = self.log_left(power, low, float(on_line[0]))
         if branch.ends_right:
             right = float(ends[1])
-        elif power > 0:
-            share = math.log(q + base_share * math.exp(-min(m * high - offset, 700.0)))
-            right = power * share + m * m * power * (power - 1) / 2 + log_tail(high - power * m)
         else:
-            right = power * float(above[1]) + log_tail(high)
+            right = self.log_right(power, high, float(above[1]))
         lift = 0.5 * height * height - log_mgf
         return 1.01 * math.fsum(math.exp(min(tail + lift, 700.0)) for tail in (left, right))
+
+    def log_left(self, power: float, low: float, log_ratio: float) -> float:
+        """Return ln of a bound of the integral of |N G^w| below a point, where ln G is given."""
+        q, _, _ = self._floats
+        return log_tail(-low) + power * (log_ratio if power > 0 else math.log1p(-q))
+
+    def log_right(self, power: float, high: float, log_ratio: float) -> float:
+        """Return ln of a bound of the integral of |N G^w| above a point, where ln |G| is given."""
+        (q, base_share, offset), m = self._floats, self.m
+        if power < 0:
+            return power * log_ratio + log_tail(high)
+        share = math.log(q + base_share * math.exp(-min(m * high - offset, 700.0)))
+        return power * share + m * m * power * (power - 1) / 2 + log_tail(high - power * m)
 
     def way_up(self, power: float, start: float, height: float, t: float, log_mgf: float) -> float:
         """Return a bound of the integral of |N G^w| from ``start`` up to the height.
