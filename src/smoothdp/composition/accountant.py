@@ -120,7 +120,10 @@ class Accountant:
         """Return about the epsilon that belongs to a delta, if one law says it all."""
         if self.single is not None or self.has_grid or self.log_smoothed is not None:
             return None
-        return likely_epsilon(self.sides(0)[0].upper.product, log_delta)
+        solver = self.sides(0)[0].upper
+        if solver.route == "exact grouping":
+            return None
+        return likely_epsilon(solver.product, log_delta)
 
     def log_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta at an exact epsilon >= 0."""

@@ -35,7 +35,7 @@ class Guess(NamedTuple):
 
 def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
     """Return a guess by the saddle point; None where it makes no sense."""
-    if not product.parts or product.largest < math.inf:
+    if not product.parts:
         return None
     if product.log_infinite.upper > log_delta - 20.0:
         return None
@@ -50,7 +50,7 @@ def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
         move = excess / (tilt * tilt * curve)
         if abs(move) < 0.05:
             guess = epsilon + excess / tilt
-            return Guess(guess, tilt) if 0 < guess < 1e6 else None
+            return Guess(guess, tilt) if 0 < guess < min(1e6, 0.9 * product.largest) else None
         tilt *= math.exp(max(-1.5, min(1.5, move)))
     return None
 
