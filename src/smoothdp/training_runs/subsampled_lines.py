@@ -194,14 +194,12 @@ class Mixture:
             - 0.5 * ends_of_panels * ends_of_panels
             + np.log(end_errors)
         )
+        left = self.log_left(power, low, float(on_line[0]))
+        right = self.log_right(power, high, float(above[1]))
         if branch.ends_left:
             left = float(ends[0])
-        else:
-            left = self.log_left(power, low, float(on_line[0]))
         if branch.ends_right:
             right = float(ends[1])
-        else:
-            right = self.log_right(power, high, float(above[1]))
         lift = 0.5 * height * height - log_mgf
         return 1.01 * math.fsum(math.exp(min(tail + lift, 700.0)) for tail in (left, right))
 

@@ -7,8 +7,8 @@ w, v at a distance of 2 a, and h = w v / (w + v),
 
 (proofs/tilted-contour#9). So with C(t) the sum of k h cos 2 a t over all laws, the product of the
 |psi|^k is at most e^(C(t) - C(0)). Between two points of a mesh of step s, C is at most the larger
-of the two, and (s^2 / 8) sum 4 k h a^2 more. Cells where that leaves less than e^-40 are not summed,
-only added as a bound.
+of the two, and (s^2 / 8) sum 4 k h a^2 more. Cells where that leaves less than e^-40 are not
+summed, only added as a bound.
 """
 
 from __future__ import annotations

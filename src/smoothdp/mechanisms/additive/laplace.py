@@ -232,7 +232,7 @@ class LaplaceLaw(LossLaw):
         return self.transform_at(tilt, step * np.arange(count, dtype=np.float64))
 
     def two_atoms(self, tilt: float) -> TwoAtoms:
-        # Masses 1/2 and e^(-2wa) / 2, w = c + 1/2, before they are divided by the whole.
+        # proofs/tilted-contour#9: masses 1/2 and e^(-2wa) / 2, w = c + 1/2, over the whole.
         rest = math.exp(-(2 * tilt + 1) * self.ratio)
         weight = 0.5 * rest / (1 + rest) / self._scaled_mgf(tilt)
         return TwoAtoms(self.ratio, weight * (1 - 1e-12))
