@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import time
@@ -363,6 +364,8 @@ def questions() -> None:
         ("50 deltas of the MNIST run", "3 times one", deltas, None),
         ("2 steps without replacement", "0.3 s", few, None),
     ]
+    with contextlib.suppress(ImportError):
+        google_epsilon_of([(1.0, 0.5, 1)], 1e-5)
     for what, reach, ours, theirs in rows:
         seconds, ends = timed(ours, batches=2)
         line(what, seconds, f"[{ends[0]:.10f}, {ends[1]:.10f}]", f"reach {reach}")

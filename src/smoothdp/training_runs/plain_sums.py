@@ -183,8 +183,7 @@ class PlainSums:
         # What is below e^-60 at t = 0 never counts.
         kept = log_sizes > -60.0
         error += 2e-26 * log_sizes.size
-        arrays = (part[kept] for part in (log_sizes, damping, fixed, lever))
-        return _Edge(*arrays, 1.01 * error)
+        return _Edge(log_sizes[kept], damping[kept], fixed[kept], lever[kept], 1.01 * error)
 
 
 class _RealLine(NamedTuple):

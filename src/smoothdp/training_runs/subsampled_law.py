@@ -275,8 +275,8 @@ class SubsampledGaussianLaw(LossLaw):
         if plain is not None:
             served = _served(plain, step, count)
         if plain is not None and served:
-            sums = transform_of(plain, moments, step=step, count=served)
-            values[:served], error[:served] = sums.values, sums.error
+            whole = transform_of(plain, moments, step=step, count=served)
+            values[:served], error[:served] = whole.values, whole.error
         for first, size in _blocks(step, count, served):
             t = step * np.arange(first, first + size, dtype=np.float64)
             line = self._line(tilt, float(t[0]), float(t[-1]))
