@@ -301,7 +301,7 @@ def step(rate: str, noise: str, sampling: str = "poisson") -> sd.SubsampledGauss
 def google_epsilon_of(steps: list[tuple[float, float, int]], delta: float) -> float:
     """Its upper end of epsilon for (sigma, rate, count), at its own interval of 1e-4."""
     pld = import_module("dp_accounting.pld.privacy_loss_distribution")
-    whole = None
+    whole: Any = None
     for sigma, rate, count in steps:
         one = pld.from_gaussian_mechanism(
             sigma, sampling_prob=rate, value_discretization_interval=1e-4
@@ -312,7 +312,7 @@ def google_epsilon_of(steps: list[tuple[float, float, int]], delta: float) -> fl
 
 def google_laplace(delta: float) -> float:
     pld = import_module("dp_accounting.pld.privacy_loss_distribution")
-    whole = None
+    whole: Any = None
     for i in range(1000):
         one = pld.from_laplace_mechanism(40 + i / 10, value_discretization_interval=1e-4)
         whole = one if whole is None else whole.compose(one)

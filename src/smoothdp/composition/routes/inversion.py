@@ -26,6 +26,8 @@ _QUICK_WORK = 2e7
 _SOON_WORK = 4e8
 _SHARPEST = 1e-16
 _SHARP = 1e-11
+# Brackets wider than this and than the tolerance get a second tilt.
+_ROUGH = 1e-6
 # Tilts are shared within this many units of 1 / sqrt(curvature), or half of it.
 _NEAR = 0.7
 _CONTOURS = 12
@@ -67,7 +69,15 @@ class Inversion:
             return LOG_ZERO
         tilt = self.product.saddle(epsilon, start=self.start)
         self.start = tilt
-        tilt = self._shared(tilt)
+        shared = self._shared(tilt)
+        found = self._log_bounds_at(shared, epsilon)
+        if shared != tilt and not found.upper - found.lower <= max(_ROUGH, self.tolerance):
+            # Where all but rounding cancels, what counts is the size of the terms alone.
+            other = self._log_bounds_at(tilt, epsilon)
+            found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
+        return found
+
+    def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
         gap, target = 0.0, _SHARPEST
         while True:
