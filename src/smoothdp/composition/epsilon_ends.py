@@ -35,7 +35,7 @@ class Guess(NamedTuple):
 
 def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
     """Return a guess by the saddle point; None where it makes no sense."""
-    if not product.parts:
+    if not product.parts or product.largest <= 0:
         return None
     if product.log_infinite.upper > log_delta - 20.0:
         return None

@@ -12,7 +12,6 @@ from smoothdp.exact.balls.balls import ball, enclose, precision, real_bounds
 from smoothdp.exact.logspace.bounds import LOG_ZERO, LogBounds, log_sum_upper
 from smoothdp.exact.parameters.numbers import LogRatio, Real, exact_int, exact_real
 
-
 _SEARCHED = 24
 _GOLDEN = 0.6180339887498949
 # Chains of more steps than this are of equal parts.
@@ -59,8 +58,8 @@ class GroupProfile(PrivacyProfile):
         if not fall:
             one = self.single.log_delta_bounds(share).upper
             with precision(128):
-                part = ball(share)
-                growth = (k * part).expm1() / part.expm1() if part > 0 else ball(k)
+                each = ball(share)
+                growth = (k * each).expm1() / each.expm1() if each > 0 else ball(k)
                 log_growth = enclose(growth.log()).upper
             return min(0.0, math.nextafter(one + log_growth, math.inf))
         assert isinstance(share, Fraction)

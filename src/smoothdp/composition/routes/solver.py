@@ -96,7 +96,8 @@ class Solver:
         if log_value == -math.inf or not product.parts:
             return False
         low = math.nextafter(real_bounds(epsilon).lower - slack.loss, -math.inf)
-        above = log_sum_upper(product.log_chernoff_least(low), product.log_infinite.upper)
+        finite = -math.inf if low >= product.largest else product.log_chernoff_least(low)
+        above = log_sum_upper(finite, product.log_infinite.upper)
         return math.nextafter(above + slack.mass, math.inf) <= log_value
 
     def _total(self, low: float, high: float) -> LogBounds:
