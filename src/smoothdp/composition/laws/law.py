@@ -131,7 +131,11 @@ class LossLaw(ABC):
         return None
 
     def transform_at(self, tilt: float, t: FloatArray) -> TiltedSums:
-        """Return psi at any t >= 0; every law with `two_atoms` has it."""
+        """Return psi at any t >= 0; every law with `two_atoms` has it.
+
+        Raises:
+            NotImplementedError: a law without.
+        """
         raise NotImplementedError(type(self).__name__)
 
     def decay(self, tilt: float, last: float) -> float:
