@@ -134,9 +134,9 @@ class LossLaw(ABC):
         """Return psi at any t >= 0; every law with `two_atoms` has it.
 
         Raises:
-            NotImplementedError: a law without.
+            TypeError: a law without.
         """
-        raise NotImplementedError(type(self).__name__)
+        raise TypeError(type(self).__name__)
 
     def decay(self, tilt: float, last: float) -> float:
         """Return a bound of |psi(t)| at every t >= last > 0: none by default."""
