@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import time
@@ -290,8 +291,107 @@ def thousand() -> None:
             line(f"{what}, epsilon = {epsilon}", seconds, width, reach)
 
 
+# ---- what people ask: ratios to dp_accounting in one run ---------------------------------
+
+
+def step(rate: str, noise: str, sampling: str = "poisson") -> sd.SubsampledGaussian:
+    return sd.SubsampledGaussian(Fraction(rate), noise_multiplier=noise, sampling=sampling)  # type: ignore[arg-type]
+
+
+def google_epsilon_of(steps: list[tuple[float, float, int]], delta: float) -> float:
+    """Its upper end of epsilon for (sigma, rate, count), at its own interval of 1e-4."""
+    pld = import_module("dp_accounting.pld.privacy_loss_distribution")
+    whole: Any = None
+    for sigma, rate, count in steps:
+        one = pld.from_gaussian_mechanism(
+            sigma, sampling_prob=rate, value_discretization_interval=1e-4
+        ).self_compose(count)
+        whole = one if whole is None else whole.compose(one)
+    return float(whole.get_epsilon_for_delta(delta))
+
+
+def google_laplace(delta: float) -> float:
+    pld = import_module("dp_accounting.pld.privacy_loss_distribution")
+    whole: Any = None
+    for i in range(1000):
+        one = pld.from_laplace_mechanism(40 + i / 10, value_discretization_interval=1e-4)
+        whole = one if whole is None else whole.compose(one)
+    return float(whole.get_epsilon_for_delta(delta))
+
+
+def questions() -> None:
+    print("\nWhat people ask: both ends certified, beside dp_accounting's one end, in one run")
+    mnist, cifar = ("256/60000", "1.1", 3516), ("512/50000", "1.5", 9766)
+
+    def run(rate: str, noise: str, count: int) -> Callable[[], tuple[float, float]]:
+        return lambda: sd.compose([(step(rate, noise), count)]).epsilon_bounds("1e-5")
+
+    def sigmas() -> tuple[float, float]:
+        items = [(step("1/100", str(Fraction(100 + i, 100))), 10) for i in range(100)]
+        return sd.compose(items).epsilon_bounds("1e-6")
+
+    def scales() -> tuple[float, float]:
+        items = [sd.LaplaceMechanism(Fraction(400 + i, 10)) for i in range(1000)]
+        return sd.compose(items).epsilon_bounds("1e-6")
+
+    def deltas() -> tuple[float, float]:
+        whole = sd.compose([(step("256/60000", "1.1"), 3516)])
+        return [whole.epsilon_bounds(Fraction(4, 5) ** i / 10**4) for i in range(50)][-1]
+
+    def few() -> tuple[float, float]:
+        return sd.compose([(step("1/100", "1", "without_replacement"), 2)]).epsilon_bounds("1e-6")
+
+    rows: list[tuple[str, str, Callable[[], tuple[float, float]], Callable[[], float] | None]] = [
+        (
+            "MNIST run, epsilon(1e-5)",
+            "30 ms",
+            run(*mnist),
+            lambda: google_epsilon_of([(1.1, 256 / 60000, 3516)], 1e-5),
+        ),
+        (
+            "CIFAR run, epsilon(1e-5)",
+            "30 ms",
+            run(*cifar),
+            lambda: google_epsilon_of([(1.5, 512 / 50000, 9766)], 1e-5),
+        ),
+        (
+            "100 sigmas, 10 steps each, epsilon(1e-6)",
+            "1 s",
+            sigmas,
+            lambda: google_epsilon_of([(1 + i / 100, 0.01, 10) for i in range(100)], 1e-6),
+        ),
+        ("1000 Laplace scales, epsilon(1e-6)", "1 s", scales, lambda: google_laplace(1e-6)),
+        ("50 deltas of the MNIST run", "3 times one", deltas, None),
+        ("2 steps without replacement", "0.3 s", few, None),
+    ]
+    with contextlib.suppress(ImportError):
+        google_epsilon_of([(1.0, 0.5, 1)], 1e-5)
+    for what, reach, ours, theirs in rows:
+        seconds, ends = timed(ours, batches=2)
+        line(what, seconds, f"[{ends[0]:.10f}, {ends[1]:.10f}]", f"reach {reach}")
+        if theirs is None:
+            continue
+        try:
+            slow, found = timed(theirs, batches=1)
+        except ImportError:
+            print("  dp_accounting: not installed, skipped")
+            continue
+        line("  dp_accounting", slow, f"{found:.10f}", f"x{slow / seconds:.1f}", is_ours=False)
+
+    def calibrated() -> sd.Calibrated:
+        def make(noise: float) -> list[Any]:
+            rate = Fraction(256, 60000)
+            return [(sd.SubsampledGaussian(rate, noise_multiplier=noise), 3516)]
+
+        return sd.calibrate(make, (1, "1e-5"))
+
+    seconds, found = timed(calibrated)
+    line("calibrate the MNIST run to (1, 1e-5)", seconds, f"{found.value:.12f}", "reach 0.2 s")
+
+
 def main() -> None:
     """Print the tables of the accountant."""
+    questions()
     gaussians()
     shifts()
     training()

@@ -99,6 +99,22 @@ def test_group_profiles(k: int) -> None:
         assert lower <= exact.delta(epsilon)
 
 
+def test_chains_of_epsilons() -> None:
+    """Parts that fall by equal steps reach the Gaussian truth; each bound is above it, and
+    none above that of equal parts."""
+    truth = GaussianDP(1).profile()
+    grouped = group_profile(GaussianDP("0.1").profile(), n_records=10)
+    found = grouped.epsilon("1e-6")
+    assert truth.epsilon("1e-6") <= found < 4.88656
+    one = GaussianDP("0.1").profile()
+    for epsilon in ("0.3", "1.7", "4.886554", "9"):
+        upper = grouped.delta(epsilon)
+        assert truth.delta_bounds(epsilon)[0] <= upper
+        equal = one.delta(F(epsilon) / 10) * math.expm1(float(epsilon))
+        equal /= math.expm1(float(epsilon) / 10)
+        assert upper <= equal * (1 + 1e-9)
+
+
 def test_central_limit_is_close_for_many_and_is_labelled() -> None:
     many = compose([(PureDP("0.01"), 10_000), (GaussianDP("0.01"), 5000)])
     estimate = central_limit_estimate(many)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from mpmath import mpc, mpf
+
+from smoothdp.mechanisms.additive.laplace import LaplaceLaw
+from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw, View
 
 Law = list[tuple[mpf, mpf]]
 
@@ -73,3 +78,95 @@ def test_smoothing_lies_on_its_side(seed: int, spread: str) -> None:
     assert below - aliases(law, e, c, period, -6, 3) <= truth + mpf("1e-13")
     assert truth <= above + mpf("1e-13")
     assert above - below < 4 * s * s * (1 + c) ** 2 + s
+
+
+def integral(q: mpf, m: mpf, w: mpc) -> mpc:
+    """The transform of a subsampled step by a much finer rule."""
+    h, total = mpf(1) / 64, mpc(0)
+    for j in range(-12 * 64, 24 * 64):
+        y = j * h
+        total += mpmath.exp(-y * y / 2) * mpmath.power(1 - q + q * mpmath.exp(m * y - m * m / 2), w)
+    return total * h / mpmath.sqrt(2 * mpmath.pi)
+
+
+STEPS = [(".01", "1", "3"), (".3", "1.6", "1.5"), (".9", ".5", "4")]
+
+
+@pytest.mark.parametrize(("rate", "shift", "tilt"), STEPS)
+@pytest.mark.parametrize("mixture_first", [True, False])
+def test_the_trapezoid_rule_of_a_subsampled_step(
+    rate: str, shift: str, tilt: str, mixture_first: bool
+) -> None:
+    """Statement 7: the error is within its bound, which is needed."""
+    q, m, c, worst = mpf(rate), mpf(shift), mpf(tilt), mpf(0)
+    whole = integral(q, m, mpc(c + 1 if mixture_first else -c)).real
+    for t in (mpf(0), mpf(5)):
+        w = mpc(c + 1, t) if mixture_first else mpc(-c, -t)
+        truth = integral(q, m, w)
+        for h in (mpf("0.4"), mpf(1)):
+            total = mpf(0)
+            for j in range(-int(12 / h), int(24 / h)):
+                y = j * h
+                ratio = 1 - q + q * mpmath.exp(m * y - m * m / 2)
+                total += h * mpmath.npdf(y) * mpmath.power(ratio, w)
+            for share in ("0.3", "0.6", "0.95"):
+                d = mpf(share) * mpmath.pi / (2 * m)
+                size = mpmath.exp(d * d / 2 + t * m * d) * 2 / mpmath.expm1(2 * mpmath.pi * d / h)
+                kappa = 1 if mixture_first else mpmath.cos(m * d) ** -c
+                assert abs(total - truth) <= size * kappa * whole + mpf("1e-15")
+            worst = max(worst, abs(total - truth) / whole)
+    # There is an error to be seen.
+    assert worst > mpf("1e-12")
+
+
+@pytest.mark.parametrize(("rate", "shift", "tilt"), STEPS)
+@pytest.mark.parametrize("mixture_first", [True, False])
+def test_a_subsampled_step_from_a_node_on(
+    rate: str, shift: str, tilt: str, mixture_first: bool
+) -> None:
+    """Statement 8, and what the code makes of it: above every later value, and not 1."""
+    view: View = "mixture" if mixture_first else "base"
+    law = SubsampledGaussianLaw(Fraction(rate), Fraction(shift), view)
+    q, m, c = mpf(rate), mpf(shift), mpf(tilt)
+    whole = integral(q, m, mpc(c + 1 if mixture_first else -c)).real
+    for t in (1.0, 5.0, 12.0):
+        bound = law.decay(float(c), t)
+        for later in (t, 1.4 * t):
+            w = mpc(c + 1, later) if mixture_first else mpc(-c, -later)
+            assert abs(integral(q, m, w)) / whole <= bound
+    assert law.decay(float(c), 12.0) < 1
+
+
+@pytest.mark.parametrize("view", ["mixture", "base"])
+def test_sums_over_the_whole_line_are_within_their_error(view: View) -> None:
+    """What `plain_sums.py` returns, with its rounding, against 15 digits and more."""
+    q, m, c = Fraction(1, 100), Fraction(1), 4.0
+    law = SubsampledGaussianLaw(q, m, view)
+    p, sign = (mpf(c + 1), 1) if view == "mixture" else (mpf(-c), -1)
+    whole = integral(mpf(1) / 100, mpf(1), mpc(p)).real
+    moments = law.moments(c)
+    assert abs(mpmath.log(whole) - moments.log_mgf) <= moments.error < 1e-12
+    found = law.transform(c, step=1.5, count=20, budget=0.0)
+    for j in (0, 3, 19):
+        t = mpf(1.5) * j
+        truth = integral(mpf(1) / 100, mpf(1), mpc(p, sign * t)) / whole
+        truth *= mpmath.expj(-t * mpf(found.centre))
+        gap = abs(truth - mpc(complex(found.values[j])))
+        assert gap <= found.error[j] < 1e-11
+        assert gap < 0.1 * found.error[j]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_atoms_bound_the_product(seed: int) -> None:
+    """Statement 9 (i) and (ii), for Laplace laws; with twice the weight it is false."""
+    rng = random.Random(seed)
+    tilt = rng.uniform(0.2, 20)
+    laws = [LaplaceLaw(rng.uniform(0.005, 0.1)) for _ in range(6)]
+    t = np.array([rng.uniform(0, 3000) for _ in range(40)] + [1e-3])
+    logs, bound = np.zeros(t.size), np.zeros(t.size)
+    for law in laws:
+        logs += np.log(np.abs(law.transform_at(tilt, t).values))
+        atoms = law.two_atoms(tilt)
+        bound += atoms.weight * (np.cos(2 * atoms.half_distance * t) - 1)
+    assert (logs <= bound + 1e-12).all()
+    assert (logs > 4 * bound - 1e-12).any()

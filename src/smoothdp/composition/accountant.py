@@ -13,6 +13,7 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
+from smoothdp.composition.epsilon_ends import Guess, likely_epsilon
 from smoothdp.composition.items import Item
 from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
@@ -115,6 +116,15 @@ class Accountant:
         name = " and ".join(sorted(routes))
         return f"{name} over a grid pair" if self.has_grid else name
 
+    def likely_epsilon(self, log_delta: float) -> Guess | None:
+        """Return about the epsilon that belongs to a delta, if one law says it all."""
+        if self.single is not None or self.has_grid or self.log_smoothed is not None:
+            return None
+        solver = self.sides(0)[0].upper
+        if solver.route == "exact grouping":
+            return None
+        return likely_epsilon(solver.product, log_delta)
+
     def log_bounds(self, epsilon: Real) -> LogBounds:
         """Bound ln delta at an exact epsilon >= 0."""
         if self.single is not None:
@@ -164,8 +174,14 @@ class Accountant:
         return max(1, sum(count for item, count in self.parts if item.laws is None))
 
     def _at_level(self, epsilon: Real, level: int) -> LogBounds:
-        bounds = [self._side_bounds(side, epsilon) for side in self.sides(level)]
-        return LogBounds(max(each.lower for each in bounds), max(each.upper for each in bounds))
+        lower = upper = -math.inf
+        for side in self.sides(level):
+            if side.upper.surely_below(epsilon, lower):
+                # The other way is the worse by far.
+                continue
+            found = self._side_bounds(side, epsilon)
+            lower, upper = max(lower, found.lower), max(upper, found.upper)
+        return LogBounds(lower, upper)
 
     @staticmethod
     def _side_bounds(side: Side, epsilon: Real) -> LogBounds:

@@ -13,6 +13,7 @@ from smoothdp.claims.domains import read_delta
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
+from smoothdp.composition.epsilon_ends import ends_near
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import float_up
@@ -150,7 +151,8 @@ class ComposedProfile(PrivacyProfile):
     def epsilon_bounds(self, delta: Parameter) -> tuple[float, float]:
         """Return floats (lower, upper) around the epsilon that belongs to delta.
 
-        The upper one is certain, and within a few units of the least that is.
+        The upper one is certain, and close to the least that is: within a few units, or a
+        hundredth of the width of the bracket.
         """
         target = read_delta(delta)
         if target == 0 and self.accountant.single is None and self.accountant.never_zero:
@@ -159,10 +161,21 @@ class ComposedProfile(PrivacyProfile):
             below, above = super().epsilon_bounds(delta)
         else:
             goal = log_bounds(target)
-            above = epsilon_root(lambda e: self._bounds(e).upper, goal.lower, side=1)
-            below = epsilon_root(lambda e: self._bounds(e).lower, goal.upper, side=-1)
+            below, above = self._ends(goal)
         # Where delta is the sum of the deltas itself, no logarithm says that it is reached.
         basic = self.accountant.basic
         if basic is not None and target >= basic[1]:
             above = min(above, float_up(basic[0]))
         return min(below, above), above
+
+    def _ends(self, goal: LogBounds) -> tuple[float, float]:
+        """Return both ends, around a guess, or by search from 0 on."""
+        guess = self.accountant.likely_epsilon(goal.lower)
+        below = above = None
+        if guess is not None:
+            below, above = ends_near(self._bounds, goal, guess)
+        if above is None:
+            above = epsilon_root(lambda e: self._bounds(e).upper, goal.lower, side=1)
+        if below is None:
+            below = epsilon_root(lambda e: self._bounds(e).lower, goal.upper, side=-1)
+        return below, above

@@ -125,10 +125,31 @@ class LossLaw(ABC):
         del loss
         return None
 
+    def two_atoms(self, tilt: float) -> TwoAtoms | None:
+        """Return two atoms of the tilted law, if it has two that are known: see `Screen`."""
+        del tilt
+        return None
+
+    def transform_at(self, tilt: float, t: FloatArray) -> TiltedSums:
+        """Return psi at any t >= 0; every law with `two_atoms` has it.
+
+        Raises:
+            TypeError: a law without.
+        """
+        raise TypeError(type(self).__name__)
+
     def decay(self, tilt: float, last: float) -> float:
         """Return a bound of |psi(t)| at every t >= last > 0: none by default."""
         del tilt, last
         return 1.0
+
+
+class TwoAtoms(NamedTuple):
+    """Half the distance of two atoms, and a float not above h = w v / (w + v), w and v their
+    masses."""
+
+    half_distance: float
+    weight: float
 
 
 class Split(NamedTuple):

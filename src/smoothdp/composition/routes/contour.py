@@ -49,6 +49,7 @@ import numpy as np
 
 from smoothdp.composition.laws.oscillation import TRIG_ERROR, short_step, unit_circle
 from smoothdp.composition.laws.product import Product
+from smoothdp.composition.routes.screen import Screen, left_out
 from smoothdp.exact.logspace.bounds import LIBM_ERROR, UNIT_ROUNDOFF, LogBounds
 from smoothdp.types import ComplexArray, FloatArray
 
@@ -94,12 +95,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where to sum: tilt c, period B, last node T, standard deviation of the smoothing."""
+    """Where to sum: tilt c, period B, last node T, standard deviation of the smoothing, and what
+    leaves out nodes, if anything does."""
 
     tilt: float
     period: float
     last: float
     spread: float
+    screen: Screen | None = None
 
     @property
     def step(self) -> float:
@@ -121,7 +124,11 @@ class Contour:
         self.plan, self.product = plan, product
         moments = product.moments(plan.tilt)
         self.log_mgf, self.log_error = moments.log_mgf, moments.error
-        t = plan.step * np.arange(plan.count, dtype=np.float64)
+        kept = None if plan.screen is None else plan.screen.kept(step=plan.step, count=plan.count)
+        numbers = np.arange(plan.count) if kept is None else kept
+        t = plan.step * numbers.astype(np.float64)
+        # Nodes that are not all of the first ones are asked for one by one.
+        self.scattered = kept is not None and kept.size < plan.count
         values, error, self.centre, self.centre_error = self._nodes(t, budget, progress)
         z = plan.tilt + 1j * t
         weight = (plan.step / math.pi) / (z * (z + 1))
@@ -139,7 +146,14 @@ class Contour:
                 factor = kernel(plan.tilt, t, plan.spread)
                 bound = error * np.abs(factor) + np.abs(values) * off
                 self._add_side(values * weight * factor, bound * size)
-        self.truncation = truncation(product, plan.tilt, plan.step * (t.size - 1), plan.spread)
+        last = plan.step * (plan.count - 1)
+        self.truncation = truncation(product, plan.tilt, last, plan.spread)
+        if self.scattered:
+            gaps = np.flatnonzero(np.diff(numbers) > 1)
+            first = plan.step * float(numbers[gaps[0] if gaps.size else -1] + 1)
+            self.truncation += left_out(
+                plan.tilt, plan.spread, step=plan.step, first=first, last=last
+            )
 
     def _add_side(self, terms: ComplexArray, error: FloatArray) -> None:
         """Keep the terms of a sum with a bound of its rounding and its lever on angles."""
@@ -166,7 +180,10 @@ class Contour:
         for done, (law, count) in enumerate(product.parts):
             if progress is not None:
                 progress(done, len(product.parts))
-            sums = law.transform(plan.tilt, step=plan.step, count=t.size, budget=share)
+            if self.scattered:
+                sums = law.transform_at(plan.tilt, t)
+            else:
+                sums = law.transform(plan.tilt, step=plan.step, count=t.size, budget=share)
             centres.append(count * sums.centre)
             error = sums.error + 3 * UNIT_ROUNDOFF
             with np.errstate(under="ignore", divide="ignore", over="ignore"):

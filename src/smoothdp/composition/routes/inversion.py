@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.contour import Contour, Plan, Progress, truncation
+from smoothdp.composition.routes.screen import Screen, screen_of
 from smoothdp.exact.logspace.bounds import (
     LIBM_ERROR,
     LOG_ZERO,
@@ -18,15 +19,22 @@ from smoothdp.exact.logspace.bounds import (
 )
 
 _MOST_NODES = 1 << 20
+_MOST_SCREENED = 1 << 36
 # Nodes times atoms: about two seconds.
 _MOST_WORK = 4e9
 _QUICK_WORK = 2e7
 _SOON_WORK = 4e8
 _SHARPEST = 1e-16
 _SHARP = 1e-11
+# Brackets wider than this and than the tolerance get a second tilt.
+_ROUGH = 1e-6
+# Tilts are shared within this many units of 1 / sqrt(curvature), or half of it.
+_NEAR = 0.7
 _CONTOURS = 12
 # The first smoothing is for this relative gap; then finer as far as it is asked for.
 _FIRST_GAP = 1e-4
+_SCREENED_GAP = 1e-9
+_MOST_CELLS = 1e9
 
 
 class Aim(NamedTuple):
@@ -53,6 +61,7 @@ class Inversion:
     patient: bool = True
     contours: OrderedDict[Aim, Contour | None] = field(default_factory=OrderedDict)
     start: float = 1.0
+    _screens: dict[float, Screen | None] = field(default_factory=dict)
 
     def log_bounds(self, epsilon: float) -> LogBounds:
         """Return bounds at an epsilon of any sign; a tighter tolerance may not be met."""
@@ -60,6 +69,15 @@ class Inversion:
             return LOG_ZERO
         tilt = self.product.saddle(epsilon, start=self.start)
         self.start = tilt
+        shared = self._shared(tilt)
+        found = self._log_bounds_at(shared, epsilon)
+        if shared != tilt and not found.upper - found.lower <= max(_ROUGH, self.tolerance):
+            # Where all but rounding cancels, what counts is the size of the terms alone.
+            other = self._log_bounds_at(tilt, epsilon)
+            found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
+        return found
+
+    def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
         gap, target = 0.0, _SHARPEST
         while True:
@@ -68,7 +86,9 @@ class Inversion:
                 return best
             if contour is None:
                 # Too many nodes for all digits: aim at ten, at the tolerance, then smooth.
-                if target == _SHARPEST:
+                if target != _SHARPEST and self._screen(tilt) is not None:
+                    gap = self._first_gap(tilt)
+                elif target == _SHARPEST:
                     target = max(_SHARPEST, min(_SHARP, 0.01 * self.tolerance))
                 elif target < 0.01 * self.tolerance:
                     target = 0.01 * self.tolerance
@@ -81,6 +101,15 @@ class Inversion:
                 return best
             # Beside an atom the width falls only with the square root of the gap.
             gap *= _power_of_four(0.5 * self.tolerance / (found.upper - found.lower))
+
+    def _shared(self, tilt: float) -> float:
+        """Return a tilt close by that serves many epsilons, so that they share a contour.
+
+        A tilt that is off by x makes the terms larger by e^(V x^2 / 2), V their curvature.
+        """
+        curve = self.product.moments(tilt).variance + tilt**-2 + (tilt + 1) ** -2
+        unit = 2.0 ** math.floor(math.log2(min(_NEAR / math.sqrt(curve), tilt / 8)))
+        return min(unit * round(tilt / unit), self.product.largest_tilt)
 
     def log_size(self, epsilon: float) -> float:
         """Return about ln of the size of the terms at the saddle: what rounding is relative to."""
@@ -116,12 +145,29 @@ class Inversion:
 
     def _first_gap(self, tilt: float) -> float:
         """Return the tolerance, or a coarser gap to begin with if that takes long."""
+        if self._screen(tilt) is not None:
+            return min(self.tolerance, _SCREENED_GAP)
         if self.tolerance >= _FIRST_GAP:
             return self.tolerance
         last = 8.0 / _spread(tilt, self.tolerance)
         size = self.product.cost(tilt, last=last, budget=0.01 * self.tolerance)
         nodes = last * math.sqrt(self.product.moments(tilt).variance)
         return self.tolerance if nodes * size < _SOON_WORK else _FIRST_GAP
+
+    def _screen(self, tilt: float) -> Screen | None:
+        """Return what leaves out nodes of a long contour, None where it would leave too many."""
+        if tilt not in self._screens:
+            screen, n_laws = screen_of(self.product, tilt), len(self.product.parts)
+            last = 9.0 / _spread(tilt, _SCREENED_GAP)
+            if screen is not None and screen.cells(last) * n_laws > _MOST_CELLS:
+                screen = None
+            if screen is not None:
+                # A cell has about as many nodes as it is longer than 2 pi / B, B about 60 / c.
+                per_cell = 10.0 * screen.step / tilt + 2
+                if screen.matter(last).size * per_cell * n_laws > _QUICK_WORK:
+                    screen = None
+            self._screens[tilt] = screen
+        return self._screens[tilt]
 
     def plan(self, epsilon: float, tilt: float, gap: float, target: float) -> Plan | None:
         """Return a plan whose aliases and truncation are below the tolerance, if there is one
@@ -139,10 +185,16 @@ class Inversion:
         else:
             return None
         spread = _spread(tilt, gap) if gap else 0.0
-        last = self._last(tilt, spread, target * share, 3 / math.sqrt(curve), period)
+        screen = self._screen(tilt)
+        # With a screen the nodes that are left out cost nothing, the cells of its mesh do.
+        most = _MOST_SCREENED if screen is not None and spread else _MOST_NODES
+        last = self._last(tilt, spread, target * share, 3 / math.sqrt(curve), period, most)
         if last is None:
             return None
-        work = _QUICK_WORK if target == _SHARPEST and gap == 0.0 else _MOST_WORK
+        if screen is not None and spread:
+            return Plan(tilt, period, last + 2 * math.pi / period, spread, screen)
+        sharpest = target == _SHARPEST or screen is not None
+        work = _QUICK_WORK if sharpest and gap == 0.0 else _MOST_WORK
         nodes = last * period / (2 * math.pi)
         if nodes * self.product.cost(tilt, last=last, budget=target) > work:
             return None
@@ -150,10 +202,16 @@ class Inversion:
         return Plan(tilt, period, last + 2 * math.pi / period, spread)
 
     def _last(
-        self, tilt: float, spread: float, target: float, first: float, period: float
+        self,
+        tilt: float,
+        spread: float,
+        target: float,
+        first: float,
+        period: float,
+        most_nodes: int,
     ) -> float | None:
         """Return about the first node from which the terms are below the target, if it is soon."""
-        most = math.floor(math.log(max(1.0, 2 * math.pi * _MOST_NODES / (period * first)), 1.15))
+        most = math.floor(math.log(max(1.0, 2 * math.pi * most_nodes / (period * first)), 1.15))
 
         def enough(steps: int) -> bool:
             return truncation(self.product, tilt, first * 1.15**steps, spread) <= target
@@ -162,10 +220,21 @@ class Inversion:
             return first
         if not enough(most):
             return None
+        # Where terms fall like a normal density, 9 of its standard deviations are about enough:
+        # from there in steps that double, then by halving.
+        likely = 9.0 / math.sqrt(max(self.product.moments(tilt).variance + spread * spread, 1e-300))
+        guess = round(math.log(max(1.0, likely / first), 1.15))
         low, high = 0, most
+        reach, ahead = 1, min(max(guess, 1), most - 1)
         while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
+            if enough(ahead):
+                high, ahead = ahead, max(low + 1, ahead - reach)
+            else:
+                low, ahead = ahead, min(high - 1, ahead + reach)
+            if low > 0 and high < most:
+                ahead = (low + high) // 2
+            else:
+                reach *= 2
         return first * 1.15**high
 
     def log_aliases(self, epsilon: float, tilt: float, period: float) -> float:

@@ -90,6 +90,16 @@ class Solver:
                 return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
         return found
 
+    def surely_below(self, epsilon: Real, log_value: float) -> bool:
+        """Whether Markov's inequality alone shows that ln delta is at most a value."""
+        product, slack = self.product, self.product.slack
+        if log_value == -math.inf or not product.parts:
+            return False
+        low = math.nextafter(real_bounds(epsilon).lower - slack.loss, -math.inf)
+        finite = -math.inf if low >= product.largest else product.log_chernoff_least(low)
+        above = log_sum_upper(finite, product.log_infinite.upper)
+        return math.nextafter(above + slack.mass, math.inf) <= log_value
+
     def _total(self, low: float, high: float) -> LogBounds:
         """Bound ln delta of the laws as they are, above at ``low`` and below at ``high``."""
         capped = self._capped(high)

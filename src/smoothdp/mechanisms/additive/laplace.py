@@ -23,6 +23,7 @@ from smoothdp.composition.laws.law import (
     Moments,
     Slack,
     TiltedSums,
+    TwoAtoms,
     known,
 )
 from smoothdp.composition.laws.oscillation import TRIG_ERROR, unit_circle
@@ -34,6 +35,7 @@ from smoothdp.exact.parameters.numbers import Parameter, Real, exact_positive, e
 from smoothdp.exact.random.entropy import Entropy, read_rng
 from smoothdp.mechanisms.additive.real_draws import LAPLACE, noisy_number
 from smoothdp.sources import Source
+from smoothdp.types import FloatArray
 
 
 @dataclass(frozen=True, init=False)
@@ -227,7 +229,16 @@ class LaplaceLaw(LossLaw):
 
     def transform(self, tilt: float, *, step: float, count: int, budget: float) -> TiltedSums:
         del budget
-        a, t = self.ratio, step * np.arange(count, dtype=np.float64)
+        return self.transform_at(tilt, step * np.arange(count, dtype=np.float64))
+
+    def two_atoms(self, tilt: float) -> TwoAtoms:
+        # proofs/tilted-contour#9: masses 1/2 and e^(-2wa) / 2, w = c + 1/2, over the whole.
+        rest = math.exp(-(2 * tilt + 1) * self.ratio)
+        weight = 0.5 * rest / (1 + rest) / self._scaled_mgf(tilt)
+        return TwoAtoms(self.ratio, weight * (1 - 1e-12))
+
+    def transform_at(self, tilt: float, t: FloatArray) -> TiltedSums:
+        a = self.ratio
         w = (tilt + 0.5) + 1j * t
         scaled = self._scaled_mgf(tilt)
         turn = unit_circle(t * a)

@@ -50,6 +50,7 @@ from smoothdp.training_runs.gaussian_step.path_panels import (
     rightwards,
     upwards,
 )
+from smoothdp.training_runs.gaussian_step.plain_sums import PlainSums, moments_of, transform_of
 from smoothdp.training_runs.gaussian_step.subsampled_lines import N_NODES, Mixture, log_tail
 
 View = Literal["mixture", "base", "symmetric"]
@@ -84,6 +85,7 @@ class SubsampledGaussianLaw(LossLaw):
     _moments: dict[float, Moments] = field(default_factory=dict, repr=False, compare=False)
     _splits: dict[float, Split] = field(default_factory=dict, repr=False, compare=False)
     _choices: dict[tuple[float, int], int] = field(default_factory=dict, repr=False, compare=False)
+    _sums: dict[float, PlainSums] = field(default_factory=dict, repr=False, compare=False)
     _known: dict[float, list[Line]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -155,6 +157,20 @@ class SubsampledGaussianLaw(LossLaw):
             log_mass = log_tail(cut - m) + math.log(mass) + 1e-9
             split = self._splits[cut] = Split(head, tail, log_mass)
         return split
+
+    # ---- the whole line ---------------------------------------------------------------
+
+    def _plain(self, tilt: float) -> PlainSums | None:
+        """Return the sums over the whole line, which need no panels; None for parts of it."""
+        if self.view == "symmetric" or self.above is not None or self.below is not None:
+            return None
+        plain = self._sums.get(tilt)
+        if plain is None:
+            if len(self._sums) >= 8 * _MOST_CACHED:
+                self._sums.clear()
+            plain = PlainSums(self._mixture, self._branches(tilt)[0])
+            self._sums[tilt] = plain
+        return plain
 
     # ---- points -----------------------------------------------------------------------
 
@@ -236,25 +252,38 @@ class SubsampledGaussianLaw(LossLaw):
     def moments(self, tilt: float) -> Moments:
         moments = self._moments.get(tilt)
         if moments is None:
-            points, rows = self._unscaled(tilt, 0.0)
-            x = points.waves.positions
-            moments = AtomsLaw(points.waves.log_sizes - tilt * x, x).moments(tilt)
-            line = Line(
-                0.0,
-                scaled(points, moments.log_mgf),
-                self._constant(tilt, 0.0, rows, moments.log_mgf),
-            )
-            moments = moments._replace(error=moments.error + 1.1 * error_from(line, 0.0)[0])
+            plain = self._plain(tilt)
+            if plain is not None and plain.serves(0.0):
+                moments = moments_of(plain)
+            else:
+                moments = self._moments_by_panels(tilt)
             if len(self._moments) >= 64 * _MOST_CACHED:
                 self._moments.clear()
             self._moments[tilt] = moments
         return moments
 
+    def _moments_by_panels(self, tilt: float) -> Moments:
+        points, rows = self._unscaled(tilt, 0.0)
+        x = points.waves.positions
+        moments = AtomsLaw(points.waves.log_sizes - tilt * x, x).moments(tilt)
+        line = Line(
+            0.0,
+            scaled(points, moments.log_mgf),
+            self._constant(tilt, 0.0, rows, moments.log_mgf),
+        )
+        return moments._replace(error=moments.error + 1.1 * error_from(line, 0.0)[0])
+
     def transform(self, tilt: float, *, step: float, count: int, budget: float) -> TiltedSums:
         moments = self.moments(tilt)
         values = np.empty(count, dtype=np.complex128)
         error = np.empty(count)
-        for first, size in _blocks(step, count):
+        plain, served = self._plain(tilt), 0
+        if plain is not None:
+            served = _served(plain, step, count)
+        if plain is not None and served:
+            whole = transform_of(plain, moments, step=step, count=served)
+            values[:served], error[:served] = whole.values, whole.error
+        for first, size in _blocks(step, count, served):
             t = step * np.arange(first, first + size, dtype=np.float64)
             line = self._line(tilt, float(t[0]), float(t[-1]))
             waves = line.points.waves
@@ -274,6 +303,11 @@ class SubsampledGaussianLaw(LossLaw):
         return math.ceil(width / self._half(math.inf) * N_NODES / 2)
 
     def decay(self, tilt: float, last: float) -> float:
+        plain = self._plain(tilt)
+        if plain is not None:
+            size = plain.bound_from(last, self.moments(tilt).log_mgf)
+            if size < 1.0:
+                return size
         if last <= _REAL:
             return 1.0
         line = self._lines(tilt)[self._choice(tilt, last)]
@@ -292,14 +326,27 @@ def _ends(branches: list[Branch]) -> list[tuple[float, float, float]]:
     ]
 
 
-def _blocks(step: float, count: int) -> list[tuple[int, int]]:
-    """Return (first, size) of runs of nodes: up to 64, then doubling."""
-    blocks, first = [], 0
-    end = min(count, math.floor(_REAL / step) + 1)
+def _blocks(step: float, count: int, served: int) -> list[tuple[int, int]]:
+    """Return (first, size) of runs of nodes beyond those served: up to 64, then doubling."""
+    blocks, first = [], served
+    end = min(count, max(math.floor(_REAL / step) + 1, 2 * served))
     while first < count:
         blocks.append((first, end - first))
         first, end = end, min(count, max(end + 1, 2 * end))
     return blocks
+
+
+def _served(plain: PlainSums, step: float, count: int) -> int:
+    """Return how many nodes the whole line serves, in all or up to a power of 2."""
+    last = step * (count - 1)
+    if plain.serves(last):
+        return count
+    limit = _REAL
+    if not plain.serves(limit):
+        return 0
+    while plain.serves(2 * limit):
+        limit *= 2
+    return min(count, math.floor(limit / step) + 1)
 
 
 @lru_cache(maxsize=256)

@@ -101,6 +101,21 @@ class Mixture:
         far = a > top
         return np.where(far, far_size, log_size), np.where(far, far_angle, angle)
 
+    def log_real_ratio(self, y: FloatArray) -> FloatArray:
+        """Return ln G at real y, within `loss_error`."""
+        q, base_share, offset = self._floats
+        a, log_q = self.m * y - offset, math.log(q)
+        top = min(30.0 - log_q, 700.0)
+        near = np.minimum(a, top)
+        if q <= 0.5:
+            log_size = np.log1p(q * np.expm1(near))
+        else:
+            log_size = np.log(base_share + q * np.exp(near))
+        if float(a[-1]) <= top and float(a[0]) <= top:
+            return np.asarray(log_size)
+        small = np.exp(math.log(base_share) - log_q - np.maximum(a, top))
+        return np.where(a > top, a + log_q + np.log1p(small), log_size)
+
     def loss_error(self, y: FloatArray, s: FloatArray, log_size: FloatArray) -> FloatArray:
         """Return a bound of the error of ln G."""
         m, (q, _, offset) = self.m, self._floats
@@ -167,7 +182,7 @@ class Mixture:
 
     def beyond(self, branch: Branch, row: PanelRow, log_mgf: float) -> float:
         """Return a bound of the integral beyond the panels, with the error of misplaced ends."""
-        (q, base_share, offset), m, power = self._floats, self.m, branch.power
+        m, power = self.m, branch.power
         height = float(row.heights[0])
         low, high = float(row.middles[0]) - row.half, float(row.middles[-1]) + row.half
         ends_of_panels = np.array([low, high])
@@ -179,21 +194,27 @@ class Mixture:
             - 0.5 * ends_of_panels * ends_of_panels
             + np.log(end_errors)
         )
+        left = self.log_left(power, low, float(on_line[0]))
+        right = self.log_right(power, high, float(above[1]))
         if branch.ends_left:
             left = float(ends[0])
-        else:
-            left = log_tail(-low) + (
-                power * float(on_line[0]) if power > 0 else power * math.log1p(-q)
-            )
         if branch.ends_right:
             right = float(ends[1])
-        elif power > 0:
-            share = math.log(q + base_share * math.exp(-min(m * high - offset, 700.0)))
-            right = power * share + m * m * power * (power - 1) / 2 + log_tail(high - power * m)
-        else:
-            right = power * float(above[1]) + log_tail(high)
         lift = 0.5 * height * height - log_mgf
         return 1.01 * math.fsum(math.exp(min(tail + lift, 700.0)) for tail in (left, right))
+
+    def log_left(self, power: float, low: float, log_ratio: float) -> float:
+        """Return ln of a bound of the integral of |N G^w| below a point, where ln G is given."""
+        q, _, _ = self._floats
+        return log_tail(-low) + power * (log_ratio if power > 0 else math.log1p(-q))
+
+    def log_right(self, power: float, high: float, log_ratio: float) -> float:
+        """Return ln of a bound of the integral of |N G^w| above a point, where ln |G| is given."""
+        (q, base_share, offset), m = self._floats, self.m
+        if power < 0:
+            return power * log_ratio + log_tail(high)
+        share = math.log(q + base_share * math.exp(-min(m * high - offset, 700.0)))
+        return power * share + m * m * power * (power - 1) / 2 + log_tail(high - power * m)
 
     def way_up(self, power: float, start: float, height: float, t: float, log_mgf: float) -> float:
         """Return a bound of the integral of |N G^w| from ``start`` up to the height.

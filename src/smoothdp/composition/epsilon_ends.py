@@ -1,0 +1,111 @@
+"""Both ends of an epsilon at once, from a guess: a few steps of Newton, then one past each end.
+
+The guess comes from the saddle point: ln delta(e) is about
+
+    K(c) - c e - ln(c (c + 1)) - ln(2 pi V) / 2,   V = K''(c) + 1 / c^2 + 1 / (c + 1)^2,
+
+e = K'(c) - 1 / c - 1 / (c + 1), and falls by about c per unit of e. All that is returned is what
+the certain bounds say of delta there: a bad guess costs time only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from smoothdp.composition.laws.product import Product, short_tilt
+from smoothdp.exact.logspace.bounds import LogBounds
+from smoothdp.exact.parameters.numbers import Real, exact_real
+
+# An end passes the root by this share of the width of the bracket.
+_PAST = 1e-3
+_MOST_STEPS = 12
+_MOST_PADS = 8
+_FIRST_TILT = 4.0
+
+
+class Guess(NamedTuple):
+    """About the epsilon that belongs to a delta, and the slope of -ln delta there."""
+
+    epsilon: float
+    slope: float
+
+
+def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
+    """Return a guess by the saddle point; None where it makes no sense."""
+    if not product.parts or product.largest <= 0:
+        return None
+    if product.log_infinite.upper > log_delta - 20.0:
+        return None
+    tilt, most = _FIRST_TILT, min(product.largest_tilt, 1e6)
+    for _ in range(_MOST_STEPS):
+        tilt = short_tilt(min(tilt, 0.98 * most))
+        moments = product.moments(tilt)
+        curve = moments.variance + tilt**-2 + (tilt + 1) ** -2
+        epsilon = moments.mean - 1 / tilt - 1 / (tilt + 1)
+        size = moments.log_mgf - tilt * epsilon - math.log(tilt * (tilt + 1))
+        excess = size - 0.5 * math.log(2 * math.pi * curve) - log_delta
+        move = excess / (tilt * tilt * curve)
+        if abs(move) < 0.05:
+            guess = epsilon + excess / tilt
+            return Guess(guess, tilt) if 0 < guess < min(1e6, 0.9 * product.largest) else None
+        tilt *= math.exp(max(-1.5, min(1.5, move)))
+    return None
+
+
+def ends_near(
+    bounds: Callable[[Real], LogBounds], goal: LogBounds, guess: Guess
+) -> tuple[float | None, float | None]:
+    """Return (lower, upper): delta is certainly above the goal at one, below it at the other.
+
+    Args:
+        bounds: certain bounds of ln delta.
+        goal: bounds of ln of the delta that is asked for.
+        guess: where to begin.
+
+    Either is None if no certain number was found nearby.
+    """
+
+    def at(epsilon: float) -> LogBounds:
+        return bounds(exact_real(epsilon, name="epsilon"))
+
+    middle, slope = 0.5 * (goal.lower + goal.upper), guess.slope
+    # In between, floats count as the binary fractions that they are: one query each.
+    here, found = guess.epsilon, bounds(Fraction(guess.epsilon))
+    for _ in range(_MOST_STEPS):
+        width = found.upper - found.lower
+        excess = 0.5 * (found.lower + found.upper) - middle
+        if not math.isfinite(width):
+            return None, None
+        if abs(excess) <= max(0.05 * width, 1e-14):
+            break
+        following = here + excess / slope
+        if not 0 < following < 4 * here + 4:
+            return None, None
+        after = bounds(Fraction(following))
+        change = found.upper - after.upper
+        if abs(excess) > 100 * width and following != here and math.isfinite(change):
+            secant = change / (following - here)
+            slope = min(max(secant, 0.25 * slope), 4 * slope)
+        here, found = following, after
+    else:
+        return None, None
+    least = 2 * math.ulp(here)
+    lower = upper = None
+    above = max(found.upper - goal.lower, 0.0) / slope + _PAST * width / slope
+    below = max(goal.upper - found.lower, 0.0) / slope + _PAST * width / slope
+    for pad in range(_MOST_PADS):
+        far = least * 4**pad + above * (1 + _PAST * (4**pad - 1))
+        if at(here + far).upper <= goal.lower:
+            upper = here + far
+            break
+    for pad in range(_MOST_PADS):
+        far = least * 4**pad + below * (1 + _PAST * (4**pad - 1))
+        if here - far <= 0:
+            break
+        if at(here - far).lower >= goal.upper:
+            lower = here - far
+            break
+    return lower, upper
