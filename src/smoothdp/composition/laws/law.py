@@ -130,7 +130,7 @@ class LossLaw(ABC):
         del tilt
         return None
 
-    def transform_at(self, tilt: float, t: FloatArray) -> TiltedSums:
+    def transform_at(self, tilt: float, t: FloatArray) -> TiltedSums:  # noqa: ARG002
         """Return psi at any t >= 0; every law with `two_atoms` has it.
 
         Raises:
