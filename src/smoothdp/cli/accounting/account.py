@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 import smoothdp as sd
+from smoothdp.cli.accounting.account_calibrate import calibrate
 from smoothdp.cli.accounting.account_training import training
 from smoothdp.cli.options.command_line import NEIGHBOURS, gathered
 from smoothdp.cli.options.files import open_ledger
@@ -80,6 +81,7 @@ def account() -> None:
 
 
 account.add_command(training)
+account.add_command(calibrate)
 
 
 @account.command()

@@ -1,0 +1,55 @@
+"""``smoothdp account calibrate``: what it prints is what `sd.calibrate` finds, on both sides."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import smoothdp as sd
+from smoothdp.cli.main import main
+
+GOAL = ["--epsilon", "1", "--delta", "1e-6", "--json"]
+
+
+def found(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
+    with pytest.raises(SystemExit) as ended:
+        main(["account", "calibrate", *arguments, *GOAL])
+    assert ended.value.code == 0
+    read: dict[str, float] = json.loads(capsys.readouterr().out)
+    return read
+
+
+def test_noise_of_releases(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = found(["--law", "gaussian", "--releases", "9"], capsys)
+    assert sd.compose([(sd.GaussianMechanism(printed["value"]), 9)]).delta(1) <= 1e-6
+    missed = sd.compose([(sd.GaussianMechanism(printed["refuted"]), 9)])
+    assert missed.delta_bounds(1)[0] > 1e-6
+
+
+def test_noise_and_steps_of_training(capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["--n", "1000", "--batch", "10", "--sampling", "poisson"]
+    noise = found([*run, "--steps", "50"], capsys)["value"]
+    steps = found([*run, "--noise", repr(noise)], capsys)
+    assert (steps["value"], steps["refuted"]) == (50, 51)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--law", "gaussian", "--n", "5"],
+        ["--n", "1000", "--batch", "10", "--sampling", "poisson"],
+        ["--n", "1000", "--batch", "10", "--sampling", "poisson", "--noise", "1", "--steps", "5"],
+        ["--law", "gaussian", "--releases", "0"],
+    ],
+)
+def test_what_is_asked_for_is_said(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["account", "calibrate", *arguments, *GOAL])
+    assert ended.value.code == 2
+    shown = capsys.readouterr()
+    assert "Expected" in shown.err
+    assert not shown.out
