@@ -240,4 +240,5 @@ def _is_whole(number: object) -> bool:
 
 
 def _is_finite(number: object) -> bool:
-    return _is_whole(number) or (isinstance(number, numbers.Real) and math.isfinite(number))
+    real = isinstance(number, numbers.Real) and not isinstance(number, bool)
+    return real and math.isfinite(cast("float", number))
