@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ def sticks(p: Mixture, q: Mixture, noise: float) -> list[tuple[float, float]]:
 
 def steps_of(*laws: Mapping[float, float]) -> Mixture:
     """Return the product of laws of sums, one a step."""
-    total: Counter[tuple[float, ...]] = Counter()
+    total: defaultdict[tuple[float, ...], float] = defaultdict(float)
     for chosen in itertools.product(*(law.items() for law in laws)):
         total[tuple(place for place, _ in chosen)] += math.prod(weight for _, weight in chosen)
     return dict(total)
@@ -70,7 +70,7 @@ def steps_of(*laws: Mapping[float, float]) -> Mixture:
 
 def by_coins(values: tuple[float, ...], rate: float, most: int) -> dict[float, float]:
     """Return the law of the sum of a Poisson batch, of more than `most` a uniform `most`."""
-    law: Counter[float] = Counter()
+    law: defaultdict[float, float] = defaultdict(float)
     for coins in itertools.product((0, 1), repeat=len(values)):
         weight = math.prod(rate if coin else 1 - rate for coin in coins)
         drawn = [value for value, coin in zip(values, coins, strict=True) if coin]
@@ -83,7 +83,7 @@ def by_coins(values: tuple[float, ...], rate: float, most: int) -> dict[float, f
 def uniform(batches: Iterable[tuple[float, ...]]) -> dict[float, float]:
     """Return the law of the sum of a batch that is drawn uniformly."""
     listed = list(batches)
-    law: Counter[float] = Counter()
+    law: defaultdict[float, float] = defaultdict(float)
     for batch in listed:
         law[sum(batch)] += 1 / len(listed)
     return dict(law)
@@ -180,7 +180,7 @@ def test_random_allocation_to_two_steps(noise: str, choices: int) -> None:
     run = sd.training(
         n_records=2, batch=1, epochs=1, noise=noise, sampling="balls_in_bins", choices=choices
     )
-    joined = {(1.0, 0.0): 0.5, (0.0, 1.0): 0.5} if choices == 1 else {(1.0, 1.0): 1.0}
+    joined: Mixture = {(1.0, 0.0): 0.5, (0.0, 1.0): 0.5} if choices == 1 else {(1.0, 1.0): 1.0}
     truth = sticks(joined, {(0.0, 0.0): 1.0}, float(noise))
     assert_above(run, truth)
     assert run.ends == "two-sided"
@@ -305,7 +305,7 @@ def test_replaced_records_of_finite_mechanisms_in_mixed_directions() -> None:
     rng = random.Random(21)
     for _ in range(6):
         laws = [some_law(rng, 3) for _ in range(2)]
-        step = sd.Subsampled(pair_of(*laws, 3), "1/3", sampling="without_replacement")
+        step = sd.Subsampled(pair_of(laws[0], laws[1], 3), "1/3", sampling="without_replacement")
         both = sd.compose([(step, 2)])
 
         def output(values: tuple[int, ...], laws: list[Law] = laws) -> Law:
@@ -442,7 +442,8 @@ def test_pure_implies_concentrated_exactly_from_the_least_rho(epsilon: str) -> N
 
 def test_whole_ends_of_any_type_give_whole_numbers() -> None:
     make: Callable[[Any], Any] = lambda scale: sd.LaplaceMechanism(scale)  # noqa: E731
-    found = sd.calibrate(make, sd.PureDP("0.3"), low=np.int64(1), high=np.int64(10))
+    low, high = (cast("int", np.int64(end)) for end in (1, 10))
+    found = sd.calibrate(make, sd.PureDP("0.3"), low=low, high=high)
     assert (found.value, found.refuted) == (4, 3)
 
 
