@@ -7,10 +7,11 @@ beside it is certified to miss it. Neither rests on the profile being monotone i
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.domains import read_delta, read_epsilon
@@ -133,9 +134,9 @@ def calibrate(
         low, high: the range to look in; both or neither. None: all positive numbers.
 
     Raises:
-        InvalidParameter: a target of another kind; low >= high; one of them alone.
+        InvalidParameter: a target of another kind; low >= high; one of them alone, or not finite.
         IncompatibleClaims: a guarantee for other neighbours than the items'.
-        OutOfReach: no number in the range is certain to meet the target.
+        OutOfReach: no number that was tried in the range is certain to meet the target.
 
     >>> import smoothdp as sd
     >>> steps = lambda sigma: [(sd.GaussianMechanism(sigma), 100)]
@@ -147,9 +148,10 @@ def calibrate(
     """
     goal = Goal.read(target)
     whole = _is_whole(low) and _is_whole(high)
-    if (low is None) != (high is None) or (low is not None and high is not None and low >= high):
+    named = (low, high) != (None, None)
+    if named and not (_is_finite(low) and _is_finite(high) and low < high):  # type: ignore[operator]
         raise InvalidParameter(
-            expected="low < high, or neither",
+            expected="finite numbers low < high, or neither",
             got=f"low={low!r}, high={high!r}",
             remedy="Give the range to look in by both, or leave both out",
         )
@@ -161,9 +163,7 @@ def calibrate(
         return Judged(number, item, profile, goal)
 
     if whole:
-        assert isinstance(low, int)
-        assert isinstance(high, int)
-        found = bracket_whole(judge, low, high)
+        found = bracket_whole(judge, int(cast("int", low)), int(cast("int", high)))
     else:
         found = bracket_real(judge, None if low is None else (float(low), float(high or 0.0)))
     return _calibrated(found, goal, low, high)
@@ -171,7 +171,7 @@ def calibrate(
 
 def _calibrated(found: Bracket[Judged], goal: Goal, low: object, high: object) -> Calibrated:
     if found.safe is None:
-        where = "that was tried" if low is None else f"in [{low}, {high}]"
+        where = "that was tried" if low is None else f"that was tried in [{low}, {high}]"
         best = found.nearest
         raise OutOfReach(
             expected=f"a number that meets epsilon={goal.epsilon}, delta={goal.delta}",
@@ -236,4 +236,9 @@ class Judged:
 
 
 def _is_whole(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool)
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
+
+
+def _is_finite(number: object) -> bool:
+    real = isinstance(number, numbers.Real) and not isinstance(number, bool)
+    return real and math.isfinite(cast("float", number))

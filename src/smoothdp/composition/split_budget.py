@@ -62,7 +62,7 @@ def split_budget(
             error.
 
     Raises:
-        InvalidParameter: no releases; weights that are not positive.
+        InvalidParameter: no releases, or not (make, weight); weights that are not positive.
         OutOfReach: no noise meets the target.
 
     >>> import smoothdp as sd
@@ -81,6 +81,13 @@ def split_budget(
             got=f"{releases!r}",
             remedy="Give a dict from name to (make, weight)",
         )
+    for name, release in releases.items():
+        if not isinstance(release, tuple) or len(release) != 2 or not callable(release[0]):
+            raise InvalidParameter(
+                expected=f"(make, weight) for {name}, make being callable",
+                got=f"{release!r}",
+                remedy="Give a dict from name to (make, weight)",
+            )
     makers = {name: make for name, (make, _) in releases.items()}
     weights = {
         name: exact_positive(weight, name=f"weight of {name}")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from smoothdp.claims.guarantees.concentrated import ZCDP
 from smoothdp.claims.guarantees.gaussian import GaussianDP
 from smoothdp.claims.neighbours import Neighbours, read_neighbours
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import IncompatibleClaims, InvalidParameter
 from smoothdp.exact.parameters.numbers import (
     exact_fraction,
     exact_int,
@@ -29,6 +29,10 @@ def from_dp_event(event: Any, *, neighbours: Neighbours | str) -> list[Counted]:
     Gaussian and Laplace mechanisms, zCDP, Poisson samples, truncated Poisson samples, and
     compositions of these. Numbers are taken as they are printed: .1 is one tenth.
 
+    Under replace_one zCDP alone: there PLDAccountant takes the noise of a GaussianDpEvent over the
+    clipping norm, and RdpAccountant over the sensitivity, which is twice that. The event does not
+    say which is meant, and the smaller figure may be wrong by more than a factor of 2.
+
     Args:
         event: a DpEvent.
         neighbours: what it is about, which dp_accounting keeps elsewhere: "add_remove" for what
@@ -37,7 +41,7 @@ def from_dp_event(event: Any, *, neighbours: Neighbours | str) -> list[Counted]:
     Raises:
         InvalidParameter: another object, or an event that is not covered: samples of a fixed
             size, whose noise dp_accounting's accountants take in different units, trees.
-        IncompatibleClaims: sampled events under other neighbours.
+        IncompatibleClaims: sampled events under other neighbours; noise under replace_one.
         MissingExtra: dp_accounting is not installed.
 
     >>> import dp_accounting
@@ -62,6 +66,8 @@ def _items(events: Any, event: Any, about: Neighbours) -> list[Counted]:
         return [(item, count * times) for item, count in _items(events, event.event, about)]
     if isinstance(event, events.ComposedDpEvent):
         return [item for part in event.events for item in _items(events, part, about)]
+    if isinstance(event, events.GaussianDpEvent | events.LaplaceDpEvent):
+        _check_unit(about, type(event).__name__)
     if isinstance(event, events.GaussianDpEvent):
         noise = exact_positive(event.noise_multiplier, name="noise_multiplier")
         return [(GaussianDP(1 / noise, neighbours=about), 1)]
@@ -90,6 +96,16 @@ def _items(events: Any, event: Any, about: Neighbours) -> list[Counted]:
     )
 
 
+def _check_unit(about: Neighbours, what: str) -> None:
+    if about is Neighbours.REPLACE_ONE:
+        raise IncompatibleClaims(
+            expected="neighbours under which the unit of the noise is known, add_remove or "
+            "zero_out",
+            got=f"neighbours='replace_one' for {what}",
+            remedy="Give the mechanism itself, such as sd.GaussianMechanism(sigma, sensitivity=2)",
+        )
+
+
 def _sampled(item: Any, rate: Fraction, about: Neighbours) -> Any:
     if isinstance(item, GaussianDP) and about is not Neighbours.REPLACE_ONE:
         return SubsampledGaussian(rate, noise_multiplier=1 / item.exact_mu, neighbours=about)
@@ -103,10 +119,11 @@ def to_dp_event(run: TrainingRun) -> Any:
 
     Args:
         run: what `smoothdp.training` returned, sampled as "poisson", "truncated_poisson",
-            "banded", "shuffled" or "ftrl".
+            "banded", "shuffled" or "ftrl", not under replace_one.
 
     Raises:
         InvalidParameter: another object, or a sampling that no event stands for.
+        IncompatibleClaims: a run under replace_one, as in `from_dp_event`.
         MissingExtra: dp_accounting is not installed.
 
     >>> import smoothdp as sd
@@ -131,6 +148,7 @@ def to_dp_event(run: TrainingRun) -> Any:
             float_bounds(unit.exact_noise)[0],
         )
     elif isinstance(unit, GaussianDP):
+        _check_unit(run.neighbours, f"sampling={run.sampling!r}")
         event = events.GaussianDpEvent(float_bounds(1 / unit.exact_mu)[0])
     else:
         raise InvalidParameter(

@@ -160,17 +160,26 @@ def _balls_in_bins(settings: Settings) -> Scheme:
             remedy="Choose another number, or another batch",
         )
     passes = settings.epochs or math.ceil(Fraction(settings.steps, steps))
-    unit = RandomAllocation(
-        steps // choices, noise_multiplier=settings.noise, neighbours=settings.neighbours
-    )
+    unit: Any = GaussianDP(1 / settings.noise, neighbours=settings.neighbours)
+    if steps > choices:
+        unit = RandomAllocation(
+            steps // choices, noise_multiplier=settings.noise, neighbours=settings.neighbours
+        )
     joins = "one step" if choices == 1 else f"{choices} steps"
     words = (
         f"random allocation: {passes} {'epoch' if passes == 1 else 'epochs'} of {steps} steps, in "
         f"each of which each record joins {joins}, drawn uniformly for it alone"
     )
-    ends: Ends = "two-sided" if choices == 1 else "bound"
+    # A last epoch that is broken off, or that has a smaller batch as well, costs less.
+    whole = settings.steps == passes * steps
+    ends: Ends = "two-sided" if whole and choices in (1, steps) else "bound"
+    ended = (
+        (f"no more than {passes} {'epoch is' if passes == 1 else 'epochs are'} begun",)
+        if settings.steps > passes * steps
+        else ()
+    )
     anew = ("the steps that a record joins are drawn anew for each epoch",) if passes > 1 else ()
-    return Scheme(unit, passes * choices, ends, words, (*_random_size(settings), *anew))
+    return Scheme(unit, passes * choices, ends, words, (*_random_size(settings), *anew, *ended))
 
 
 def _shuffled(settings: Settings) -> Scheme:
@@ -222,9 +231,10 @@ def _banded(settings: Settings) -> Scheme:
 
 def _ftrl(settings: Settings) -> Scheme:
     times = settings.passes if settings.participations is None else settings.participations
-    if times < settings.passes:
+    least = settings.epochs or math.ceil(settings.steps * settings.rate)
+    if times < least:
         raise InvalidParameter(
-            expected=f"at least {settings.passes} participations: some record takes part so often",
+            expected=f"at least {least} participations: some record takes part so often",
             got=f"participations={times}",
             remedy="Raise participations, or lower the steps",
         )

@@ -85,8 +85,10 @@ class Settings:
 
     @property
     def passes(self) -> int:
-        """How many passes over the data are begun."""
-        return math.ceil(self.steps * self.rate) if self.epochs is None else self.epochs
+        """How many passes over the data are begun, if loaders may drop a last, smaller batch."""
+        if self.epochs is not None:
+            return self.epochs
+        return math.ceil(Fraction(self.steps, int(self.n_records / self.batch)))
 
 
 def read_sampling(sampling: object) -> Sampling:

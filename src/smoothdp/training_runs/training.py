@@ -48,7 +48,8 @@ def training(
         noise: standard deviation of the noise over the clipping norm, > 0 (Opacus:
             noise_multiplier), under any neighbours: replace_one doubles the shift inside.
         sampling: see above.
-        epochs, steps: one of them; steps = ceil(epochs n_records / batch).
+        epochs, steps: one of them; steps = ceil(epochs n_records / batch). Where passes over the
+            data count, those of a loader that drops a smaller last batch are, if steps are given.
         max_batch: for "truncated_poisson".
         bands: of the matrix C, for "banded", and for "ftrl" if records take part repeatedly.
         participations: for "ftrl": at most so many steps use one record; None: as many as passes

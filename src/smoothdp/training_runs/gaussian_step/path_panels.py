@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from smoothdp.errors import OutOfReach
 from smoothdp.types import FloatArray
 
 # The way up is divided into panels that double, from one on which e^(t m y) is tame.
 _TAME = 32.0
+# More would not fit in memory.
+_MOST = 200_000
 
 
 class Branch(NamedTuple):
@@ -38,14 +41,24 @@ class PanelRow(NamedTuple):
 
 def rightwards(start: float, end: float, height: float, half: float) -> PanelRow:
     """Return panels along Im y = height from exactly ``start`` to the end or beyond."""
-    numbers = np.arange(max(1, math.ceil((end - start) / (2 * half))), dtype=np.float64)
+    numbers = _numbers((end - start) / (2 * half))
     middles = start + half * (2 * numbers + 1)
     return PanelRow(middles, np.full(middles.size, height), half, up=False)
 
 
+def _numbers(panels: float) -> FloatArray:
+    if not panels <= _MOST:
+        raise OutOfReach(
+            expected=f"noise that needs at most {_MOST} panels of an integral",
+            got=f"{panels:.3g}",
+            remedy="Raise the noise: with so little there is next to no privacy",
+        )
+    return np.arange(max(1, math.ceil(panels)), dtype=np.float64)
+
+
 def leftwards(start: float, end: float, height: float, half: float) -> PanelRow:
     """Return panels along Im y = height from exactly ``start`` down to the end or beyond."""
-    numbers = np.arange(max(1, math.ceil((start - end) / (2 * half))), dtype=np.float64)
+    numbers = _numbers((start - end) / (2 * half))
     middles = start - half * (2 * numbers + 1)
     return PanelRow(middles[::-1], np.full(middles.size, height), half, up=False)
 
