@@ -254,7 +254,7 @@ def test_bad_releases(
         ("delay", [], "values 0 and 1"),
         ("dest", ["--above", "1"], "finite numbers"),
         ("delay", ["--bounds", "5", "1"], "lower bound < upper bound"),
-        ("delay", ["--above", "1", "--bins", "3"], "got 2 of them"),
+        ("delay", ["--above", "1", "--bins", "3"], "got 2"),
         ("delay", ["--above", "1", "--confidence", "2"], "0 < confidence < 1"),
     ],
 )

@@ -123,7 +123,9 @@ def test_a_release_says_nothing_of_the_data() -> None:
         "library_version",
         "sources",
         "label",
+        "condition",
     }
+    assert result.condition == ""
     other = release([17.5] * 401, Median(BOUNDS), guarantee=PureDP(1), rng=SeededRandom(6))
     assert other.mechanism == result.mechanism
     assert other.sources == result.sources

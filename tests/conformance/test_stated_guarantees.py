@@ -467,7 +467,7 @@ MADE: dict[str, Callable[[], Any]] = {
             1000,
             guarantee=GOAL,
             honest_share=1,
-            **{k: v for k, v in noise.items() if k in ("n_bits", "n_bins")},
+            **{k: v for k, v in noise.items() if k in ("n_bits", "n_bins", "n_levels")},
         )
         for name, (kind, noise) in SMALL.items()
     },
@@ -523,6 +523,8 @@ NO_CLAIM = {
     "Plan.release": _CALIBRATED,
     "Account": "a view of a ledger, whose hash chain is verified when it is read",
     "Ledger": "the budget is a limit",
+    "CollectPlan": "a target; its offers hold protocols, whose promises were checked",
+    "plan_collect": "a target of the protocols' calibrate",
     "Ledger.odometer": "levels are limits: the first one not passed is returned",
     "compose_smoothed": "adds up claims that were made elsewhere",
     "default_trim": "a target",

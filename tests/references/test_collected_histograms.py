@@ -11,7 +11,7 @@ import pytest
 
 from smoothdp.shuffle import HistogramEstimate, LowCommunicationHistogram
 from smoothdp.shuffle.histogram.bars import RareNoise
-from smoothdp.shuffle.strings.levels_profile import levels_profile
+from smoothdp.shuffle.strings.levels_profile import LevelsProfile, levels_profile
 
 CASES = json.loads(Path(__file__).with_name("collected_histograms.json").read_text())["cases"]
 
@@ -55,7 +55,9 @@ def test_noise_of_several_levels(inputs: dict[str, Any], expected: dict[str, str
     n, goal = inputs["n_users"], float(inputs["delta"])
     for end, sign in (("at_least", 1), ("at_most", -1)):
         gamma = Fraction(expected[end]) / n
-        lower, upper = levels_profile(n, gamma, inputs["n_levels"]).delta_bounds(inputs["epsilon"])
+        profile = levels_profile(n, gamma, inputs["n_levels"])
+        assert isinstance(profile, LevelsProfile)
+        lower, upper = profile.product.delta_bounds(inputs["epsilon"])
         assert lower <= upper <= lower * 1.004
         if sign > 0:
             assert upper > goal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 
 import mpmath
@@ -12,6 +13,14 @@ from mpmath import mpc, mpf
 
 from smoothdp.mechanisms.additive.laplace import LaplaceLaw
 from smoothdp.training_runs.gaussian_step.subsampled_law import SubsampledGaussianLaw, View
+
+
+@pytest.fixture(autouse=True)
+def _digits() -> Iterator[None]:
+    """Roundings of the sums that are tested lie far below their errors."""
+    with mpmath.workdps(40):
+        yield
+
 
 Law = list[tuple[mpf, mpf]]
 

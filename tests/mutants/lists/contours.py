@@ -119,8 +119,8 @@ MUTANTS = (
     ),
     Mutant(
         "training_runs/gaussian_step/subsampled_law.py",
-        "moments = moments._replace(error=moments.error + 1.1 * error_from(line, 0.0)[0])",
-        "moments = moments._replace(error=0.0)",
+        "return moments._replace(error=moments.error + 1.1 * error_from(line, 0.0)[0])",
+        "return moments._replace(error=0.0)",
         "moments of the subsampled Gaussian said to be exact",
         _TRAINING,
     ),

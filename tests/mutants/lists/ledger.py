@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _LEDGER = ("tests/rounding/test_ledger.py",)
+_DECLARED = ("tests/oracles/test_ledger_declared.py",)
 _FILTERS = (*_LEDGER, "tests/theorems/test_ledger_filters.py")
 
 MUTANTS = (
@@ -87,15 +88,15 @@ MUTANTS = (
     ),
     Mutant(
         "ledger/sum_filters.py",
-        "square_root(square, up=True)",
-        "square_root(square, up=False)",
+        "self.budget.changed(mu=square_root(square, up=True))",
+        "self.budget.changed(mu=square_root(square, up=False))",
         "the mu that was spent, rounded down",
         _LEDGER,
     ),
     Mutant(
         "ledger/sum_filters.py",
-        "square_root(square, up=False)",
-        "square_root(square, up=True)",
+        "self.budget.changed(mu=square_root(square, up=False))",
+        "self.budget.changed(mu=square_root(square, up=True))",
         "the mu that is left, rounded up",
         _LEDGER,
     ),
@@ -129,10 +130,31 @@ MUTANTS = (
     ),
     Mutant(
         "ledger/budgets.py",
-        '"delta": Amount(terms.delta - conversion)}',
-        '"delta": Amount(terms.delta)}',
+        '"delta": Amount(delta - conversion),',
+        '"delta": Amount(delta),',
         "the delta of the conversion spent twice",
         _FILTERS,
+    ),
+    Mutant(
+        "ledger/budgets.py",
+        "own = (delta - conversion) / (1 - conversion)",
+        "own = delta",
+        "the delta of a budget of mu spent twice",
+        _FILTERS,
+    ),
+    Mutant(
+        "ledger/sum_filters.py",
+        'None if mu is None else {"mu squared": Amount(mu**2), "delta": Amount(terms.delta)}',
+        'None if mu is None else {"mu squared": Amount(mu**2), "delta": ZERO}',
+        "a claim's own delta not charged beside its mu",
+        _FILTERS,
+    ),
+    Mutant(
+        "ledger/declared.py",
+        "if one.compare]",
+        'if one.compare and "sensitivity" not in one.name]',
+        "declared items of other sensitivities taken for the same",
+        _DECLARED,
     ),
     Mutant(
         "claims/curves/profile.py",

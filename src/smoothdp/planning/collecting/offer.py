@@ -41,6 +41,10 @@ class Offer:
             random; `error` and `rmse` count the draw, at its worst.
         by_name: it is only taken if it is asked for by name.
         of_bits: users hold 0 or 1, so that a `RealSum` rounds nothing.
+
+    >>> from smoothdp.shuffle import BooleanSum
+    >>> Offer("BooleanSum", BooleanSum(1000, expected_random_users=50)).slots
+    1
     """
 
     source: ClassVar[Source] = Source("balcer-cheu", "protocols compared, rule of ours")

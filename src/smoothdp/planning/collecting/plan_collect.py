@@ -56,7 +56,11 @@ class CollectPlan:
 
     @property
     def recommended(self) -> Offer:
-        """The offer with the least error; of those within 25% of it the one of fewest slots."""
+        """The offer with the least error; of those within 25% of it the one of fewest slots.
+
+        Raises:
+            OutOfReach: nothing fits the limits; says what each protocol needs.
+        """
         fitting = [offer for offer in self.table if offer.fits and not offer.by_name]
         if not fitting:
             raise self._nothing_fits()
