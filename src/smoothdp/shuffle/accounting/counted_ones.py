@@ -39,7 +39,7 @@ def counted_deviation(failure: Fraction, flip: Fraction, n_bits: int) -> float:
         n_bits: N, all bits of all users.
 
     >>> round(counted_deviation(Fraction(1, 20), Fraction(1, 100), 1000), 1)
-    6.0
+    6.5
     """
     goal = log_bounds(failure).lower
     half = n_bits // 2  # N - K ones mirror K ones.
