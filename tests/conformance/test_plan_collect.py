@@ -75,7 +75,7 @@ def test_bits_of_users_who_do_not_lie_are_split() -> None:
 
 
 def test_many_liars_count() -> None:
-    for liars in (None, 1, 20, 5000):
+    for liars in (None, 5000):
         plan = planned("count", liars=liars)
         counted = 1 if liars is None else liars
         assert math.isfinite(plan.recommended.total_error(counted))

@@ -24,7 +24,7 @@ _ROOM = 1e-3
 _TRIES = 5
 _GUESSES = 8
 _MOST_INTERVALS = 600
-MOST_VARIANCE = 4000.0
+MOST_VARIANCE = 500.0
 """Beyond, the intervals are too many, and Chernoff's bound is close."""
 
 

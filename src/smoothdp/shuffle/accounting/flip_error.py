@@ -27,7 +27,7 @@ def deviation(
     The mean is that of the reports: with ``rounds`` users hold fractions, and one of the bits of
     each is drawn with the fraction that is left over as its mean. Without it, for one bit a user
     and up to 300 users, the smallest such D for the worst data, and beyond nearly the smallest
-    where the standard deviation is below 63 (`counted_deviation`); with ``rounds``, for one bit a
+    where the standard deviation is below 22 (`counted_deviation`); with ``rounds``, for one bit a
     user, nearly the smallest (`extremal_deviation`); else `tilted_deviation`: about 15% above it
     at .05, 6% at 1e-4, where the deviation is above 5, and less where it is large.
     """
