@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -139,3 +140,24 @@ def test_figures_follow_the_protocol() -> None:
     assert other.rmse == math.sqrt(other.protocol.noise_mse()) or other.rmse > 0
     assert other.error == other.protocol.error("1/20")
     assert other.messages == 1
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {"honest_share": Fraction(1)},
+        {"n_users": 20_000},
+        {"guarantee": sd.ApproxDP("0.1", delta="1e-6")},
+    ],
+)
+def test_an_edited_plan_is_refused(edited: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter, match="protocols that were made for"):
+        dataclasses.replace(planned("count"), **edited)
+
+
+def test_the_condition_is_that_of_the_protocol() -> None:
+    levels = planned("strings", string_bits=16, most_slots=512)
+    trees = [offer for offer in levels.table if offer.fits and offer.name.endswith("all levels")]
+    only = dataclasses.replace(levels, table=tuple(trees))
+    assert "in each of the 2 levels" in only.why
+    assert "one liar at most 9,999 follow" in planned("count", honest_share=1).why

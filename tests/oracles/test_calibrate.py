@@ -148,3 +148,12 @@ def test_a_budget_is_split_by_weights() -> None:
 def test_a_budget_needs_releases_with_weights(releases: object) -> None:
     with pytest.raises(InvalidParameter):
         sd.split_budget((1, "1e-6"), releases)  # type: ignore[arg-type]
+
+
+def test_claims_on_average_meet_no_ordinary_target() -> None:
+    model = sd.DataModel([["1/2", "1/2"]])
+    with pytest.raises(IncompatibleClaims, match="smoothed claim"):
+        sd.calibrate(
+            lambda epsilon: [sd.SmoothedDP(epsilon, delta="1e-6", model=model), sd.PureDP("0.1")],
+            sd.ApproxDP(1, delta="1e-3"),
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,30 @@ def test_own_rho_is_below_that_of_the_guarantee(tmp_path: Path) -> None:
     # Asked for, the guarantee is charged: a tanh(a / 2).
     named = ledger.charge(sd.LaplaceMechanism(1), claim=sd.PureDP(1))
     assert float(named.costs["rho"].rational) == pytest.approx(math.tanh(0.5), rel=1e-15)
+
+
+class Stranger:
+    """A mechanism from outside that names a rho of its own, which nothing was compared with."""
+
+    guarantee = sd.PureDP(1)
+    neighbours = sd.PureDP(1).neighbours
+
+    def profile(self) -> sd.claims.PrivacyProfile:
+        return sd.PureDP(1).profile()
+
+    def concentrated_rho(self) -> Fraction:
+        return Fraction(0)
+
+
+class Cheaper(sd.LaplaceMechanism):
+    """The library's mechanism, with a rho that is not its own."""
+
+    def concentrated_rho(self) -> Fraction:
+        return Fraction(0)
+
+
+@pytest.mark.parametrize("mechanism", [Stranger(), Cheaper(1)])
+def test_a_rho_from_outside_is_not_charged(tmp_path: Path, mechanism: object) -> None:
+    entry = sd.Ledger(tmp_path / "l.db", budget=sd.ZCDP(1)).charge(mechanism)
+    assert entry.claim == sd.PureDP(1)
+    assert float(entry.costs["rho"].rational) == pytest.approx(math.tanh(0.5), rel=1e-15)

@@ -20,7 +20,8 @@ from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.claims.terms import EpsilonTerms
 from smoothdp.composition.bracketing import Bracket, bracket_real, bracket_whole
 from smoothdp.composition.compose import compose
-from smoothdp.errors import InvalidParameter, OutOfReach
+from smoothdp.composition.composed_profile import ComposedProfile
+from smoothdp.errors import IncompatibleClaims, InvalidParameter, OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.parameters.numbers import Parameter
 from smoothdp.sources import Source
@@ -135,7 +136,7 @@ def calibrate(
 
     Raises:
         InvalidParameter: a target of another kind; low >= high; one of them alone, or not finite.
-        IncompatibleClaims: a guarantee for other neighbours than the items'.
+        IncompatibleClaims: a guarantee for other neighbours than the items'; smoothed claims.
         OutOfReach: no number that was tried in the range is certain to meet the target.
 
     >>> import smoothdp as sd
@@ -205,7 +206,13 @@ class Goal:
         return cls(terms.epsilon, terms.delta, target.neighbours)
 
     def require(self, profile: PrivacyProfile) -> None:
-        """Refuse items of other neighbours than the target's."""
+        """Refuse items of other neighbours than the target's, and claims on average."""
+        if isinstance(profile, ComposedProfile) and profile.model is not None:
+            raise IncompatibleClaims(
+                expected="items that hold for every database",
+                got="a smoothed claim, which holds on average over its model",
+                remedy="Design its sampling instead: smoothdp.design, or smoothed_delta",
+            )
         if self.neighbours is not None:
             require_same(self.neighbours, profile.neighbours)
 

@@ -82,14 +82,23 @@ def read_charged(mechanism: object, claim: Guarantee | None) -> Charged:
     )
 
 
+def is_ours(mechanism: object) -> bool:
+    """Return whether a mechanism's class is the library's own, which checks what it states.
+
+    >>> from smoothdp.claims import PureDP
+    >>> is_ours(PureDP(1)), is_ours(object())
+    (True, False)
+    """
+    return type(mechanism).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 def _refute(mechanism: object, promised: Guarantee) -> None:
     """Raise IncompatibleClaims if a mechanism from outside of the library contradicts itself.
 
     The library's own mechanisms compare what they promise with their profile when they are made.
     """
     maker = getattr(mechanism, "profile", None)
-    is_ours = type(mechanism).__module__.partition(".")[0] == __name__.partition(".")[0]
-    if is_ours or promised.is_average:
+    if is_ours(mechanism) or promised.is_average:
         return
     profile, said = maker() if callable(maker) else maker, promised.profile()
     if isinstance(profile, Guarantee):

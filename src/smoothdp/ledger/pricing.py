@@ -10,7 +10,7 @@ from smoothdp.claims.guarantees.concentrated import ZCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
 from smoothdp.claims.label import Labelled
 from smoothdp.claims.neighbours import Neighbours
-from smoothdp.ledger.charged import Charged, read_charged
+from smoothdp.ledger.charged import Charged, is_ours, read_charged
 from smoothdp.ledger.declared import DeclaredFilter
 from smoothdp.ledger.filters import Amounts, Filter
 
@@ -40,8 +40,11 @@ def priced(kept: Filter, mechanism: object, claim: Guarantee | None) -> tuple[Ch
             claim = kept.claim_of(inner)
         return read_charged(mechanism, claim), costs
     charged = read_charged(mechanism, claim)
-    if claim is not None or not isinstance(inner, KnowsRho) or isinstance(inner, Guarantee):
+    # A rho that a stranger's object names was compared with nothing: its guarantee is charged.
+    knows = isinstance(inner, KnowsRho) and is_ours(inner) and not isinstance(inner, Guarantee)
+    if claim is not None or not knows:
         return charged, kept.price(charged.claim)
+    assert isinstance(inner, KnowsRho)
     own = ZCDP(inner.concentrated_rho(), neighbours=inner.neighbours)
     if not _is_cheaper(kept, own, charged.claim):
         return charged, kept.price(charged.claim)

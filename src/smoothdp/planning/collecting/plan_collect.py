@@ -15,7 +15,6 @@ from smoothdp.shuffle.goals import require_replace_one
 from smoothdp.shuffle.protocol import read_users
 from smoothdp.shuffle.users.honest_share import (
     DEFAULT_HONEST_SHARE,
-    honest_condition,
     least_honest,
     read_honest_share,
 )
@@ -53,6 +52,24 @@ class CollectPlan:
     liars: int
     limits: Limits
     table: tuple[Offer, ...]
+
+    def __post_init__(self) -> None:
+        for offer in self.table:
+            if offer.fits and not self._is_kept_by(offer):
+                raise InvalidParameter(
+                    expected=f"protocols that were made for {self.n_users} users and this promise",
+                    got=f"another one as {offer.name}",
+                    remedy="Plan anew, by plan_collect",
+                )
+
+    def _is_kept_by(self, offer: Offer) -> bool:
+        """Whether the protocol of an offer states what the plan says of it."""
+        made = offer.protocol
+        return bool(
+            made.n_users == self.n_users // offer.groups
+            and made.promise == self.guarantee
+            and made.honest_share == self.honest_share
+        )
 
     @property
     def recommended(self) -> Offer:
@@ -94,8 +111,8 @@ class CollectPlan:
     @property
     def condition(self) -> str:
         """What the promise of the recommended protocol rests on, in each of its groups."""
-        groups, users = self.recommended.groups, self.recommended.protocol.n_users
-        condition = honest_condition(users, least_honest(users, self.honest_share))
+        groups = self.recommended.groups
+        condition = str(self.recommended.protocol.condition())
         if groups == 1:
             return condition
         return (
@@ -104,14 +121,14 @@ class CollectPlan:
         )
 
     def _too_many_liars(self) -> str:
-        """Say that the declared liars break the condition; nothing if they are not declared."""
+        """Say that the liars who are counted break the condition, or nothing."""
         honest = self.n_users - self.liars
-        if self.liars <= 1 or honest >= least_honest(self.n_users, self.honest_share):
+        if not self.liars or honest >= least_honest(self.n_users, self.honest_share):
             return ""
         left = "nobody follows" if honest <= 0 else f"at most {honest:,} follow"
+        who = "one liar" if self.liars == 1 else f"{self.liars:,} liars"
         return (
-            f" With {self.liars:,} liars {left} the protocol, so that the promise is not kept: "
-            "lower honest_share."
+            f" With {who} {left} the protocol, so that the promise is not kept: lower honest_share."
         )
 
     def to_dict(self) -> dict[str, Any]:
