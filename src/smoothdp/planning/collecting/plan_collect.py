@@ -38,6 +38,10 @@ class CollectPlan:
         limits: what a user may send.
         table: one offer a protocol.
 
+    Raises:
+        InvalidParameter: an offer that fits, and whose protocol was made for other users or
+            another promise, as in an edited plan.
+
     >>> import smoothdp as sd
     >>> plan = plan_collect("count", n_users=1000, guarantee=sd.ApproxDP(1, delta="1e-6"), liars=0)
     >>> plan.recommended.name, plan.recommended.slots
