@@ -135,17 +135,19 @@ def _require_types(task: TaskNumbers) -> None:
         "proof",
         "unit",
     )
-    kinds = [(name, getattr(task, name), int) for name in whole]
+    lists = ("parameters", "bounds", "domain")
+    kinds: list[tuple[str, object, type]] = [(name, getattr(task, name), int) for name in whole]
     kinds += [(name, getattr(task, name), str) for name in texts]
-    kinds += [
-        (name, item, str)
-        for name in ("parameters", "bounds", "domain")
-        for item in getattr(task, name)
-    ]
+    kinds += [(name, getattr(task, name), tuple) for name in lists]
+    _require_kinds(kinds)
+    kinds = [(name, item, str) for name in lists for item in getattr(task, name)]
     if task.issuer is not None:
-        kinds += [
-            ("issuer", getattr(task.issuer, name), str) for name in ("name", "url", "sign_key")
-        ]
+        _require_kinds([("issuer", task.issuer, TaskIssuer)])
+        kinds += [("issuer", value, str) for value in vars(task.issuer).values()]
+    _require_kinds(kinds)
+
+
+def _require_kinds(kinds: list[tuple[str, object, type]]) -> None:
     for name, value, kind in kinds:
         if type(value) is not kind:
             raise InvalidParameter(
