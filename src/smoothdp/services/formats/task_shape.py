@@ -101,13 +101,15 @@ def require_shape(task: TaskNumbers) -> None:
     """Raise InvalidParameter where a field is outside its domain."""
     _require_types(task)
     _require_numbers(task)
-    for demand in (*_of_protocol(task), *_of_users(task), *_of_promise(task), *_of_parties(task)):
-        if not demand.good:
-            raise InvalidParameter(
-                expected=demand.expected,
-                got=demand.got,
-                remedy=f"Correct {demand.field} of the task",
-            )
+    # In this order: the later ones count on what the earlier ones saw.
+    for rules in (_of_protocol, _of_users, _of_promise, _of_parties):
+        for demand in rules(task):
+            if not demand.good:
+                raise InvalidParameter(
+                    expected=demand.expected,
+                    got=demand.got,
+                    remedy=f"Correct {demand.field} of the task",
+                )
     keys = [task.analyzer_sign_key, task.shuffler_sign_key]
     for key in [*keys, *([task.issuer.sign_key] if task.issuer else [])]:
         VerifyingKey.from_hex(key)
@@ -248,16 +250,13 @@ def _of_slots(task: TaskNumbers) -> list[Demand]:
 def _of_users(task: TaskNumbers) -> list[Demand]:
     share = Fraction(task.honest_share)
     signed = task.proof == "slots"
-    # Whatever the slots are, a wrong number of them was told above.
-    most = min(LARGEST_BATCH, (MOST_SIGNED_SLOTS if signed else MOST_SLOTS) // max(1, task.slots))
-    design = 1
-    if task.protocol in DESIGNED and len(task.parameters) == len(PARAMETERS[task.protocol]):
-        design = int(task.parameters[-1])
+    most = min(LARGEST_BATCH, (MOST_SIGNED_SLOTS if signed else MOST_SLOTS) // task.slots)
+    design = int(task.parameters[-1]) if task.protocol in DESIGNED else 1
     return [
         Demand("honest_share", 0 < share <= 1, "0 < honest_share <= 1", f"honest_share={share}"),
         Demand(
             "min_batch",
-            design <= task.min_batch <= most and task.min_batch >= 1,
+            design <= task.min_batch <= most,
             f"min_batch from {design} to {most}",
             f"min_batch={task.min_batch}",
         ),
