@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import Any
 
 from smoothdp.services.formats.card import Card, SignedCard, sign_card
+from smoothdp.services.formats.design.task_request import create_task
+from smoothdp.services.formats.design.task_shape import TaskIssuer
 from smoothdp.services.formats.report import Report
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import seal_slots
 from smoothdp.services.formats.task import Task
-from smoothdp.services.formats.task_request import create_task
-from smoothdp.services.formats.task_shape import TaskIssuer
 from smoothdp.services.tokens.issuer_key import IssuerKey
 from smoothdp.services.tokens.token import parse_requests
 from smoothdp.services.wire.hybrid import PrivateKey
@@ -68,9 +68,9 @@ class Made:
             self.issuer.public.spki if self.task.signed else None,
         )
 
-    def signed(self, card: Card | None = None, **changes: Any) -> SignedCard:
-        """Return the card, or another one, or a changed one, with both real signatures."""
-        made = replace(card or self.card, **changes)
+    def signed(self, **changes: Any) -> SignedCard:
+        """Return the card, or a changed one, with both real signatures."""
+        made = replace(self.card, **changes)
         return SignedCard(made, sign_card(made, self.analyzer), sign_card(made, self.shuffler))
 
     @cached_property

@@ -148,7 +148,7 @@ def test_a_card_with_wrong_lengths_is_not_made(made: Made) -> None:
         {"issuer_spki": bytes(341)},
     ):
         with pytest.raises(InvalidParameter):
-            replace(made.card, **changes)  # type: ignore[arg-type]
+            replace(made.card, **changes)
 
 
 P = (1 << 255) - 19

@@ -13,9 +13,9 @@ import pytest
 from smoothdp import SeededRandom
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.services.formats.design.task_shape import MOST_SIGNED_SLOTS
+from smoothdp.services.formats.design.values import DUMMY
 from smoothdp.services.formats.task import Task
-from smoothdp.services.formats.task_shape import MOST_SIGNED_SLOTS
-from smoothdp.services.formats.values import DUMMY
 from smoothdp.shuffle import (
     BooleanSum,
     Histogram,
@@ -66,11 +66,17 @@ def test_the_promise_is_that_of_the_exact_accountant(name: str) -> None:
             modulus_bits=int(further[0]),
         )
     elif name in ("paired_count", "paired_histogram"):
-        numbers = {"noise_rate": noise, "clump_probability": further[0], "slots": task.slots}
-        kind, more = (
-            (PairedCount, {}) if name == "paired_count" else (PairedHistogram, {"n_bins": 5})
+        numbers: dict[str, Any] = {
+            "noise_rate": noise,
+            "clump_probability": further[0],
+            "largest_clump": int(further[1]),
+            "slots": task.slots,
+        }
+        protocol = (
+            PairedCount(honest, **numbers)
+            if name == "paired_count"
+            else PairedHistogram(honest, n_bins=5, **numbers)
         )
-        protocol = kind(honest, largest_clump=int(further[1]), **numbers, **more)  # type: ignore[operator]
         assert further[2] == honest
     elif name == "low_communication_histogram":
         protocol = LowCommunicationHistogram(
@@ -266,7 +272,7 @@ def test_issuers_that_are_refused() -> None:
         {"sign_key": GOOD.analyzer_sign_key},
     ):
         with pytest.raises(InvalidParameter):
-            replace(GOOD, issuer=replace(GOOD.issuer, **changes))  # type: ignore[arg-type]
+            replace(GOOD, issuer=replace(GOOD.issuer, **changes))
 
 
 def test_documents_that_are_no_task() -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.formats.protocols import (
+from smoothdp.services.formats.design.protocols import (
     BINNED,
     BOUNDED,
     DESIGNED,
