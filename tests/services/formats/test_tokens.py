@@ -295,6 +295,17 @@ def test_a_changed_answer_gives_no_token(key: IssuerKey) -> None:
         finalize(key.public, message, blinded, negative.to_bytes(256, "big"))
 
 
+def test_a_signature_with_another_salt_is_refused(key: IssuerKey) -> None:
+    """It verifies, but s^e is not the m that was blinded: s could carry a mark in its salt."""
+    message = b"a token input"
+    blinded = blind(key.public, message, salt=SALT, blind=BLIND)
+    marked = blind(key.public, message, salt=SALT[::-1], blind=BLIND)
+    answer = key.sign(marked.request)
+    assert verify(key.public, message, finalize(key.public, message, marked, answer))
+    with pytest.raises(TokenRefused):
+        finalize(key.public, message, blinded, answer)
+
+
 def test_a_factor_is_never_zero(key: IssuerKey) -> None:
     n = key.public.n
     for value in (0, n - 1, n - 2):
