@@ -306,6 +306,17 @@ def test_a_signature_with_another_salt_is_refused(key: IssuerKey) -> None:
         finalize(key.public, message, blinded, answer)
 
 
+def test_an_answer_has_one_form(key: IssuerKey) -> None:
+    """The same number plus n, where both have 256 bytes: the answer of this factor is 7."""
+    n, message = key.public.n, b"a token input"
+    root = int.from_bytes(key.sign(pss_encode(message, bits=2047, salt=SALT)), "big")
+    blinded = blinded_by(n, 65537, message, salt=SALT, factor=7 * pow(root, -1, n) % n)
+    assert key.sign(blinded.request) == (7).to_bytes(256, "big")
+    assert finalize(key.public, message, blinded, (7).to_bytes(256, "big"))
+    with pytest.raises(TokenRefused):
+        finalize(key.public, message, blinded, (7 + n).to_bytes(256, "big"))
+
+
 def test_a_factor_is_never_zero(key: IssuerKey) -> None:
     n = key.public.n
     for value in (0, n - 1, n - 2):
