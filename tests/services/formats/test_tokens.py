@@ -364,9 +364,10 @@ def test_coins_depend_on_seed_card_and_slot() -> None:
     assert len(set(salts)) == len(set(blinds)) == 4
 
 
-def test_a_bad_encoding_is_refused() -> None:
+def test_a_bad_encoding_is_refused(key: IssuerKey) -> None:
     with pytest.raises(InvalidParameter, match="777"):
         pss_encode(b"", bits=776, salt=bytes(48))
     assert len(pss_encode(b"", bits=777, salt=bytes(48))) == 98
-    with pytest.raises(TokenRefused):
-        blind(IssuerPublicKey((1 << 2047) + 1), b"m", salt=b"", blind=b"")
+    for salt in (b"", SALT[:47], SALT + b"0"):
+        with pytest.raises(TokenRefused, match="salt of 48"):
+            blind(key.public, b"m", salt=salt, blind=BLIND)
