@@ -156,7 +156,7 @@ def randomized_counts(
 
 def counted_messages(run: Run, rows: MarkedRows[Summed]) -> IntArray:
     """Return the counts of all users' messages, by the second pass over marked rows."""
-    found = run(Job(_Randomize(rows.protocol, rows.marks, rows.noise_name()), add))
+    found: MarkedCounts = run(Job(_Randomize(rows.protocol, rows.marks, rows.noise_name()), add))
     rows.require_same(found.rows.data_mark)
     return found.messages
 

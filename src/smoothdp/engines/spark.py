@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from smoothdp.engines.by_key.release_table import release_table as _release_table
 from smoothdp.claims.release import Release
+from smoothdp.engines.by_key.release_table import release_table as _release_table
 from smoothdp.engines.category_counts import category_counts as _category_counts
 from smoothdp.engines.collecting.collect import collect as _collect
 from smoothdp.engines.collecting.marked_rows import Users, require_users

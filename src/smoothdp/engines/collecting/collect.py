@@ -6,6 +6,11 @@ from typing import Any
 
 from smoothdp.claims.label import Label
 from smoothdp.claims.release import Release, library_version
+from smoothdp.engines.collecting.level_groups import (
+    grouped_strings,
+    tree_of_groups,
+    words_of_groups,
+)
 from smoothdp.engines.collecting.marked_rows import MarkedRows, Users, marked_rows
 from smoothdp.engines.collecting.split_totals import split_total
 from smoothdp.engines.collecting.string_levels import found_strings
@@ -16,7 +21,7 @@ from smoothdp.planning import CollectPlan
 from smoothdp.shuffle import Histogram, LowCommunicationHistogram, PrefixTree, SplitSum
 from smoothdp.shuffle.paired.paired_protocol import PairedProtocol
 
-_KEY = "and that nobody else learns the key of the noise"
+_KEY = "as long as nobody else learns the key of the noise"
 
 
 def collect(
@@ -51,7 +56,7 @@ def collect(
 
     Returns:
         The estimate, as ``protocol.release`` gives it, with the guarantee and the condition that
-        it rests on.
+        it rests on. Of a plan of strings that has users answer one level each: `GroupedStrings`.
 
     Raises:
         InvalidData, InvalidParameter, OutOfReach: as `randomized_counts`; nothing is released.
@@ -66,25 +71,38 @@ def collect(
     >>> abs(release.value - 500) < 40, release.guarantee.delta
     (True, 1e-06)
     """
-    named, chosen = Label.read(label), _chosen(protocol)
-    rows = marked_rows(
+    named, chosen = Label.read(label), protocol
+    group: LowCommunicationHistogram | None = None
+    if isinstance(protocol, CollectPlan):
+        chosen = protocol.protocol
+        if protocol.task == "strings" and isinstance(chosen, LowCommunicationHistogram):
+            group = chosen
+            chosen = tree_of_groups(
+                group,
+                n_users=protocol.n_users,
+                n_levels=protocol.recommended.groups,
+                honest_share=protocol.honest_share,
+            )
+    rows: MarkedRows[Any] = marked_rows(
         run, chosen, key=key, column=column, window=window, users=users, n_answered=n_answered
     )
     used = rows.protocol
+    if group is None:
+        value, stated = _value(run, rows), used
+        mechanism, condition = used.describe(), used.condition()
+    else:
+        value, stated = grouped_strings(run, rows, group), group
+        mechanism, condition = words_of_groups(group, used)
     return Release(
-        value=_value(run, rows),
-        guarantee=used.guarantee,
-        mechanism=used.describe(),
+        value=value,
+        guarantee=stated.guarantee,
+        mechanism=mechanism,
         is_private=True,
         library_version=library_version(),
-        sources=(used.source,),
+        sources=(stated.source,),
         label=named,
-        condition=f"{used.condition()}, {_KEY}",
+        condition=f"{condition}, {_KEY}",
     )
-
-
-def _chosen(protocol: Any) -> Any:
-    return protocol.protocol if isinstance(protocol, CollectPlan) else protocol
 
 
 def _value(run: Run, rows: MarkedRows[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import add
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, cast
 
 from smoothdp.engines.collection import (
     Collected,
@@ -89,7 +89,7 @@ def marked_rows(
 
 def _answered(protocol: AnyProtocol, n_answered: int) -> AnyProtocol:
     """Return the protocol for those who answered, if they keep its promise."""
-    used: AnyProtocol = protocol.answered(n_answered)
+    used = cast("AnyProtocol", protocol.answered(n_answered))
     needed = getattr(protocol, "honest_needed", 1)
     if used.n_users < needed:
         raise InvalidData(

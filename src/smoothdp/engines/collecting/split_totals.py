@@ -46,6 +46,6 @@ class _AddUp:
 
 def split_total(run: Run, rows: MarkedRows[SplitSum]) -> int:
     """Return the total modulo q of what all users send."""
-    found = run(Job(_AddUp(rows.protocol, rows.marks, rows.noise_name()), add))
+    found: _Total = run(Job(_AddUp(rows.protocol, rows.marks, rows.noise_name()), add))
     rows.require_same(found.rows.data_mark)
     return found.total

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +15,35 @@ from smoothdp.engines.job import Job, Partition, Run
 from smoothdp.engines.randomized_counts import MarkedCounts, add_noise
 from smoothdp.shuffle import HistogramEstimate, LowCommunicationHistogram, PrefixTree
 from smoothdp.shuffle.strings.found_strings import FoundStrings, Prefix
-from smoothdp.types import IntArray
+from smoothdp.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
-class _CountLevel:
-    """Count the messages of a level: a user's own bin, and the noise of the user in this level."""
+class CountLevel:
+    """Count the messages of a level: a user's own bin, and the noise of the user in this level.
+
+    Attributes:
+        answers: says of an array of users' names who answers this level; None: all of them.
+    """
 
     histogram: LowCommunicationHistogram
     marks: MarkRows
     collection: bytes
     level: int
     prefixes: tuple[Prefix, ...]
+    answers: Callable[[Sequence[Any]], BoolArray] | None = None
 
     def __call__(self, columns: Partition) -> MarkedCounts:
         users, data = columns
         names, rows = users.tolist(), read_rows(self.marks.protocol, data)
+        marked = self.marks.mark(names, rows)
+        if self.answers is not None:
+            asked = self.answers(names)
+            names, rows = users[asked].tolist(), rows[asked]
         bins = bins_of_level(rows, self.level, self.prefixes, n_bins=self.histogram.n_bins)
         counts = np.bincount(bins, minlength=self.histogram.n_bins)
         add_noise(counts, self.histogram, names, key=self.marks.key, collection=self.collection)
-        return MarkedCounts(counts, self.marks.mark(names, rows))
+        return MarkedCounts(counts, marked)
 
 
 def bins_of_level(
@@ -54,15 +64,21 @@ def bins_of_level(
     return np.where((parents < 0) | (symbols == OTHER), last, parents * fan_out + symbols)
 
 
+def level_name(
+    rows: MarkedRows[PrefixTree], level: int, prefixes: Sequence[Prefix], who: str = "all"
+) -> bytes:
+    """Return the name of a level's noise, with what survived and who answers: no other has it."""
+    return rows.noise_name(f"level={level}", who, *map(str, prefixes))
+
+
 def found_strings(run: Run, rows: MarkedRows[PrefixTree]) -> FoundStrings:
     """Return what the levels find, each from a pass over the same rows."""
     tree = rows.protocol
 
     def ask(level: int, prefixes: tuple[Prefix, ...]) -> HistogramEstimate:
         histogram = tree.round(level, prefixes)
-        # What survived is in the name too: other prefixes never share the noise of a level.
-        name = rows.noise_name(f"level={level}", *map(str, prefixes))
-        found = run(Job(_CountLevel(histogram, rows.marks, name, level, prefixes), add))
+        job = CountLevel(histogram, rows.marks, level_name(rows, level, prefixes), level, prefixes)
+        found: MarkedCounts = run(Job(job, add))
         rows.require_same(found.rows.data_mark)
         return histogram.estimate_counts(found.messages)
 

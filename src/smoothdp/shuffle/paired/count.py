@@ -219,7 +219,7 @@ class PairedCount(PairedProtocol[float]):
     def estimate_counts(self, message_counts: IntArray) -> float:
         """Return the same from (number of -, number of +)."""
         minus, plus = message_counts.tolist()
-        return (plus - minus + self.n_users) / 2
+        return float(plus - minus + self.n_users) / 2
 
     def check_data(self, data: Iterable[int]) -> ByteArray:
         """Return one bit per user, or raise InvalidData."""
