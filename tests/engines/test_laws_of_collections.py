@@ -102,7 +102,7 @@ def seen_signs(windows: int) -> Counter[tuple[int, int]]:
 def test_signs_follow_the_law_of_a_user_who_redraws() -> None:
     """The cap binds: noise of 3 messages at most, of which one in ten users would have more."""
     right = noise_of_one(shape=0.5, chance=CHANCE, most=SLOTS - 1)
-    observed = seen_signs(3000)
+    observed = seen_signs(2000)
     assert p_value(observed, of_two(right)) > ALARM
     wrong = {
         "without the cap": noise_of_one(shape=0.5, chance=CHANCE, most=math.inf),
@@ -116,7 +116,7 @@ def test_signs_follow_the_law_of_a_user_who_redraws() -> None:
     for (minus, plus), chance in of_two(right).items():
         differences[(plus - minus + 2) / 2] += chance
     rng = SeededRandom(8)
-    simulated = Counter(PAIRED.simulate(1, rng=rng).value for _ in range(3000))
+    simulated = Counter(PAIRED.simulate(1, rng=rng).value for _ in range(2000))
     assert p_value(simulated, differences) > ALARM
     engine: Counter[float] = Counter()
     for (minus, plus), count in observed.items():
@@ -178,7 +178,7 @@ def test_totals_of_split_sums(reals: bool) -> None:
     run = run_here([[np.arange(2), data[:2]], [np.arange(2, 3), data[2:]]])
     observed = Counter(
         round(collect(run, protocol, key=KEY, column="x", window=window).value * levels)
-        for window in range(2500)
+        for window in range(1500)
     )
     # Three users present, of which two make all of the noise.
     right = total_law(rate=rate, shape=1.5, held=held, **facts)
@@ -191,7 +191,7 @@ def test_totals_of_split_sums(reals: bool) -> None:
         assert p_value(observed, wrong) < ALARM
     rng = SeededRandom(9)
     simulated = Counter(
-        round(protocol.release(data.tolist(), rng=rng).value * levels) for _ in range(2500)
+        round(protocol.release(data.tolist(), rng=rng).value * levels) for _ in range(1500)
     )
     assert p_value(simulated, right) > ALARM
 
@@ -252,7 +252,7 @@ def test_strings_follow_the_law_of_two_levels() -> None:
     )
     observed = Counter(
         cell_of(collect(run, TREE, key=KEY, column="x", window=window).value)
-        for window in range(1500)
+        for window in range(1000)
     )
     quarter = Fraction(1, 4)
     right = found_law(quarter, 3)
@@ -264,7 +264,7 @@ def test_strings_follow_the_law_of_two_levels() -> None:
     ):
         assert p_value(observed, wrong, least=5e-3) < ALARM
     rng, data = SeededRandom(10), {(0, 0): 2, (1, 1): 1}
-    simulated = Counter(cell_of(TREE.simulate(data, rng=rng).value) for _ in range(1500))
+    simulated = Counter(cell_of(TREE.simulate(data, rng=rng).value) for _ in range(1000))
     assert p_value(simulated, right, least=5e-3) > ALARM
 
 
