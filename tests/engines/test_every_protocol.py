@@ -238,6 +238,22 @@ def test_strings_of_no_tree_are_other(string: Any) -> None:
     assert collect(run_here(whole(data)), TREE, **SAID) == expected
 
 
+def test_paired_histograms_have_a_bin_of_all_other_values() -> None:
+    """No value is refused, wherever the protocol runs; without the bin it is."""
+    rng = sd.SeededRandom(1)
+    counts = SIGNS.release(BINS, rng=rng).value
+    # Three users in the last bin, within the noise of a bin.
+    assert abs(counts[2] - 3) <= SIGNS.error("1/1000")
+    for kept in (SIGNS.answered(5), pickle.loads(pickle.dumps(SIGNS))):
+        assert kept.bin_of("anything") == 2
+    made = {name: getattr(SIGNS, name) for name in ("noise_rate", "clump_probability", "slots")}
+    refuses = PairedHistogram(N, n_bins=3, largest_clump=2, **made)
+    for datum in (3, -1, None, 1.5, "UA"):
+        assert len(SIGNS.randomize(datum, rng=rng)) == SIGNS.slots_per_user  # type: ignore[arg-type]
+        with pytest.raises(InvalidData):
+            refuses.randomize(datum, rng=rng)  # type: ignore[arg-type]
+
+
 # ---- names of noise ----------------------------------------------------------------------------
 
 

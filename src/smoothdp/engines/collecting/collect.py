@@ -59,7 +59,8 @@ def collect(
         it rests on. Of a plan of strings that has users answer one level each: `GroupedStrings`.
 
     Raises:
-        InvalidData, InvalidParameter, OutOfReach: as `randomized_counts`; nothing is released.
+        InvalidData, InvalidParameter, OutOfReach: as `randomized_counts`; OutOfReach also of a plan
+            that no protocol fits. Nothing is released then.
 
     >>> import numpy as np
     >>> import smoothdp as sd
