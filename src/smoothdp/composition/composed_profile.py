@@ -170,10 +170,11 @@ class ComposedProfile(PrivacyProfile):
 
     def _ends(self, goal: LogBounds) -> tuple[float, float]:
         """Return both ends, around a guess, or by search from 0 on."""
-        guess = self.accountant.likely_epsilon(goal.lower)
         below = above = None
-        if guess is not None:
-            below, above = ends_near(self._bounds, goal, guess)
+        for guess, near in self.accountant.likely_epsilons(goal.lower):
+            below, above = ends_near(self._bounds, goal, guess, near=near)
+            if above is not None:
+                break
         if above is None:
             above = epsilon_root(lambda e: self._bounds(e).upper, goal.lower, side=1)
         if below is None:

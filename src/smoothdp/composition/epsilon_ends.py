@@ -55,8 +55,48 @@ def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
     return None
 
 
+def one_loss_epsilon(curve: Callable[[Real], float], log_delta: float) -> Guess | None:
+    """Return a guess where one large loss is what makes the sum large: the sum of all curves.
+
+    Args:
+        curve: about ln of the sum of the deltas of the items, each alone.
+        log_delta: ln of the delta that is asked for.
+    """
+
+    def excess(log_epsilon: float) -> float:
+        return curve(Fraction(math.exp(log_epsilon))) - log_delta
+
+    if curve(Fraction(0)) <= log_delta:
+        return None
+    high, at_high = 0.0, excess(0.0)
+    way = 1.0 if at_high > 0 else -1.0
+    low, at_low = high, at_high
+    for _ in range(_MOST_STEPS):
+        low, at_low = high, at_high
+        high = low + 1.5 * way
+        at_high = excess(high)
+        if (at_high > 0) != (at_low > 0):
+            break
+    else:
+        return None
+    for _ in range(_MOST_STEPS):
+        if not math.isfinite(at_high) or not math.isfinite(at_low):
+            return None
+        share = min(0.9, max(0.1, at_low / (at_low - at_high)))
+        middle = low + share * (high - low)
+        at_middle = excess(middle)
+        if abs(at_middle) < 0.05:
+            slope = (at_high - at_low) / (math.exp(low) - math.exp(high))
+            return Guess(math.exp(middle), slope) if slope > 0 else None
+        if (at_middle > 0) == (at_low > 0):
+            low, at_low = middle, at_middle
+        else:
+            high, at_high = middle, at_middle
+    return None
+
+
 def ends_near(
-    bounds: Callable[[Real], LogBounds], goal: LogBounds, guess: Guess
+    bounds: Callable[[Real], LogBounds], goal: LogBounds, guess: Guess, *, near: float = math.inf
 ) -> tuple[float | None, float | None]:
     """Return (lower, upper): delta is certainly above the goal at one, below it at the other.
 
@@ -64,6 +104,7 @@ def ends_near(
         bounds: certain bounds of ln delta.
         goal: bounds of ln of the delta that is asked for.
         guess: where to begin.
+        near: give up where ln delta at the guess is off by more.
 
     Either is None if no certain number was found nearby.
     """
@@ -77,8 +118,9 @@ def ends_near(
     for _ in range(_MOST_STEPS):
         width = found.upper - found.lower
         excess = 0.5 * (found.lower + found.upper) - middle
-        if not math.isfinite(width):
+        if not math.isfinite(width) or abs(excess) > near:
             return None, None
+        near = math.inf
         if abs(excess) <= max(0.05 * width, 1e-14):
             break
         following = here + excess / slope

@@ -51,6 +51,7 @@ class Inversion:
     """Bounds of ln delta of the finite losses of a product, as sharp as ``tolerance``.
 
     ``patient``: refine until the tolerance is met or out of reach; else stop at what is quick.
+    ``sharpest``: the error, relative to the size of the terms, of what is summed first.
 
     What is kept between calls only saves time: the bounds at an epsilon are always the same.
     """
@@ -59,6 +60,7 @@ class Inversion:
     tolerance: float
     progress: Progress | None = None
     patient: bool = True
+    sharpest: float = _SHARPEST
     contours: OrderedDict[Aim, Contour | None] = field(default_factory=OrderedDict)
     start: float = 1.0
     _screens: dict[float, Screen | None] = field(default_factory=dict)
@@ -79,17 +81,17 @@ class Inversion:
 
     def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
-        gap, target = 0.0, _SHARPEST
+        gap, target = 0.0, self.sharpest
         while True:
             contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), gap, target))
             if contour is None and gap > 0.0:
                 return best
             if contour is None:
                 # Too many nodes for all digits: aim at ten, at the tolerance, then smooth.
-                if target != _SHARPEST and self._screen(tilt) is not None:
+                if target != self.sharpest and self._screen(tilt) is not None:
                     gap = self._first_gap(tilt)
-                elif target == _SHARPEST:
-                    target = max(_SHARPEST, min(_SHARP, 0.01 * self.tolerance))
+                elif target == self.sharpest:
+                    target = max(self.sharpest, min(_SHARP, 0.01 * self.tolerance))
                 elif target < 0.01 * self.tolerance:
                     target = 0.01 * self.tolerance
                 else:
@@ -193,7 +195,7 @@ class Inversion:
             return None
         if screen is not None and spread:
             return Plan(tilt, period, last + 2 * math.pi / period, spread, screen)
-        sharpest = target == _SHARPEST or screen is not None
+        sharpest = target == self.sharpest or screen is not None
         work = _QUICK_WORK if sharpest and gap == 0.0 else _MOST_WORK
         nodes = last * period / (2 * math.pi)
         if nodes * self.product.cost(tilt, last=last, budget=target) > work:
