@@ -13,7 +13,12 @@ from smoothdp.claims.curves.profile import PrivacyProfile
 from smoothdp.claims.guarantees.concentrated import ZCDP, TruncatedCDP
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
-from smoothdp.composition.epsilon_ends import Guess, likely_epsilon, one_loss_epsilon
+from smoothdp.composition.epsilon_ends import (
+    Guess,
+    likely_epsilon,
+    one_loss_epsilon,
+    usual_epsilon,
+)
 from smoothdp.composition.items import Item
 from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
 from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
@@ -131,12 +136,13 @@ class Accountant:
         if solver.route == "exact grouping":
             return
         guess = likely_epsilon(solver.product, log_delta)
-        if guess is not None:
+        trusted = guess is not None and guess.epsilon <= usual_epsilon(solver.product, log_delta)
+        if guess is not None and trusted:
             yield guess, _NEAR
         if len(self.parts) <= _FEW:
             other = one_loss_epsilon(self._log_sum_of_deltas, log_delta)
             if other is not None:
-                yield other, math.inf
+                yield other, math.inf if trusted or guess is None else _NEAR
         if guess is not None:
             yield guess, math.inf
 

@@ -24,6 +24,9 @@ _PAST = 1e-3
 _MOST_STEPS = 12
 _MOST_PADS = 8
 _FIRST_TILT = 4.0
+# Where no loss is tilted much, and how often what a normal law needs is still usual.
+_LOW_TILT = 2.0**-6
+_MANY = 5.0
 
 
 class Guess(NamedTuple):
@@ -53,6 +56,15 @@ def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
             return Guess(guess, tilt) if 0 < guess < min(1e6, 0.9 * product.largest) else None
         tilt *= math.exp(max(-1.5, min(1.5, move)))
     return None
+
+
+def usual_epsilon(product: Product, log_delta: float) -> float:
+    """Return an epsilon that is beyond the one of a delta where no loss is large by itself.
+
+    Some times the standard deviations that a normal law would need for it.
+    """
+    variance = product.moments(_LOW_TILT).variance
+    return _MANY * (math.sqrt(2 * variance * max(1.0, -log_delta)) + variance)
 
 
 def one_loss_epsilon(curve: Callable[[Real], float], log_delta: float) -> Guess | None:
@@ -128,7 +140,9 @@ def ends_near(
             return None, None
         after = bounds(Fraction(following))
         change = found.upper - after.upper
-        if abs(excess) > 100 * width and following != here and math.isfinite(change):
+        # Brackets shift along with the curve: what counts is by how much their widths differ.
+        loose = abs(after.upper - after.lower - width) + 1e-11
+        if abs(excess) > 100 * loose and following != here and math.isfinite(change):
             secant = change / (following - here)
             slope = min(max(secant, 0.25 * slope), 4 * slope)
         here, found = following, after

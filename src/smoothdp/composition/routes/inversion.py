@@ -88,12 +88,11 @@ class Inversion:
                 return best
             if contour is None:
                 # Too many nodes for all digits: aim at ten, at the tolerance, then smooth.
+                coarser = self._coarser(target)
                 if target != self.sharpest and self._screen(tilt) is not None:
                     gap = self._first_gap(tilt)
-                elif target == self.sharpest:
-                    target = max(self.sharpest, min(_SHARP, 0.01 * self.tolerance))
-                elif target < 0.01 * self.tolerance:
-                    target = 0.01 * self.tolerance
+                elif coarser > target:
+                    target = coarser
                 else:
                     gap = self._first_gap(tilt)
                 continue
@@ -103,6 +102,12 @@ class Inversion:
                 return best
             # Beside an atom the width falls only with the square root of the gap.
             gap *= _power_of_four(0.5 * self.tolerance / (found.upper - found.lower))
+
+    def _coarser(self, target: float) -> float:
+        """Return the next target after one that needs too many nodes, or the same if it is last."""
+        least = 0.01 * self.tolerance
+        first = max(self.sharpest, min(_SHARP, least))
+        return first if target < first else max(target, least)
 
     def _shared(self, tilt: float) -> float:
         """Return a tilt close by that serves many epsilons, so that they share a contour.
@@ -197,6 +202,9 @@ class Inversion:
             return Plan(tilt, period, last + 2 * math.pi / period, spread, screen)
         sharpest = target == self.sharpest or screen is not None
         work = _QUICK_WORK if sharpest and gap == 0.0 else _MOST_WORK
+        if target == self.sharpest > _SHARPEST:
+            # There is no other target to fall back on at first.
+            work = _SOON_WORK
         nodes = last * period / (2 * math.pi)
         if nodes * self.product.cost(tilt, last=last, budget=target) > work:
             return None

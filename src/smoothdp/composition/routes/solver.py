@@ -29,7 +29,7 @@ from smoothdp.exact.parameters.numbers import Real
 # Brackets up to this wide are not worth another look.
 _NARROW = 1e-6
 _BEYOND = 120.0
-_MOVING_TARGETS = (1e-12, 1e-16)
+_MOVING_TARGETS = (1e-9, 1e-16)
 
 
 @dataclass(eq=False)
@@ -143,7 +143,7 @@ class Solver:
             assert self.atoms is not None
             return self.atoms.log_excess(Fraction(epsilon))
         found = self._by_moves(epsilon)
-        if found is not None and found.upper - found.lower <= min(_NARROW, self.tolerance):
+        if found is not None and found.upper - found.lower <= self.tolerance:
             return found
         before, found = found, self.inversion.log_bounds(epsilon)
         if before is not None:
@@ -176,6 +176,6 @@ class Solver:
             more = inversion.log_bounds(epsilon)
             lower, upper = log_sum_lower(one.lower, more.lower), log_sum_upper(one.upper, more.upper)
             best = LogBounds(max(best.lower, lower), min(best.upper, upper))
-            if best.upper - best.lower <= min(_NARROW, self.tolerance):
+            if best.upper - best.lower <= self.tolerance:
                 break
         return best
