@@ -16,6 +16,7 @@ from smoothdp.claims.terms import AverageTerms, EpsilonTerms, RhoTerms
 from smoothdp.composition.epsilon_ends import (
     Guess,
     likely_epsilon,
+    normal_epsilon,
     one_loss_epsilon,
     usual_epsilon,
 )
@@ -141,6 +142,9 @@ class Accountant:
             yield guess, _NEAR
         if len(self.parts) <= _FEW:
             other = one_loss_epsilon(self._log_sum_of_deltas, log_delta)
+            normal = None if guess is not None else normal_epsilon(solver.product, log_delta)
+            if normal is not None and (other is None or other.epsilon < normal.epsilon):
+                other = normal
             if other is not None:
                 yield other, math.inf if trusted or guess is None else _NEAR
         if guess is not None:

@@ -67,6 +67,23 @@ def usual_epsilon(product: Product, log_delta: float) -> float:
     return _MANY * (math.sqrt(2 * variance * max(1.0, -log_delta)) + variance)
 
 
+def normal_epsilon(product: Product, log_delta: float) -> Guess | None:
+    """Return a guess as if the sum were normal, of the variance where no loss is tilted much.
+
+    With v its standard deviation and x = epsilon / v, delta is about v e^(-x^2 / 2) / (sqrt(2 pi) x^2).
+    """
+    deviation = math.sqrt(product.moments(_LOW_TILT).variance)
+    if not deviation > 0:
+        return None
+    x = 1.0
+    for _ in range(_MOST_STEPS):
+        square = math.log(deviation) - log_delta - 0.5 * math.log(2 * math.pi) - 2 * math.log(x)
+        if square <= 0.5:
+            return None
+        x = math.sqrt(2 * square)
+    return Guess(deviation * x, x / deviation)
+
+
 def one_loss_epsilon(curve: Callable[[Real], float], log_delta: float) -> Guess | None:
     """Return a guess where one large loss is what makes the sum large: the sum of all curves.
 
