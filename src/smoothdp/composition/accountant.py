@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,6 @@ from smoothdp.composition.epsilon_ends import (
     likely_epsilon,
     normal_epsilon,
     one_loss_epsilon,
-    usual_epsilon,
 )
 from smoothdp.composition.items import Item
 from smoothdp.composition.laws.grid_pair import FAR_QUERY, grid_pair
@@ -38,6 +37,7 @@ _DEPTHS = (-60.0, -200.0, -800.0, -3200.0)
 _GRID_TOLERANCE = 1e-3
 # A guess by the saddle point is worth while within this of ln delta; another where items are few.
 _NEAR = 5.0
+_USUAL = 1.25
 _FEW = 8
 
 
@@ -127,7 +127,7 @@ class Accountant:
 
     def likely_epsilons(self, log_delta: float) -> Iterator[tuple[Guess, float]]:
         """Yield guesses of the epsilon that belongs to a delta, if one law says it all, and how far
-        off ln delta may be there for it to be of use.
+        off ln delta may be there for it to be of use; 0: only for what is quick.
 
         The saddle point is no guide where one loss alone makes the sum large.
         """
@@ -137,18 +137,26 @@ class Accountant:
         if solver.route == "exact grouping":
             return
         guess = likely_epsilon(solver.product, log_delta)
-        trusted = guess is not None and guess.epsilon <= usual_epsilon(solver.product, log_delta)
+        normal = normal_epsilon(solver.product, log_delta)
+        trusted = guess is not None and (
+            normal is None or guess.epsilon <= _USUAL * normal.epsilon
+        )
         if guess is not None and trusted:
             yield guess, _NEAR
+        elif normal is not None:
+            yield normal, 0.0
         if len(self.parts) <= _FEW:
             other = one_loss_epsilon(self._log_sum_of_deltas, log_delta)
-            normal = None if guess is not None else normal_epsilon(solver.product, log_delta)
             if normal is not None and (other is None or other.epsilon < normal.epsilon):
                 other = normal
             if other is not None:
-                yield other, math.inf if trusted or guess is None else _NEAR
+                yield other, _NEAR if guess is not None and not trusted else math.inf
         if guess is not None:
             yield guess, math.inf
+
+    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+        """Return a guess of ln delta as a function of epsilons close by, where one is at hand."""
+        return self.sides(0)[0].upper.near(epsilon)
 
     def _log_sum_of_deltas(self, epsilon: Real) -> float:
         logs = [

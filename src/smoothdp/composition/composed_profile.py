@@ -13,7 +13,7 @@ from smoothdp.claims.domains import read_delta
 from smoothdp.claims.model.model import DataModel
 from smoothdp.claims.neighbours import Neighbours
 from smoothdp.composition.accountant import Accountant
-from smoothdp.composition.epsilon_ends import ends_near
+from smoothdp.composition.epsilon_ends import ends_beside, ends_near
 from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import float_up
@@ -172,7 +172,10 @@ class ComposedProfile(PrivacyProfile):
         """Return both ends, around a guess, or by search from 0 on."""
         below = above = None
         for guess, near in self.accountant.likely_epsilons(goal.lower):
-            below, above = ends_near(self._bounds, goal, guess, near=near)
+            if math.isfinite(near):
+                below, above = ends_beside(self._bounds, goal, guess, self.accountant.near)
+            if near and (above is None or below is None):
+                below, above = ends_near(self._bounds, goal, guess, near=near)
             if above is not None:
                 break
         if above is None:

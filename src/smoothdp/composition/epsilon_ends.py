@@ -17,16 +17,18 @@ from typing import NamedTuple
 
 from smoothdp.composition.laws.product import Product, short_tilt
 from smoothdp.exact.logspace.bounds import LogBounds
-from smoothdp.exact.parameters.numbers import Real, exact_real
+from smoothdp.exact.parameters.numbers import Real
 
 # An end passes the root by this share of the width of the bracket.
 _PAST = 1e-3
 _MOST_STEPS = 12
 _MOST_PADS = 8
 _FIRST_TILT = 4.0
-# Where no loss is tilted much, and how often what a normal law needs is still usual.
+# What is quick has to be as sharp, and ln delta no further off.
+_SHARP = 1e-6
+_FAR = 10.0
+# Where no loss is tilted much.
 _LOW_TILT = 2.0**-6
-_MANY = 5.0
 
 
 class Guess(NamedTuple):
@@ -56,15 +58,6 @@ def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
             return Guess(guess, tilt) if 0 < guess < min(1e6, 0.9 * product.largest) else None
         tilt *= math.exp(max(-1.5, min(1.5, move)))
     return None
-
-
-def usual_epsilon(product: Product, log_delta: float) -> float:
-    """Return an epsilon that is beyond the one of a delta where no loss is large by itself.
-
-    Some times the standard deviations that a normal law would need for it.
-    """
-    variance = product.moments(_LOW_TILT).variance
-    return _MANY * (math.sqrt(2 * variance * max(1.0, -log_delta)) + variance)
 
 
 def normal_epsilon(product: Product, log_delta: float) -> Guess | None:
@@ -138,9 +131,6 @@ def ends_near(
     Either is None if no certain number was found nearby.
     """
 
-    def at(epsilon: float) -> LogBounds:
-        return bounds(exact_real(epsilon, name="epsilon"))
-
     middle, slope = 0.5 * (goal.lower + goal.upper), guess.slope
     # In between, floats count as the binary fractions that they are: one query each.
     here, found = guess.epsilon, bounds(Fraction(guess.epsilon))
@@ -165,20 +155,78 @@ def ends_near(
         here, found = following, after
     else:
         return None, None
-    least = 2 * math.ulp(here)
+    return _settled(bounds, goal, Guess(here, slope), found)
+
+
+def ends_beside(
+    bounds: Callable[[Real], LogBounds],
+    goal: LogBounds,
+    guess: Guess,
+    near: Callable[[float], Callable[[float], LogBounds] | None],
+) -> tuple[float | None, float | None]:
+    """Return what `ends_near` does: the root by a function that is quick, then one query an end.
+
+    ``near`` returns such a function, good close to an epsilon. It is no bound: an end that it
+    misses is None.
+    """
+    middle, here, slope = 0.5 * (goal.lower + goal.upper), guess.epsilon, guess.slope
+    quick = near(here)
+    if quick is None:
+        return None, None
+    found = quick(here)
+    for _ in range(_MOST_STEPS):
+        width = found.upper - found.lower
+        excess = 0.5 * (found.lower + found.upper) - middle
+        if not width < _SHARP or not abs(excess) < _FAR:
+            return None, None
+        if abs(excess) <= 0.01 * width:
+            return _settled(bounds, goal, Guess(here, slope), found, most=2)
+        following = here + excess / slope
+        if following <= 0:
+            return None, None
+        after = quick(following)
+        if abs(excess) > 1.0:
+            # So far off another is better.
+            quick = near(following) or quick
+            after = quick(following)
+        change = found.upper - after.upper
+        if abs(excess) > 100 * width and following != here and math.isfinite(change):
+            slope = min(max(change / (following - here), 0.25 * slope), 4 * slope)
+        here, found = following, after
+    return None, None
+
+
+def _settled(
+    bounds: Callable[[Real], LogBounds],
+    goal: LogBounds,
+    root: Guess,
+    found: LogBounds,
+    *,
+    most: int = _MOST_PADS,
+) -> tuple[float | None, float | None]:
+    """Return certain ends on both sides of a root at which bounds are about as found."""
+
+    def at(epsilon: float, way: float) -> LogBounds:
+        # A float counts as its decimal, which lies beyond the next float on the inner side: delta
+        # falls, so what is certain there is certain at the decimal, and takes one query.
+        return bounds(Fraction(math.nextafter(epsilon, -way)))
+
+    here, slope = root
+    width = found.upper - found.lower
+    least = 3 * math.ulp(here)
     lower = upper = None
     above = max(found.upper - goal.lower, 0.0) / slope + _PAST * width / slope
     below = max(goal.upper - found.lower, 0.0) / slope + _PAST * width / slope
-    for pad in range(_MOST_PADS):
+    for pad in range(most):
         far = least * 4**pad + above * (1 + _PAST * (4**pad - 1))
-        if at(here + far).upper <= goal.lower:
+        if at(here + far, math.inf).upper <= goal.lower:
             upper = here + far
             break
-    for pad in range(_MOST_PADS):
+    for pad in range(most):
         far = least * 4**pad + below * (1 + _PAST * (4**pad - 1))
         if here - far <= 0:
             break
-        if at(here - far).lower >= goal.upper:
+        if at(here - far, -math.inf).lower >= goal.upper:
             lower = here - far
             break
     return lower, upper

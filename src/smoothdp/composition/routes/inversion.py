@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ _SHARP = 1e-11
 _ROUGH = 1e-6
 # Tilts are shared within this many units of 1 / sqrt(curvature), or half of it.
 _NEAR = 0.7
+# One plan serves epsilons within half of this over the tilt: delta is off by e^2 there at most.
+_SERVED = 4.0
 _CONTOURS = 12
 # The first smoothing is for this relative gap; then finer as far as it is asked for.
 _FIRST_GAP = 1e-4
@@ -78,6 +81,17 @@ class Inversion:
             other = self._log_bounds_at(tilt, epsilon)
             found = LogBounds(max(found.lower, other.lower), min(found.upper, other.upper))
         return found
+
+    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+        """Return what the contour of an epsilon says of others close by, but for its aliases.
+
+        For guesses only: no bounds. None where that contour is long.
+        """
+        if epsilon >= self.product.largest:
+            return None
+        tilt = self._shared(self.product.saddle(epsilon, start=self.start))
+        contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), 0.0, self.sharpest))
+        return None if contour is None else contour.log_bounds
 
     def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
@@ -133,7 +147,7 @@ class Inversion:
 
         Where a rare large loss is what the tilt has brought up, its own may be far off.
         """
-        natural, width = self.product.natural(tilt), 2.0 / tilt
+        natural, width = self.product.natural(tilt), _SERVED / tilt
         return natural + width * round((epsilon - natural) / width)
 
     def _contour(self, aim: Aim) -> Contour | None:
@@ -247,12 +261,14 @@ class Inversion:
                 reach *= 2
         return first * 1.15**high
 
-    def log_aliases(self, epsilon: float, tilt: float, period: float) -> float:
+    def log_aliases(
+        self, epsilon: float, tilt: float, period: float, *, enough: float = -math.inf
+    ) -> float:
         """Return a float not below ln of all aliases: sum of e^(cmB) delta(e + mB), m != 0.
 
         Those of m < 0 are at most e^(-c|m|B). For m > 0, any c' > c gives
         delta(x) <= kappa(c') e^(K(c') - c' x); beyond the largest loss they vanish
-        (proofs/tilted-contour#3).
+        (proofs/tilted-contour#3). ``enough``: one as small need not be sharpened.
         """
         left = _log_geometric(tilt * period)
         if epsilon + period >= self.product.largest:
@@ -269,7 +285,7 @@ class Inversion:
             value = self.product.log_chernoff(epsilon, other)
             value += _log_geometric((other - tilt) * period) + 4 * LIBM_ERROR * abs(value)
             right = min(right, value)
-            if right < left:
+            if right < max(left, enough):
                 break
         return log_sum_upper(left, right)
 
@@ -279,7 +295,7 @@ class Inversion:
             return found
         plan = contour.plan
         # The step is a short float, so the period is a little longer than planned.
-        aliases = self.log_aliases(epsilon, plan.tilt, plan.period)
+        aliases = self.log_aliases(epsilon, plan.tilt, plan.period, enough=found.lower - 41.0)
         return LogBounds(log_difference_lower(found.lower, aliases), found.upper)
 
 

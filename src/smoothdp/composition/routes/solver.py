@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
 from smoothdp.claims.curves.atoms import Atoms
 from smoothdp.claims.excess import log_gaussian_square_excess
+from smoothdp.composition.laws.law import EXACT
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.balls import ball_bounds
 from smoothdp.composition.routes.contour import Progress
@@ -91,6 +93,14 @@ class Solver:
                 self.handed_over = True
                 return LogBounds(max(found.lower, sharper.lower), min(found.upper, sharper.upper))
         return found
+
+    def near(self, epsilon: float) -> Callable[[float], LogBounds] | None:
+        """Return a guess of ln delta as a function of epsilons close by, where one is at hand."""
+        if self.route != "contour" or not self.product.parts or self.moving:
+            return None
+        if self.product.slack != EXACT or self.product.log_infinite != LOG_ZERO:
+            return None
+        return None if self._capped(epsilon) is not None else self.inversion.near(epsilon)
 
     def surely_below(self, epsilon: Real, log_value: float) -> bool:
         """Whether Markov's inequality alone shows that ln delta is at most a value."""
