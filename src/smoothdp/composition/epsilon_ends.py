@@ -179,7 +179,7 @@ def ends_beside(
         excess = 0.5 * (found.lower + found.upper) - middle
         if not width < _SHARP or not abs(excess) < _FAR:
             return None, None
-        if abs(excess) <= 0.01 * width:
+        if abs(excess) <= 0.05 * width:
             return _settled(bounds, goal, Guess(here, slope), found, most=2)
         following = here + excess / slope
         if following <= 0:

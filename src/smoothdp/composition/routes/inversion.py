@@ -295,7 +295,7 @@ class Inversion:
             return found
         plan = contour.plan
         # The step is a short float, so the period is a little longer than planned.
-        aliases = self.log_aliases(epsilon, plan.tilt, plan.period, enough=found.lower - 41.0)
+        aliases = self.log_aliases(epsilon, plan.tilt, plan.period, enough=found.lower - 35.0)
         return LogBounds(log_difference_lower(found.lower, aliases), found.upper)
 
 
