@@ -138,9 +138,7 @@ class Accountant:
             return
         guess = likely_epsilon(solver.product, log_delta)
         normal = normal_epsilon(solver.product, log_delta)
-        trusted = guess is not None and (
-            normal is None or guess.epsilon <= _USUAL * normal.epsilon
-        )
+        trusted = guess is not None and (normal is None or guess.epsilon <= _USUAL * normal.epsilon)
         if guess is not None and trusted:
             yield guess, _NEAR
         elif normal is not None:

@@ -184,7 +184,10 @@ class Solver:
         best = LogBounds(-math.inf, 0.0)
         for inversion in self.moving:
             more = inversion.log_bounds(epsilon)
-            lower, upper = log_sum_lower(one.lower, more.lower), log_sum_upper(one.upper, more.upper)
+            lower, upper = (
+                log_sum_lower(one.lower, more.lower),
+                log_sum_upper(one.upper, more.upper),
+            )
             best = LogBounds(max(best.lower, lower), min(best.upper, upper))
             if best.upper - best.lower <= self.tolerance:
                 break

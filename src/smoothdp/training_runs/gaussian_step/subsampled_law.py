@@ -327,7 +327,7 @@ class SubsampledGaussianLaw(LossLaw):
         # The last point is the atom at 0.
         size = size_from(without_last(line.points), last) + error_from(line, last)[0]
         size += self._mixture.both_ways_up(tilt, line.height, last, self.moments(tilt).log_mgf)
-        return min(1.0, 1.0001 * size)
+        return min(1.0, size * 1.0001)
 
     @cached_property
     def still(self) -> Still | None:
