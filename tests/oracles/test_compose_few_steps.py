@@ -1,4 +1,4 @@
-"""Few steps without replacement against exact recursions, and guesses of epsilon where one loss rules.
+"""Few steps without replacement against exact recursions; guesses where one loss rules.
 
 D_(j+1)(E) = p0 D_j(E) + int_(m/2)^inf N(y) [G D_j(E / G) + D_j(E G)] dy, with
 D_j(E) = 1 - E + E D_j(1 / E) below 1: the only kink is where G(y) = E.
@@ -6,6 +6,7 @@ D_j(E) = 1 - E + E D_j(1 / E) below 1: the only kink is where G(y) = E.
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from functools import lru_cache
@@ -49,8 +50,7 @@ class Steps:
         """Return points and weights of N dy over y > m / 2, panels split at the kink."""
         ends = sorted({self.m / 2, kink, max(kink, self.m / 2) + 2, self.m + 11, self.m + kink + 9})
         edges = np.concatenate(
-            [np.linspace(a, b, 5)[:-1] for a, b in zip(ends[:-1], ends[1:], strict=True)]
-            + [np.array(ends[-1:])]
+            [np.linspace(a, b, 5)[:-1] for a, b in itertools.pairwise(ends)] + [np.array(ends[-1:])]
         )
         half = 0.5 * np.diff(edges)[:, np.newaxis]
         y = (0.5 * (edges[1:] + edges[:-1])[:, np.newaxis] + half * _NODES).ravel()
@@ -146,8 +146,11 @@ def test_a_guess_that_is_wrong_is_no_end() -> None:
         )
 
     lower, upper = says(0.0)
-    assert lower is not None and upper is not None and 2 - 3e-9 < lower < 2 < upper < 2 + 3e-9
-    assert says(1e-6)[0] is None and says(-1e-6)[1] is None
+    assert lower is not None
+    assert upper is not None
+    assert 2 - 3e-9 < lower < 2 < upper < 2 + 3e-9
+    assert says(1e-6)[0] is None
+    assert says(-1e-6)[1] is None
 
 
 @pytest.mark.slow

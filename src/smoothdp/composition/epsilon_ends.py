@@ -63,7 +63,8 @@ def likely_epsilon(product: Product, log_delta: float) -> Guess | None:
 def normal_epsilon(product: Product, log_delta: float) -> Guess | None:
     """Return a guess as if the sum were normal, of the variance where no loss is tilted much.
 
-    With v its standard deviation and x = epsilon / v, delta is about v e^(-x^2 / 2) / (sqrt(2 pi) x^2).
+    With v its standard deviation and x = epsilon / v, delta is about
+    v e^(-x^2 / 2) / (sqrt(2 pi) x^2).
     """
     deviation = math.sqrt(product.moments(_LOW_TILT).variance)
     if not deviation > 0:

@@ -200,9 +200,8 @@ class Product:
         low, high = 0.0, self.largest_tilt
         tilt = short_tilt(min(start, 0.98 * high))
         following = tilt_at(tilt_rank(tilt) + 1)
-        if self._slope(tilt, epsilon) <= 0 and following <= high:
-            if self._slope(following, epsilon) > 0:
-                return tilt
+        if following <= high and self._slope(tilt, epsilon) <= 0 < self._slope(following, epsilon):
+            return tilt
         for _ in range(60):
             slope = self._slope(tilt, epsilon)
             if slope > 0:

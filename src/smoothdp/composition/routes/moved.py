@@ -1,9 +1,9 @@
 """Few losses that are often exactly 0: what happens where at most one of them is not, apart.
 
-A law with an atom at 0 has a transform that never falls below that atom's share, so a contour of a
-few such laws is long. Let J be the number of losses that are not 0. Then, for epsilon >= 0,
+A law with an atom at 0 has a transform that never falls below that atom's share, so a contour of
+a few such laws is long. Let J be the number of losses that are not 0. For epsilon >= 0 delta is
 
-    delta = 0  (J = 0)  +  sum_i k_i p_i^(k_i - 1) prod_(j != i) p_j^(k_j) D_i  (J = 1)  +  (J >= 2),
+    0  (J = 0)  +  sum_i k_i p_i^(k_i - 1) prod_(j != i) p_j^(k_j) D_i  (J = 1)  +  (J >= 2),
 
 D_i the delta of the law alone. With psi = a + b, a the atom's share of the tilted law, the transform
 of the last term is prod (a_i + b_i)^(k_i) less the terms of no and of one b, so it falls at least
@@ -20,8 +20,14 @@ import numpy as np
 from smoothdp.composition.laws.law import LossLaw, Still, TiltedSums
 from smoothdp.composition.laws.oscillation import TRIG_ERROR, unit_circle
 from smoothdp.composition.laws.product import Product
-from smoothdp.exact.logspace.bounds import LIBM_ERROR, LOG_ZERO, UNIT_ROUNDOFF, LogBounds
-from smoothdp.exact.logspace.bounds import log_sum_lower, log_sum_upper
+from smoothdp.exact.logspace.bounds import (
+    LIBM_ERROR,
+    LOG_ZERO,
+    UNIT_ROUNDOFF,
+    LogBounds,
+    log_sum_lower,
+    log_sum_upper,
+)
 from smoothdp.exact.parameters.numbers import Real
 from smoothdp.types import ComplexArray, FloatArray
 

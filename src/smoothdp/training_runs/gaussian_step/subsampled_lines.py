@@ -232,7 +232,7 @@ class Mixture:
         return 1.0001 * height * float(np.exp(np.minimum(logs, 700.0)) @ ends)
 
     def both_ways_up(self, tilt: float, height: float, t: float, log_mgf: float) -> float:
-        """Return a bound of the two ways up from y = m / 2 of the symmetric law together, from t on.
+        """Return a bound of both ways up from y = m / 2 of the symmetric law together, from t on.
 
         At the start both integrands are the same, as G = 1 there: they differ by the sizes, and by
         a phase of at most m s + 2 t |ln |G|| (proofs/tilted-contour#11). Of each factor its largest
