@@ -369,7 +369,7 @@ def questions() -> None:
         ("50 deltas of the MNIST run", "3 times one", deltas, None),
         *(
             (
-                f"{count} steps without replacement, sigma = {noise}",
+                f"{count} steps without replacement, sigma {noise}",
                 "0.3 s",
                 few(count, noise),
                 None,

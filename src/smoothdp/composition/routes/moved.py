@@ -5,9 +5,9 @@ a few such laws is long. Let J be the number of losses that are not 0. For epsil
 
     0  (J = 0)  +  sum_i k_i p_i^(k_i - 1) prod_(j != i) p_j^(k_j) D_i  (J = 1)  +  (J >= 2),
 
-D_i the delta of the law alone. With psi = a + b, a the atom's share of the tilted law, the transform
-of the last term is prod (a_i + b_i)^(k_i) less the terms of no and of one b, so it falls at least
-like b^2 (proofs/tilted-contour#10).
+D_i the delta of the law alone. With psi = a + b, a the atom's share of the tilted law, the
+transform of the last term is prod (a_i + b_i)^(k_i) less the terms of no and of one b, so it
+falls at least like b^2 (proofs/tilted-contour#10).
 """
 
 from __future__ import annotations
