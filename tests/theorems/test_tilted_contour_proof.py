@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
@@ -234,7 +235,7 @@ def test_what_moves_falls(rate: str, noise: str, tilt: float) -> None:
     y = 0.5 * (edges[1:] + edges[:-1])[:, np.newaxis] + half * nodes
     logs = np.log1p(q * np.expm1(m * y - m * m / 2))
     base = half * weights * np.exp(-y * y / 2) / np.sqrt(2 * np.pi)
-    mgf = np.exp(law.moments(tilt).log_mgf)
+    mgf = math.exp(law.moments(tilt).log_mgf)
     scale = max(70.0, 20.0 / (q * m))
 
     def size(t: float) -> float:
