@@ -324,7 +324,7 @@ class SubsampledGaussianLaw(LossLaw):
         if self.still is None or last <= _REAL:
             return 1.0
         line = self._lines(tilt)[self._choice(tilt, last)]
-        # The last point is the atom at 0.
+        # The last point is the atom at 0 (proofs/tilted-contour#11).
         size = size_from(without_last(line.points), last) + error_from(line, last)[0]
         size += self._mixture.both_ways_up(tilt, line.height, last, self.moments(tilt).log_mgf)
         return min(1.0, size * 1.0001)
