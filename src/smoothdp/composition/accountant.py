@@ -25,6 +25,7 @@ from smoothdp.composition.laws.law import GaussianLaw, LossBracket, LossLaw
 from smoothdp.composition.laws.product import Product
 from smoothdp.composition.routes.contour import Progress
 from smoothdp.composition.routes.solver import Solver
+from smoothdp.errors import OutOfReach
 from smoothdp.exact.balls.balls import log_bounds
 from smoothdp.exact.balls.compare import at_most
 from smoothdp.exact.logspace.bounds import LogBounds, log_sum_lower, log_sum_upper
@@ -144,7 +145,11 @@ class Accountant:
         elif normal is not None:
             yield normal, 0.0
         if len(self.parts) <= _FEW:
-            other = one_loss_epsilon(self._log_sum_of_deltas, log_delta)
+            try:
+                other = one_loss_epsilon(self._log_sum_of_deltas, log_delta)
+            except OutOfReach:
+                # An item alone may be out of reach where it is asked here; all together are not.
+                other = None
             if normal is not None and (other is None or other.epsilon < normal.epsilon):
                 other = normal
             if other is not None:
