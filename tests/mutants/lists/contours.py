@@ -11,8 +11,8 @@ _ROUNDING = (
 _CONTOUR = _ROUNDING
 _TRAINING = (*_ROUNDING, "tests/oracles/test_compose_training.py")
 _FEW = (
+    "tests/rounding/test_few_steps.py",
     "tests/theorems/test_tilted_contour_proof.py::test_what_moves_falls",
-    "tests/oracles/test_compose_few_steps.py",
 )
 
 MUTANTS = (
