@@ -75,7 +75,7 @@ class Filter(ABC):
 
     def price(self, claim: Guarantee) -> Amounts:
         """Return the costs of a claim, or raise IncompatibleClaims if it has none here."""
-        self._check_neighbours(claim)
+        self.check_neighbours(claim)
         costs = self.costs(claim)
         if costs is None:
             raise IncompatibleClaims(
@@ -91,7 +91,7 @@ class Filter(ABC):
             )
         return costs
 
-    def _check_neighbours(self, claim: Guarantee) -> None:
+    def check_neighbours(self, claim: Guarantee) -> None:
         """Refuse a claim about other neighbours, naming the ledger that takes it."""
         if claim.neighbours is self.budget.neighbours:
             return

@@ -13,6 +13,7 @@ from smoothdp.claims.neighbours import Neighbours
 from smoothdp.ledger.charged import Charged, is_ours, read_charged
 from smoothdp.ledger.declared import DeclaredFilter
 from smoothdp.ledger.filters import Amounts, Filter
+from smoothdp.ledger.prices.renyi_filter import RenyiFilter
 
 
 @runtime_checkable
@@ -39,6 +40,8 @@ def priced(kept: Filter, mechanism: object, claim: Guarantee | None) -> tuple[Ch
         if claim is None and stated_guarantee(inner) is None:
             claim = kept.claim_of(inner)
         return read_charged(mechanism, claim), costs
+    if isinstance(kept, RenyiFilter) and claim is None and _has_laws(inner):
+        return _priced_by_losses(kept, mechanism, inner)
     charged = read_charged(mechanism, claim)
     # A rho that a stranger's object names was compared with nothing: its guarantee is charged.
     knows = isinstance(inner, KnowsRho) and is_ours(inner) and not isinstance(inner, Guarantee)
@@ -49,6 +52,36 @@ def priced(kept: Filter, mechanism: object, claim: Guarantee | None) -> tuple[Ch
     if not _is_cheaper(kept, own, charged.claim):
         return charged, kept.price(charged.claim)
     return replace(charged, claim=own), kept.price(own)
+
+
+def _has_laws(mechanism: object) -> bool:
+    """Whether the library itself knows what a mechanism loses; of a stranger's its promise is
+    charged, which was compared with its profile."""
+    return is_ours(mechanism) and not isinstance(mechanism, Guarantee)
+
+
+def _priced_by_losses(
+    kept: RenyiFilter, mechanism: object, inner: object
+) -> tuple[Charged, Amounts]:
+    """Return a mechanism with the divergences of its own losses, or of its promise, if less."""
+    stated = stated_guarantee(inner)
+    if stated is not None and stated.is_average:
+        return read_charged(mechanism, None), kept.price(stated)
+    own = kept.costs_of(inner)
+    promised = None if stated is None else kept.costs(stated)
+    if own is None:
+        charged = read_charged(mechanism, None)
+        return charged, kept.price(charged.claim)
+    charged = read_charged(mechanism, kept.claim_of(inner) if stated is None else None)
+    kept.check_neighbours(charged.claim)
+    if promised is not None and promised["delta"].at_most(own["delta"]):
+        # Both are bounds: at each order the smaller one is.
+        lower = {
+            name: promised[name] if promised[name].at_most(cost) else cost
+            for name, cost in own.items()
+        }
+        return charged, lower if promised["delta"] == own["delta"] else promised
+    return charged, own
 
 
 def _is_cheaper(kept: Filter, own: Guarantee, claim: Guarantee) -> bool:
