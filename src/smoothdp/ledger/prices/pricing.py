@@ -10,6 +10,7 @@ from smoothdp.claims.guarantees.concentrated import ZCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
 from smoothdp.claims.label import Labelled
 from smoothdp.claims.neighbours import Neighbours
+from smoothdp.errors import IncompatibleClaims
 from smoothdp.ledger.charged import Charged, is_ours, read_charged
 from smoothdp.ledger.declared import DeclaredFilter
 from smoothdp.ledger.filters import Amounts, Filter
@@ -60,6 +61,17 @@ def _has_laws(mechanism: object) -> bool:
     return is_ours(mechanism) and not isinstance(mechanism, Guarantee)
 
 
+def _unknown_losses(mechanism: object) -> IncompatibleClaims:
+    return IncompatibleClaims(
+        expected="a mechanism with a guarantee, or with losses whose Renyi divergences are known",
+        got=f"a {type(mechanism).__name__}, of which only a privacy profile is known",
+        remedy=(
+            "Pass claim=ApproxDP(epsilon, delta=), which is checked against the profile, or keep a "
+            "ledger of declared items (allow=)"
+        ),
+    )
+
+
 def _priced_by_losses(
     kept: RenyiFilter, mechanism: object, inner: object
 ) -> tuple[Charged, Amounts]:
@@ -70,8 +82,9 @@ def _priced_by_losses(
     own = kept.costs_of(inner)
     promised = None if stated is None else kept.costs(stated)
     if own is None:
-        charged = read_charged(mechanism, None)
-        return charged, kept.price(charged.claim)
+        if stated is None:
+            raise _unknown_losses(inner)
+        return read_charged(mechanism, None), kept.price(stated)
     charged = read_charged(mechanism, kept.claim_of(inner) if stated is None else None)
     kept.check_neighbours(charged.claim)
     if promised is not None and promised["delta"].at_most(own["delta"]):

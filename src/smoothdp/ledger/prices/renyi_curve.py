@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smoothdp.claims.curves.profile import PrivacyProfile
+from smoothdp.claims.curves.tradeoff import TradeoffFunction
 from smoothdp.claims.guarantees.guarantee import Guarantee
 from smoothdp.claims.terms import AverageTerms, EpsilonTerms, MuTerms, RhoTerms
 from smoothdp.composition.composed_profile import ComposedProfile
@@ -92,6 +94,10 @@ def mechanism_curve(mechanism: object, orders: Sequence[Fraction]) -> RenyiCurve
     >>> round(float(mechanism_curve(step, [Fraction(4)]).values[0]), 7)
     0.0003819
     """
+    if not isinstance(mechanism, PrivacyProfile | TradeoffFunction) and not callable(
+        getattr(mechanism, "profile", None)
+    ):
+        return None
     total: RenyiCurve | None = None
     for item, count in read_items([mechanism]):
         curve = _item_curve(item, orders)
