@@ -161,6 +161,7 @@ def create(file: Path, budget: BudgetOptions, as_json: bool) -> None:
     Example:
       smoothdp account create ledger.db --epsilon 1 --delta 1e-6
       smoothdp account create tables.db --epsilon 2 --neighbours add_remove
+      smoothdp account create steps.db --epsilon 2 --delta 1e-5 --kept renyi --order 8
     """
     ledger = sd.Ledger(
         file, budget=read_budget(budget), kept=budget.kept, orders=budget.orders or None

@@ -3,7 +3,7 @@
 At the order a > 1 an item costs the larger D_a of both directions,
 D_a = ln E[e^((a - 1) L)] / (a - 1) for its privacy loss L. Losses are infinite with a probability
 d for some items: these are mixtures that tell all with probability d, and the rest has the law of
-the finite losses. They cost that d, too. Source: proofs/renyi-filter#1, #2.
+the finite losses. They cost that d, too. Source: proofs/privacy-filters#6, #7.
 """
 
 from __future__ import annotations

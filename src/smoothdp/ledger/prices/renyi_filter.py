@@ -36,7 +36,7 @@ class RenyiFilter(Filter):
     the limits at *all* orders. So everything released together has D_a <= B_a at each of them, in
     both directions, with a part of weight d left out if claims with deltas d were charged; and one
     order, chosen from the budget alone, turns that into (epsilon, d + (1 - d) conversion)
-    (proofs/renyi-filter#1, #3). The order is never chosen by what was released: going on while
+    (proofs/privacy-filters#6). The order is never chosen by what was released: going on while
     *some* order is within its limit is no filter (proofs/privacy-filters#5).
 
     Attributes:
@@ -200,4 +200,3 @@ def _rational(amount: Amount) -> Fraction:
     value = amount.upper()
     assert isinstance(value, Fraction)
     return value
-
