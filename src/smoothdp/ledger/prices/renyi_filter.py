@@ -127,7 +127,7 @@ def best_order(epsilon: Real, conversion: Fraction) -> Fraction:
     Any order is safe, so it is found in floats.
 
     >>> best_order(Fraction(1), Fraction(1, 10**6))
-    Fraction(30, 1)
+    Fraction(22, 1)
     """
     target = float_of(epsilon)
     with precision(_BITS):
