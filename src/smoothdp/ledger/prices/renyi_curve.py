@@ -68,8 +68,7 @@ def claim_curve(claim: Guarantee, orders: Sequence[Fraction]) -> RenyiCurve | No
     >>> claim_curve(TruncatedCDP(1, omega=3), orders) is None
     True
     """
-    terms = claim.terms()
-    match terms:
+    match claim.terms():
         case AverageTerms():
             return None
         case EpsilonTerms(epsilon, delta):
@@ -82,8 +81,8 @@ def claim_curve(claim: Guarantee, orders: Sequence[Fraction]) -> RenyiCurve | No
             if omega is None or all(order < omega for order in orders):
                 return RenyiCurve(tuple(order * rho for order in orders))
             return None
-    rho = claim.concentrated_rho()
-    return None if rho is None else RenyiCurve(tuple(order * rho for order in orders))
+    found = claim.concentrated_rho()
+    return None if found is None else RenyiCurve(tuple(order * found for order in orders))
 
 
 def mechanism_curve(mechanism: object, orders: Sequence[Fraction]) -> RenyiCurve | None:
