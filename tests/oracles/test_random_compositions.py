@@ -178,7 +178,8 @@ def check(number: int) -> None:
     assert low <= above, (number, chosen, epsilon)
     assert below <= high, (number, chosen, epsilon)
     assert above - below <= 1e-3 * above + 1e-12, (number, chosen, epsilon)
-    if high < 1e-10:
+    # The root costs some dozens of values: of one list in five.
+    if high < 1e-10 or number % 5:
         return
     delta = digits(max(1e-9, low * rng.choice([0.5, 0.1, 0.01])))
     least, most = profile.epsilon_bounds(delta)
