@@ -8,8 +8,9 @@ values on the shorter side of the rank, R the width of the bounds in spreads of 
 
     quantile      w = odd(14 / e), t = clip(max(.08 e, ln(R n / w) / (s - (w-1)/2)), .32 e)
                   zCDP: 7 / e, .20 e, .60 e;  1 <= w <= .3 s
-                  truncated CDP: as zCDP, which keeps it too, where omega e > 1 and rho <= 2; else, with
-                  normal noise, at most the t at which it costs 4/3, w of .9 of its inverse
+                  truncated CDP: as zCDP, which keeps it too, where omega e > 1 and rho <= 2;
+                  else, with normal noise, at most the t at which it costs 4/3, w of .9 of its
+                  inverse
     trimmed mean  t = clip(max(.05 e, ln(R n / 2w) / m), .32 e or .60 e): what the bounds add to
                   w S falls under 2 w / n spreads, less than the range of the values kept
     trimming      m = max(.05 n, 3.6 ln(R n) / e), zCDP 2.5 ln(R n) / e; at most .45 n
