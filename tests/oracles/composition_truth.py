@@ -215,7 +215,7 @@ def larger_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> list[tuple[Frac
         mass = slope - before
         rows.append((knot * mass, mass))
         before = slope
-    return [row for row in rows if row != (0, 0)]
+    return [row for row in rows if any(row)]
 
 
 # ---- the composition -----------------------------------------------------------------------
@@ -232,7 +232,10 @@ def merged(nodes: Nodes) -> Nodes:
         loss = np.where(q == 0, 1e9, np.where(p == 0, -1e9, np.log(p) - np.log(q)))
     keys = np.round(loss * 2.0**42)
     _, inverse = np.unique(keys, return_inverse=True)
-    return np.bincount(inverse, weights=p), np.bincount(inverse, weights=q)
+    return (
+        np.asarray(np.bincount(inverse, weights=p), dtype=np.float64),
+        np.asarray(np.bincount(inverse, weights=q), dtype=np.float64),
+    )
 
 
 def largest_delta(parts: Sequence[tuple[Part, int]], epsilon: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Edges of the accountant: tolerances out of reach, large epsilons, numbers that cannot be tried."""
+"""Edges of the accountant: tolerances out of reach, large epsilons, numbers not to be tried."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import math
 import time
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -62,13 +63,16 @@ def test_a_calibration_says_at_which_number_items_are_out_of_reach() -> None:
 
 
 def test_little_noise_is_refused_at_once_and_in_the_users_numbers() -> None:
-    for sampling in ("poisson", "fixed"):
-        run = sd.training(n_records=100, batch=10, steps=3, noise="0.01", sampling=sampling)
+    drawn: tuple[Literal["poisson", "fixed"], ...] = ("poisson", "fixed")
+    for each in drawn:
+        run = sd.training(n_records=100, batch=10, steps=3, noise="0.01", sampling=each)
         start = time.process_time()
         with pytest.raises(OutOfReach, match="Raise the noise"):
             run.profile().delta(1)
         assert time.process_time() - start < 2
-    for sampling in ("fixed", "fixed_with_replacement"):
+    sizes: tuple[Literal["fixed", "fixed_with_replacement"], ...]
+    sizes = ("fixed", "fixed_with_replacement")
+    for sampling in sizes:
         with pytest.raises(InvalidParameter, match=r"got noise=1e-300, .*2 clipping norms"):
             sd.training(n_records=100, batch=10, steps=3, noise="1e-300", sampling=sampling)
 

@@ -12,7 +12,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -108,7 +108,9 @@ def pair(rng: random.Random, about: str) -> Drawn:
     p, q = drawn_pair(rng)
     if about == "replace_one":
         return sd.Pair(logs(p), logs(q)), pair_part(p, q, ways=False), count_of(rng, 4)
-    first = rng.choice(["with_record", "without_record", None])
+    firsts: list[Literal["with_record", "without_record"] | None]
+    firsts = ["with_record", "without_record", None]
+    first = rng.choice(firsts)
     item = sd.Pair(logs(p), logs(q), first=first).profile(neighbours="add_remove")
     if first == "without_record":
         p, q = q, p

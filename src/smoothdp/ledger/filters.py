@@ -94,7 +94,11 @@ class Filter(ABC):
         return costs
 
     def check_neighbours(self, claim: Guarantee) -> None:
-        """Refuse a claim about other neighbours, naming the ledger that takes it."""
+        """Refuse a claim about other neighbours, naming the ledger that takes it.
+
+        Raises:
+            IncompatibleClaims: neighbours that are not the budget's.
+        """
         if claim.neighbours is self.budget.neighbours:
             return
         about = claim.neighbours
