@@ -77,7 +77,7 @@ class Filter(ABC):
 
     def price(self, claim: Guarantee) -> Amounts:
         """Return the costs of a claim, or raise IncompatibleClaims if it has none here."""
-        self.check_neighbours(claim)
+        self._check_neighbours(claim)
         costs = self.costs(claim)
         if costs is None:
             raise IncompatibleClaims(
@@ -93,7 +93,7 @@ class Filter(ABC):
             )
         return costs
 
-    def check_neighbours(self, claim: Guarantee) -> None:
+    def _check_neighbours(self, claim: Guarantee) -> None:
         """Refuse a claim about other neighbours, naming the ledger that takes it.
 
         Raises:

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from smoothdp.claims.guarantees.concentrated import ZCDP
 from smoothdp.claims.guarantees.guarantee import Guarantee, stated_guarantee
 from smoothdp.claims.label import Labelled
-from smoothdp.claims.neighbours import Neighbours
+from smoothdp.claims.neighbours import Neighbours, require_same
 from smoothdp.errors import IncompatibleClaims
 from smoothdp.ledger.charged import Charged, is_ours, read_charged
 from smoothdp.ledger.declared import DeclaredFilter
@@ -86,7 +86,7 @@ def _priced_by_losses(
             raise _unknown_losses(inner)
         return read_charged(mechanism, None), kept.price(stated)
     charged = read_charged(mechanism, kept.claim_of(inner) if stated is None else None)
-    kept.check_neighbours(charged.claim)
+    require_same(kept.budget.neighbours, charged.claim.neighbours)
     if promised is not None and promised["delta"].at_most(own["delta"]):
         # Both are bounds: at each order the smaller one is.
         lower = {

@@ -64,7 +64,7 @@ class RenyiFilter(Filter):
         return {**costs, "delta": Amount(curve.delta)}
 
     def price(self, claim: Guarantee) -> Amounts:
-        self.check_neighbours(claim)
+        self._check_neighbours(claim)
         costs = self.costs(claim)
         if costs is None:
             raise IncompatibleClaims(
