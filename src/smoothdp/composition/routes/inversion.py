@@ -95,11 +95,15 @@ class Inversion:
 
     def _log_bounds_at(self, tilt: float, epsilon: float) -> LogBounds:
         best = LogBounds(-math.inf, min(0.0, self.product.log_chernoff(epsilon, tilt)))
-        gap, target = 0.0, self.sharpest
+        gap, target, is_first = 0.0, self.sharpest, True
         while True:
             contour = self._contour(Aim(tilt, self._centre(epsilon, tilt), gap, target))
             if contour is None and gap > 0.0:
-                return best
+                if not is_first or gap >= _FIRST_GAP:
+                    return best
+                # A tolerance out of reach: not as sharp, and not nothing.
+                gap = min(16 * gap, _FIRST_GAP)
+                continue
             if contour is None:
                 # Too many nodes for all digits: aim at ten, at the tolerance, then smooth.
                 coarser = self._coarser(target)
@@ -110,6 +114,7 @@ class Inversion:
                 else:
                     gap = self._first_gap(tilt)
                 continue
+            is_first = False
             found = self._bounds(contour, epsilon)
             best = LogBounds(max(best.lower, found.lower), min(best.upper, found.upper))
             if gap == 0.0 or self._sharp(found) or not self.patient:
