@@ -190,7 +190,7 @@ class ZeroPreservingCount(OmittedNoise[int, float]):
             InvalidParameter: numbers of users outside their domains.
             InvalidData: fewer honest users than the promise needs have answered.
         """
-        used, silent = self._those_who_answered(n_answered, tolerated)
+        used, silent = self.those_who_answered(n_answered, tolerated)
         self._check_honest(
             used, int(read.values.size), silent, warned=False, counted=n_answered is not None
         )
