@@ -12,7 +12,7 @@ from smoothdp.types import IntArray
 
 
 def who_answers(
-    made: Any, *, n_answered: int | None, tolerated: int, rng: Entropy | None
+    made: Any, n_users: int, *, n_answered: int | None, tolerated: int, rng: Entropy | None
 ) -> tuple[Any, int, IntArray]:
     """Return the protocol of those who answer, how many are tolerated, and who they are.
 
@@ -24,15 +24,14 @@ def who_answers(
 
     >>> from smoothdp.shuffle import BooleanSum
     >>> made = BooleanSum(10, expected_random_users=3)
-    >>> used, silent, who = who_answers(made, n_answered=8, tolerated=0, rng=None)
+    >>> used, silent, who = who_answers(made, 10, n_answered=8, tolerated=0, rng=None)
     >>> used.n_users, silent, len(who)
     (8, 0, 8)
     """
     used, silent = made.those_who_answered(n_answered, tolerated)
-    n, count = made.n_users, used.n_users
-    if count == n:
-        return used, silent, np.arange(n)
-    return used, silent, np.sort(uniform_order(n, read_rng(rng))[:count])
+    if n_answered is None or n_answered == n_users:
+        return used, silent, np.arange(n_users)
+    return used, silent, np.sort(uniform_order(n_users, read_rng(rng))[: used.n_users])
 
 
 def asked_words(n_users: int, n_answered: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from smoothdp.claims.budget import Budget, check_budget
@@ -22,10 +23,16 @@ from smoothdp.text import number_up
 
 OTHER = "other"
 """The bin of values that a domain does not list."""
+
+
+def _calibrated(kind: Any, n_users: int, **asked: Any) -> Any:
+    return kind.calibrate(n_users, **asked)
+
+
 HISTOGRAMS: dict[str, Any] = {
-    "low-communication-histogram": LowCommunicationHistogram.calibrate,
-    "zero-preserving-histogram": Histogram.calibrate,
-    "paired-histogram": PairedHistogram.calibrate,
+    "low-communication-histogram": partial(_calibrated, LowCommunicationHistogram),
+    "zero-preserving-histogram": partial(_calibrated, Histogram),
+    "paired-histogram": partial(_calibrated, PairedHistogram),
 }
 """How to make a protocol, by the names that commands use."""
 
@@ -119,7 +126,7 @@ def collect_histogram(
         limits={"most_messages": most_messages, "most_slots": most_slots},
     )
     made = picked.protocol
-    used, silent, who = who_answers(made, n_answered=n_answered, tolerated=tolerated, rng=rng)
+    used, silent, who = who_answers(made, n, n_answered=n_answered, tolerated=tolerated, rng=rng)
     # All that could fail comes before the charge.
     facts, error = public_facts(made, guarantee), used.error(failure, simultaneous=True)
     notes = picked.notes | _noise(made, guarantee) | {"silence": used.silence_words(1)}

@@ -115,7 +115,7 @@ def collect_share(
         limits={"most_messages": most_messages, "most_slots": most_slots},
     )
     made, notes = picked.protocol, picked.notes
-    used, _, who = who_answers(made, n_answered=n_answered, tolerated=tolerated, rng=rng)
+    used, _, who = who_answers(made, n, n_answered=n_answered, tolerated=tolerated, rng=rng)
     failure = failure_of(confidence)
     # All that could fail comes before the charge. Bits are not rounded, by more bits either.
     error_of = used.noise_error if isinstance(used, RealSum) else used.error
@@ -198,7 +198,7 @@ def collect_mean(
         limits={"most_messages": most_messages, "most_slots": most_slots},
     )
     made = picked.protocol
-    used, _, who = who_answers(made, n_answered=n_answered, tolerated=tolerated, rng=rng)
+    used, _, who = who_answers(made, n, n_answered=n_answered, tolerated=tolerated, rng=rng)
     failure = failure_of(confidence)
     width = float(high - low)
     shares = np.clip((np.clip(numbers, float(low), float(high)) - float(low)) / width, 0.0, 1.0)
