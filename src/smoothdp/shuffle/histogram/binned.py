@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
@@ -17,13 +18,16 @@ from smoothdp.shuffle.histogram import zero_preserving as zp
 from smoothdp.shuffle.histogram.approximate_only import ApproximateOnly
 from smoothdp.shuffle.histogram.estimate import HistogramEstimate, require_bin
 from smoothdp.shuffle.histogram.true_counts import Tally, tally_counts, tally_data
-from smoothdp.shuffle.messages import ReadMessages, read_messages
+from smoothdp.shuffle.messages import TOO_MANY, ReadMessages, read_messages
 from smoothdp.shuffle.users.honesty import MessagesOfOne
 from smoothdp.types import IntArray
 
 
 class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
-    """A user sends a message of their own bin, and of bins that noise adds: at most d + 1."""
+    """A user sends a message of their own bin, and of bins that noise adds: at most d + 1.
+
+    Envelopes are filled with dummies, the message d, so that their size tells nothing.
+    """
 
     n_bins: int
     catch_all: bool = False
@@ -135,12 +139,16 @@ class BinnedProtocol(ApproximateOnly[int, HistogramEstimate]):
         return self.n_bins.bit_length()
 
     def read(self, messages: Iterable[object]) -> ReadMessages:
-        """Return the messages 0..d-1, at most as many as users may send; the others are counted."""
+        """Return the messages 0..d-1, at most K a user, without dummies; the others are counted."""
         zp.require_explicit(self.n_bins, "messages")
-        most = self.most_messages * self.n_users
-        return read_messages(
-            messages, protocol=type(self).__name__, n_values=self.n_bins, at_most=most
+        read = read_messages(
+            messages, protocol=type(self).__name__, n_values=self.n_bins + 1, at_most=sys.maxsize
         )
+        values, rejected = read.values[read.values < self.n_bins], dict(read.rejected)
+        most = self.most_messages * self.n_users
+        if values.size > most:
+            rejected[TOO_MANY] = int(values.size) - most
+        return ReadMessages(values[:most], rejected, 0)
 
     def estimate(
         self, read: ReadMessages, *, n_answered: int | None = None, tolerated: int = 0
