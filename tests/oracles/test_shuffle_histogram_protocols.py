@@ -145,7 +145,7 @@ def test_the_slots_of_a_user_have_the_literal_law(kind: type[Any], datum: int) -
         own, dummy, n_slots = [1] * datum, 0, 2
     law: defaultdict[Any, Fraction] = defaultdict(Fraction)
     for omitted, noise in noises:
-        mass = math.prod(gamma if one else 1 - gamma for one in omitted)
+        mass = Fraction(math.prod(gamma if one else 1 - gamma for one in omitted))
         filled = [*own, *noise, *[dummy] * (n_slots - len(own) - len(noise))]
         for order in itertools.permutations(filled):
             law[order] += mass / math.factorial(n_slots)

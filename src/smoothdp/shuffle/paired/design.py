@@ -30,7 +30,7 @@ from smoothdp.exact.parameters.numbers import (
 from smoothdp.shuffle.envelopes import default_overflow, delta_before_redrawing
 from smoothdp.shuffle.histogram.calibration import read_goal
 from smoothdp.shuffle.paired.clump_law import ClumpLaw, harmonic, likely_law, mean_pairs
-from smoothdp.shuffle.paired.exact_delta import deep_enough
+from smoothdp.shuffle.paired.exact_delta import deep_enough, log_delta_of
 from smoothdp.shuffle.paired.geometric_shares import mean_of_share
 from smoothdp.shuffle.paired.noise_cap import least_slots, noise_tails
 
@@ -269,12 +269,9 @@ def slots_of_signs(
     >>> slots_of_signs(promise, n_honest=900_000, n_cells=1, noise_share="9/10")
     411
     """
-
-    def unused(law: ClumpLaw, rate: Fraction, epsilon: Real) -> LogBounds:
-        raise NotImplementedError
-
+    # Of which delta is not asked here.
     wanted = read_wanted(
-        unused,
+        log_delta_of,
         guarantee,
         n_design=n_honest,
         n_cells=n_cells,
