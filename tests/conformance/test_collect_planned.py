@@ -57,7 +57,7 @@ def test_epsilon_changes_the_default_and_not_what_is_named() -> None:
     half = sd.ApproxDP("0.5", delta="1e-6")
     sent = [sd.report.collect_share(BITS, guarantee=g).slots_per_user for g in (half, GOAL)]
     assert sent == [1, 2]
-    named = {"protocol": "real-sum", "n_bits": 2}
+    named: dict[str, Any] = {"protocol": "real-sum", "n_bits": 2}
     for goal in (half, GOAL):
         assert sd.report.collect_share(BITS, guarantee=goal, **named).slots_per_user == 2
 

@@ -210,7 +210,7 @@ def test_no_two_strings_share_a_text() -> None:
     """All 65,536 strings of two bytes, most of them no UTF-8, and back."""
     strings = list(itertools.product(range(256), repeat=2))
     last = HistogramEstimate(2, {})
-    found = FoundStrings({string: 1.0 for string in strings}, (), last, (), 256)
+    found = FoundStrings(dict.fromkeys(strings, 1.0), (), last, (), 256)
     texts = found.texts()
     assert len(texts) == len(strings)
     back = {tuple(text.encode(errors="surrogateescape").ljust(2, b"\0")) for text in texts}
