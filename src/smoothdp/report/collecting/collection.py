@@ -52,7 +52,9 @@ class Collection:
 
     >>> import smoothdp as sd
     >>> promise = sd.ApproxDP(2, delta="1e-3")
-    >>> collection = sd.report.collect_share([0, 1, 1, 1] * 50, guarantee=promise)
+    >>> collection = sd.report.collect_share(
+    ...     [0, 1, 1, 1] * 50, guarantee=promise, protocol="boolean-sum"
+    ... )
     >>> collection.messages_per_user, collection.release.guarantee == promise
     (1.0, True)
     >>> print(collection.text().splitlines()[0])
