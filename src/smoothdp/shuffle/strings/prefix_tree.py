@@ -80,7 +80,9 @@ class PrefixTree(TreeLevels):
     Raises:
         InvalidParameter: a parameter outside these domains.
 
-    >>> tree = PrefixTree(1000, n_levels=2, fan_out=10, noise_probability="0.02")
+    >>> tree = PrefixTree(
+    ...     1000, n_levels=2, fan_out=10, noise_probability="0.02", false_positive="1e-9"
+    ... )
     >>> found = tree.simulate({(4, 2): 700, (4, 7): 290, (9, 9): 10}).value
     >>> sorted(found.counts)
     [(4, 2), (4, 7)]
