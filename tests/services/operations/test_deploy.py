@@ -86,8 +86,6 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 
 # ---- nginx
 
-Block = list[tuple[list[str], "Block | None"]]  # type: ignore[misc]
-
 
 def read_nginx(text: str) -> Any:
     """Read directives: words, then ``;`` or a block in braces."""
