@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.ledger import Ledger
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard
@@ -194,10 +194,25 @@ def _ledger(directory: Path) -> Condition:
         return Condition("ledger", True, "this party has none")
     task = _task(directory, _role(directory))
     path = directory / f"ledger-{task.task_id.hex()[:16]}.db"
-    if not path.is_file():
-        # Whether results were released without it, the analyser says at its start.
-        return Condition("ledger", True, "none yet: nothing was released")
-    charged = TaskLedger(directory, task).charged()
+    state = directory / "analyzer.sqlite"
+    released: set[int] = set()
+    if state.is_file():
+        found = read_rows(state, "SELECT window FROM release WHERE task_id = ?", (task.task_id,))
+        released = {int(row[0]) for row in found}
+    charged: set[int] = set()
+    if path.is_file():
+        entries = Ledger(path).entries()
+        ours = [e for e in entries if e.parameters.get("task_id") == task.task_id.hex()]
+        charged = {int(entry.parameters["window"]) for entry in ours}
+    lost = released - charged
+    if lost:
+        return Condition(
+            "ledger",
+            False,
+            f"no charge of {len(lost)} windows that were released, such as {min(lost)}: restore "
+            f"{path.name} from a copy",
+            Cause.LEDGER,
+        )
     return Condition("ledger", True, f"whole, with {len(charged)} windows charged")
 
 

@@ -103,6 +103,17 @@ def damage_ledger(directory: Path) -> None:
     ledger.write_bytes(b"nothing")
 
 
+def lose_ledger(directory: Path) -> None:
+    party = AnalyzerParty.from_directory(directory)
+    with party.analyzer.storage.transaction() as change:
+        change.change(
+            "INSERT INTO release (task_id, window, body) VALUES (?, ?, ?)",
+            (party.task.task_id, 7, b"{}"),
+        )
+    party.analyzer.storage.close()
+    next(directory.glob("ledger-*.db")).unlink()
+
+
 def damage_clock(directory: Path) -> None:
     ahead = time.time() + 3600
     os.utime(directory / SECRETS_FILE, (ahead, ahead))
@@ -115,8 +126,9 @@ def damage_clock(directory: Path) -> None:
         (damage_task, {"keys", "ledger"}, "task"),
         (damage_keys, {"keys"}, "another task"),
         (damage_storage, {"storage"}, "version 99"),
-        (damage_storage_file, {"storage"}, "not a database"),
+        (damage_storage_file, {"storage", "ledger"}, "not a database"),
         (damage_ledger, {"ledger"}, "ledger"),
+        (lose_ledger, {"ledger"}, "such as 7: restore ledger-"),
         (damage_clock, {"clock"}, "set the clock"),
     ],
 )
