@@ -9,6 +9,7 @@ from smoothdp.errors import MissingExtra
 try:
     import cryptography.hazmat.primitives.hpke  # noqa: F401
     import httpx  # noqa: F401
+    import prometheus_client  # noqa: F401
     import starlette  # noqa: F401
     import uvicorn  # noqa: F401
 except ImportError:
@@ -16,12 +17,14 @@ except ImportError:
 
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.check import check_party
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.collector import fetch_result, look_up_result, read_collector
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.client.submit import submit
 from smoothdp.services.demo.demonstration import ONE_HOST, Demonstration, compare, demonstrate
 from smoothdp.services.demo.poll_demo import POLL_MADE_UP, POLL_QUESTION, poll_on_loopback
+from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
 from smoothdp.services.shuffler.sealing import seal_window
 from smoothdp.services.shuffler.shuffler import Shuffler, Upload
@@ -54,7 +57,9 @@ __all__ = [
     "ShufflerParty",
     "SqliteStorage",
     "Task",
+    "Trust",
     "Upload",
+    "check_party",
     "compare",
     "connect",
     "create_task",
