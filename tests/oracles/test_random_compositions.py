@@ -36,7 +36,7 @@ Drawn = tuple[Any, Part, int]
 SEED = 2511
 ALL = 10_000
 BLOCK = 500
-ORDINARY = 150
+ORDINARY = 60
 
 
 def digits(value: float) -> Fraction:

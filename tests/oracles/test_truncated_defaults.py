@@ -12,8 +12,20 @@ from smoothdp.queries import Median, Query, TrimmedMean
 BOUNDS = (0, 50_000)
 
 
-@pytest.mark.parametrize("query", [Median(BOUNDS, window=9), TrimmedMean("0.1", bounds=BOUNDS)])
-@pytest.mark.parametrize(("rho", "omega"), [("0.02", 6), ("0.5", "1.2"), ("0.5", 1000)])
+MEDIAN, TRIMMED = Median(BOUNDS, window=9), TrimmedMean("0.1", bounds=BOUNDS)
+
+
+@pytest.mark.parametrize(
+    ("query", "rho", "omega"),
+    [
+        (MEDIAN, "0.02", 6),
+        (TRIMMED, "0.5", "1.2"),
+        pytest.param(MEDIAN, "0.5", "1.2", marks=pytest.mark.slow),
+        pytest.param(MEDIAN, "0.5", 1000, marks=pytest.mark.slow),
+        pytest.param(TRIMMED, "0.02", 6, marks=pytest.mark.slow),
+        pytest.param(TRIMMED, "0.5", 1000, marks=pytest.mark.slow),
+    ],
+)
 def test_a_large_omega_has_the_noise_of_zcdp(query: Query, rho: str, omega: object) -> None:
     asked = sd.TruncatedCDP(rho, omega=omega)  # type: ignore[arg-type]
     found, whole = (
