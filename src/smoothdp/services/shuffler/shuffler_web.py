@@ -58,7 +58,7 @@ def shuffler_app(
         work_seconds: pause between two rounds of work.
         more: routes beside these, such as those of a poll page.
     """
-    group = GroupCommit(shuffler)
+    group = GroupCommit(shuffler.accept, Outcome.FULL)
 
     async def keys(_: Request) -> Response:
         key_id, public = await asyncio.to_thread(shuffler.keys.active)
