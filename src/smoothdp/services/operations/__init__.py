@@ -1,0 +1,1 @@
+"""What keeps a service running among strangers: connections, clocks, health, logs, migrations."""
