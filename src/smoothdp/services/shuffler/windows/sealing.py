@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smoothdp.services.formats.batch import BatchHeader, split_parts
-from smoothdp.services.formats.marks import MarksFile, mark_of, repeated_marks
+from smoothdp.services.formats.marks import MarksFile, mark_of
+from smoothdp.services.formats.repeated import repeated_marks
 from smoothdp.services.formats.slots import SLOT_BYTES
 from smoothdp.services.operations.clock_guard import Verdict
 from smoothdp.services.shuffler.mixing import mixed
@@ -115,7 +116,7 @@ def _write_batch(
 
     batch_id, hashes, marks = secrets.token_bytes(16), [], bytearray()
     records = mixed(read, users * task.slots, width=width)
-    for part, data in enumerate(split_parts(records, record_bytes=width)):
+    for part, data in enumerate(split_parts(records, signed=task.has_issuer)):
         hashes.append(hashlib.sha256(data).digest())
         for at in range(0, len(data), width):
             marks += mark_of(data[at : at + SLOT_BYTES])
@@ -123,24 +124,25 @@ def _write_batch(
             "INSERT INTO batch_part (batch_id, part, bytes) VALUES (?, ?, ?)",
             (batch_id, part, data),
         )
-    card = shuffler.cards.signed(window)
-    file = MarksFile.of(card.card.digest, bytes(marks)).encode()
+    digest = shuffler.cards.digest(window)
+    file = MarksFile.sorted(digest, bytes(marks))
     header = BatchHeader(
         signed=task.has_issuer,
-        card_digest=card.card.digest,
+        card_digest=digest,
         batch_id=batch_id,
         users=users,
         slots=users * task.slots,
         part_hashes=tuple(hashes),
-        marks_hash=hashlib.sha256(file).digest(),
-    )
+        marks_sha256=file.sha256,
+    ).sign(shuffler.sign_key)
     change.change(
-        "INSERT INTO marks (task_id, window, bytes) VALUES (?, ?, ?)", (*task_window, file)
+        "INSERT INTO marks (task_id, window, bytes) VALUES (?, ?, ?)",
+        (*task_window, file.encode()),
     )
     change.change(
         "INSERT INTO batch (batch_id, task_id, window, state, users, header) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        (batch_id, task.task_id, window, SEALED, users, header.encode(shuffler.sign_key)),
+        (batch_id, task.task_id, window, SEALED, users, header.encode()),
     )
 
 
