@@ -1,4 +1,4 @@
-"""RFC 9180 from its text: base mode, X25519, HKDF-SHA256, ChaCha20-Poly1305.
+"""RFC 9180 from its text: base mode, X25519, HKDF-SHA256, ChaCha20-Poly1305 or AES-128-GCM.
 
 An oracle that shares only the primitives with the code under test, and takes associated
 data, so that the vectors of the RFC apply to it.
@@ -10,10 +10,10 @@ import hashlib
 import hmac
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
 KEM_ID = b"KEM" + (0x20).to_bytes(2)
-SUITE_ID = b"HPKE" + (0x20).to_bytes(2) + (1).to_bytes(2) + (3).to_bytes(2)
+CHACHA, AES_128 = 3, 1
 
 
 def _extract(salt: bytes, key: bytes) -> bytes:
@@ -36,17 +36,27 @@ def _labeled_expand(suite: bytes, key: bytes, label: bytes, info: bytes, length:
     return _expand(key, length.to_bytes(2) + b"HPKE-v1" + suite + label + info, length)
 
 
-def _context(shared: bytes, enc: bytes, receiver: bytes, info: bytes) -> tuple[bytes, bytes]:
+def _context(
+    shared: bytes, enc: bytes, receiver: bytes, info: bytes, aead: int = CHACHA
+) -> tuple[bytes, bytes]:
+    suite = b"HPKE" + (0x20).to_bytes(2) + (1).to_bytes(2) + aead.to_bytes(2)
     prk = _labeled_extract(KEM_ID, b"", b"eae_prk", shared)
     secret = _labeled_expand(KEM_ID, prk, b"shared_secret", enc + receiver, 32)
-    psk_hash = _labeled_extract(SUITE_ID, b"", b"psk_id_hash", b"")
-    info_hash = _labeled_extract(SUITE_ID, b"", b"info_hash", info)
+    psk_hash = _labeled_extract(suite, b"", b"psk_id_hash", b"")
+    info_hash = _labeled_extract(suite, b"", b"info_hash", info)
     schedule = b"\x00" + psk_hash + info_hash
-    prk = _labeled_extract(SUITE_ID, secret, b"secret", b"")
+    prk = _labeled_extract(suite, secret, b"secret", b"")
     return (
-        _labeled_expand(SUITE_ID, prk, b"key", schedule, 32),
-        _labeled_expand(SUITE_ID, prk, b"base_nonce", schedule, 12),
+        _labeled_expand(suite, prk, b"key", schedule, 32 if aead == CHACHA else 16),
+        _labeled_expand(suite, prk, b"base_nonce", schedule, 12),
     )
+
+
+def derive_key_pair(ikm: bytes) -> tuple[bytes, bytes]:
+    """Return the private and public key of DeriveKeyPair, section 7.1.3."""
+    prk = _labeled_extract(KEM_ID, b"", b"dkp_prk", ikm)
+    secret = _labeled_expand(KEM_ID, prk, b"sk", b"", 32)
+    return secret, X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 
 def seal(
@@ -56,6 +66,7 @@ def seal(
     info: bytes,
     aad: bytes = b"",
     ephemeral: bytes | None = None,
+    aead: int = CHACHA,
 ) -> bytes:
     """Return enc || ciphertext of the first message."""
     own = (
@@ -65,8 +76,9 @@ def seal(
     )
     enc = own.public_key().public_bytes_raw()
     shared = own.exchange(X25519PublicKey.from_public_bytes(public))
-    key, nonce = _context(shared, enc, public, info)
-    return enc + ChaCha20Poly1305(key).encrypt(nonce, plaintext, aad)
+    key, nonce = _context(shared, enc, public, info, aead)
+    cipher = ChaCha20Poly1305(key) if aead == CHACHA else AESGCM(key)
+    return enc + cipher.encrypt(nonce, plaintext, aad)
 
 
 def open_sealed(sealed: bytes, secret: bytes, *, info: bytes, aad: bytes = b"") -> bytes:
