@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.formats.card import SignedCard, check_card
+from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.served import Served
 from smoothdp.services.issuer.issuer import Issuer
 from smoothdp.services.issuer.issuer_tables import CLOSED, OPEN
@@ -53,7 +54,14 @@ def keep_card(issuer: Issuer, window: int, data: bytes) -> None:
     Raises:
         InvalidData: a card that a client would not take, of another key, or a second one.
     """
-    signed = SignedCard.decode(data)
+    try:
+        signed = SignedCard.decode(data)
+    except DecodeError as error:
+        raise InvalidData(
+            expected=f"the signed card of window {window}",
+            got=f"other bytes ({error})",
+            remedy="Check the analyser's address",
+        ) from None
     check_card(signed, task=issuer.task, window=window)
     at = issuer.task.task_id, window
     with issuer.storage.transaction() as change:
@@ -115,7 +123,7 @@ def _close(issuer: Issuer, window: int) -> bool:
         if cards:
             counted = "SELECT count(*) FROM issued WHERE task_id = ? AND window = ?"
             n_accounts = int(change.execute(counted, at)[0][0])
-            statement = Served.signed_by(issuer.sign_key, bytes(cards[0][0]), n_accounts)
+            statement = Served(bytes(cards[0][0]), n_accounts).sign(issuer.sign_key)
             change.change(
                 "INSERT INTO served (task_id, window, statement) VALUES (?, ?, ?)",
                 (*at, statement.encode()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
@@ -22,20 +21,13 @@ from smoothdp.services.client.windows.outcomes import (
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard, check_card
 from smoothdp.services.formats.marks import mark_of
+from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report, seal_report
+from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import SLOT_BYTES, seal_slots
 from smoothdp.services.formats.task import Task
-from smoothdp.services.tokens.blind import Blinded, blind, finalize
-from smoothdp.services.tokens.issuer_key import MODULUS_BYTES, IssuerPublicKey
 from smoothdp.services.tokens.refusals import TokenRefused
-from smoothdp.services.tokens.token import (
-    SEED_BYTES,
-    challenge_digest,
-    request_body,
-    slot_nonce,
-    token_coins,
-    token_input,
-)
+from smoothdp.services.tokens.token import SEED_BYTES
 
 Clock = Callable[[], float]
 NEIGHBOUR_SECONDS = 300
@@ -43,26 +35,12 @@ NEIGHBOUR_SECONDS = 300
 _LAST_WINDOW = (1 << 32) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the issuer is asked in a window: the same bytes whenever it is made from a row.
-
-    Attributes:
-        body: all requests, in the order of the slots.
-    """
-
-    body: bytes
-    key: IssuerPublicKey = field(repr=False)
-    messages: tuple[bytes, ...] = field(repr=False)
-    blinded: tuple[Blinded, ...] = field(repr=False)
-
-
 class Client:
     """One user of a task.
 
-    The steps of a window, each of which may be repeated after a crash: `take_part`, `asks`,
-    `finish`, `sealed_report`, `accepted`; and `settle` when windows are over. The first of them
-    stores the sealed slots and the seed; all later ones follow from that row.
+    The steps of a window, each of which may be repeated after a crash: `take_part`,
+    `token_request`, `finish`, `sealed_report`, `accepted`; and `settle` when windows are over.
+    The first stores the sealed slots and the seed; all that is sent later follows from that row.
 
     Args:
         task: what the user agreed to.
@@ -116,8 +94,7 @@ class Client:
         if kept is not None:
             return kept
         self._require_present(window)
-        signed = SignedCard.decode(card)
-        check_card(signed, task=self.task, window=window)
+        signed = checked_card(card, self.task, window)
         digest = signed.card.digest
         slots = self._draw(datum, signed.card)
         self._outcomes.keep_card(*row[:2], digest=digest, signed=card)
@@ -131,67 +108,42 @@ class Client:
         self._reach("client: after the draw is stored")
         return kept
 
-    def asks(self, window: int) -> Asked:
-        """Return what the issuer is asked in a window that was drawn.
+    def token_request(self, window: int) -> bytes:
+        """Return the body that asks the issuer for tokens: the same bytes at each call.
 
         Raises:
             TokenRefused: a key that marks people. The window is over for this name: the draw
                 was destroyed, and nothing was sent.
-            InvalidData: a window without a draw whose tokens are not final yet.
+            InvalidData: a window without a draw that waits for tokens.
         """
         kept = self._require(window, DRAWN)
-        card = self._card(window)
-        spki, issuer = card.issuer_spki, self.task.issuer
-        assert spki is not None
-        assert issuer is not None
-        digest = card.digest
-        slots = _split(kept.slots)
-        challenge = challenge_digest(
-            issuer_name=issuer.name, origin=self.task.origin, card_digest=digest
-        )
-        nonces = [slot_nonce(slot) for slot in slots]
-        messages = tuple(token_input(nonce, challenge, spki) for nonce in nonces)
+        tokens = self._tokens(window)
         try:
-            key = IssuerPublicKey.from_spki(spki)
-            blinded = []
-            for nonce, message in zip(nonces, messages, strict=True):
-                salt, factor = token_coins(kept.seed, card_digest=digest, nonce=nonce)
-                blinded.append(blind(key, message, salt=salt, blind=factor))
+            return tokens.request(_split(kept.slots), seed=kept.seed)
         except TokenRefused:
             self._end(window)
             raise
-        body = request_body(key, [one.request for one in blinded])
-        return Asked(body, key, messages, tuple(blinded))
 
-    def finish(self, window: int, asked: Asked, answer: bytes) -> None:
+    def finish(self, window: int, answer: bytes) -> None:
         """Finalize all tokens; store the report and erase the seed, in one transaction.
 
         Args:
             window: the window.
-            asked: what `asks` returned.
             answer: the issuer's, M blind signatures.
 
         Raises:
             TokenRefused: one that is no signature. The window is over for this name: the draw
                 was destroyed, and nothing was sent.
+            InvalidData: a window without a draw that waits for tokens.
         """
         kept = self._require(window, DRAWN)
-        parts = [answer[at : at + MODULUS_BYTES] for at in range(0, len(answer), MODULUS_BYTES)]
+        slots = _split(kept.slots)
         try:
-            if len(answer) != MODULUS_BYTES * len(asked.blinded):
-                raise TokenRefused(
-                    expected=f"{len(asked.blinded)} blind signatures",
-                    got=f"{len(answer)} bytes",
-                    remedy="Take part in the next window",
-                )
-            signatures = tuple(
-                finalize(asked.key, message, blinded, part)
-                for message, blinded, part in zip(asked.messages, asked.blinded, parts, strict=True)
-            )
+            signatures = self._tokens(window).finalize(slots, seed=kept.seed, answer=answer)
         except TokenRefused:
             self._end(window)
             raise
-        report = Report(kept.card_digest, _split(kept.slots), signatures).encode()
+        report = Report(kept.card_digest, slots, tuple(signatures)).encode()
         self._reach("client: before the report is stored")
         self._outcomes.keep_report(self.task.task_id, window, self._name, report)
         self._reach("client: after the report is stored")
@@ -221,7 +173,7 @@ class Client:
         for window, name in done:
             kept = self._outcomes.get(task.task_id, window, name)
             assert kept is not None
-            slots = Report.decode(kept.report, task=task).slots if kept.report else ()
+            slots = Report.decode(kept.report, signed=task.issuer is not None).slots if kept.report else ()
             marks = b"".join(mark_of(slot) for slot in slots)
             self._outcomes.keep_marks(task.task_id, window, name, marks)
         self._outcomes.forget_before(task.task_id, first_live)
@@ -232,6 +184,13 @@ class Client:
     def _draw(self, datum: Any, card: Card) -> tuple[bytes, ...]:
         """Return sealed slots: the one place where a client randomises or seals a slot."""
         return tuple(seal_slots(randomize(self.task, datum), card))
+
+    def _tokens(self, window: int) -> SlotTokens:
+        issuer = self.task.issuer
+        assert issuer is not None
+        return SlotTokens(
+            self._card(window), issuer_name=issuer.name, origin=self.task.origin
+        )
 
     def _card(self, window: int) -> Card:
         signed = self._outcomes.card(self.task.task_id, window)
@@ -269,6 +228,24 @@ class Client:
                 got=f"window {window}",
                 remedy="Set this machine's clock right, or take part in the present window",
             )
+
+
+def checked_card(data: bytes, task: Task, window: int) -> SignedCard:
+    """Return the card of a task and window that a client may use.
+
+    Raises:
+        InvalidData: other bytes, another task or window, a signature or key that is not good.
+    """
+    try:
+        signed = SignedCard.decode(data)
+    except DecodeError as error:
+        raise InvalidData(
+            expected=f"the signed card of window {window}",
+            got=f"other bytes ({error})",
+            remedy="Nothing was sent; ask the issuer for it, or another cache",
+        ) from None
+    check_card(signed, task=task, window=window)
+    return signed
 
 
 def _window(window: int) -> int:

@@ -97,12 +97,12 @@ def submit(
         kept = client.take_part(datum, card=card, window=at)
     if kept.state == DRAWN:
         assert issuer is not None
-        asked = client.asks(at)
+        request = client.token_request(at)
         tokens = _until_answered(
             lambda: ask(
                 *(issuer, "POST", f"/v2/tokens/{path}"),
                 token=invitation,
-                body=asked.body,
+                body=request,
                 media_type=TOKEN_REQUESTS,
             ),
             wanted=200,
@@ -111,7 +111,7 @@ def submit(
             attempts=attempts,
             pause=pause,
         )
-        client.finish(at, asked, tokens.body)
+        client.finish(at, tokens.body)
         kept = client.kept(at)
         assert kept is not None
     if kept.state == FINAL:
@@ -186,12 +186,17 @@ def _until_answered(
         got=f"attempts={attempts}",
         remedy="Give attempts of at least 1",
     )
-    was_early = False
+    waited = False
     for attempt in range(attempts):
-        if attempt and not was_early:
+        if attempt:
             pause(min(30.0, 0.2 * 2**attempt))
         try:
             answer = request()
+            if answer.status == 425 and not waited and (answer.seconds or _MOST_WAIT) < _MOST_WAIT:
+                # It names a time: for a clock a little ahead of its own.
+                waited = True
+                pause(answer.seconds or 0.0)
+                answer = request()
         except Unreachable as error:
             problem = error
             continue
@@ -199,13 +204,6 @@ def _until_answered(
             return answer
         remedy = remedies.get(answer.status, "Try again: the same is sent")
         problem = ServiceError(expected=expected, got=answer.words(), remedy=remedy)
-        seconds = answer.seconds
-        if answer.status == 425 and not was_early and seconds is not None and seconds < _MOST_WAIT:
-            # The service names a time; once, for a clock a little ahead of its own.
-            was_early = True
-            pause(seconds)
-            continue
         if answer.status < 500 and answer.status != 408:
             break
-        was_early = False
     raise problem
