@@ -46,6 +46,8 @@ class Answer:
 
     status: int
     body: bytes
+    seconds: float | None = None
+    """In how many seconds to ask again, if the service says so (Retry-After)."""
 
     def document(self) -> dict[str, Any]:
         """Return the body as a JSON object, or raise ServiceError."""
@@ -73,7 +75,13 @@ def shown_words(text: str) -> str:
 
 
 def ask(
-    http: httpx.Client, method: str, path: str, *, token: str = "", body: bytes = b""
+    http: httpx.Client,
+    method: str,
+    path: str,
+    *,
+    token: str = "",
+    body: bytes = b"",
+    media_type: str = "",
 ) -> Answer:
     """Send a request and return the answer.
 
@@ -81,6 +89,8 @@ def ask(
         ServiceError: no answer, or one that is longer than anything that is meant.
     """
     headers = {"authorization": f"Bearer {token}"} if token else {}
+    if media_type:
+        headers["content-type"] = media_type
     data = bytearray()
     try:
         with http.stream(method, path, content=body or None, headers=headers) as answer:
@@ -92,13 +102,19 @@ def ask(
                         got="more",
                         remedy="Check the address",
                     )
-        return Answer(answer.status_code, bytes(data))
+        return Answer(answer.status_code, bytes(data), _seconds(answer.headers))
     except httpx.TransportError as error:
         raise Unreachable(
             expected=f"an answer from {http.base_url}",
             got=f"none ({type(error).__name__})",
             remedy="Check the address, and that the service runs there",
         ) from None
+
+
+def _seconds(headers: httpx.Headers) -> float | None:
+    """Return Retry-After in its form of whole seconds (RFC 9110, 10.2.3)."""
+    text = headers.get("retry-after", "")
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
 
 
 def connect(url: str) -> httpx.Client:
