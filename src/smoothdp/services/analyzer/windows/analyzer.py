@@ -58,7 +58,8 @@ class WindowAnalyzer:
 
     def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
         """Return what two clocks say about the end of a window with its grace, and some more."""
-        return self.clocks.verdict(self.task.closes(window) + after)
+        close = (window + 1) * self.task.window_seconds + self.task.grace_seconds
+        return self.clocks.verdict(close + after)
 
     # ---- batches ---------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ class WindowAnalyzer:
             return 409
         if (
             header.batch_id != batch_id
-            or header.signed != self.task.has_issuer
+            or header.signed != (self.task.issuer is not None)
             or header.users < self.task.min_batch
             or header.slots != header.users * self.task.slots
             or not header.verify(self._shuffler_key)

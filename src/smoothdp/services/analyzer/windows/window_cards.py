@@ -203,7 +203,7 @@ class WindowCards:
         gateway, spki = change.execute(
             "SELECT gateway, spki FROM card WHERE task_id = ? AND window = ?", task_window
         )[0]
-        if gateway is None or (spki is None and self._task.has_issuer):
+        if gateway is None or (spki is None and self._task.issuer is not None):
             return
         inner = PrivateKey.generate()
         card = Card(

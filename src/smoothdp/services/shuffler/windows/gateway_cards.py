@@ -92,7 +92,7 @@ class GatewayCards:
             raise _refused("a card", "something else") from None
         if (card.task_id, card.window) != (self._task.task_id, window):
             raise _refused("the card of this task and window", "another one")
-        if card.signed != self._task.has_issuer:
+        if card.signed != (self._task.issuer is not None):
             raise _refused("a card with an issuer's key if the task has an issuer", "another one")
         if card.gateway_key != self.offered_key(window):
             raise _refused("this shuffler's gateway key", "another one")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Container, Sequence
 from itertools import repeat
 
 from smoothdp.services.faults import Reach, pass_by
@@ -56,13 +56,13 @@ class WindowShuffler:
         sign_key: SigningKey,
         pass_key: bytes,
         clocks: ClockGuard,
-        revoked: Set[bytes] = frozenset(),
+        revoked: Container[bytes] = frozenset(),
         reach: Reach = pass_by,
     ) -> None:
         self.storage, self.task, self.sign_key = storage, task, sign_key
         self.clocks, self.reach = clocks, reach
         self.cards = GatewayCards(storage, keys=keys, task=task, sign_key=sign_key)
-        self.record_bytes = record_bytes(task.has_issuer)
+        self.record_bytes = record_bytes(task.issuer is not None)
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
         self._counting = threading.Lock()
@@ -74,11 +74,12 @@ class WindowShuffler:
         identity = check_secret(
             secret, key=self._pass_key, use="pass", task_id=self.task.task_id
         )
-        return None if identity in self._revoked else identity
+        return None if identity is None or identity in self._revoked else identity
 
     def verdict(self, window: int) -> Verdict:
         """Return what two clocks say about the end of a window with its grace."""
-        return self.clocks.verdict(self.task.closes(window))
+        task = self.task
+        return self.clocks.verdict((window + 1) * task.window_seconds + task.grace_seconds)
 
     def takes(self, window: int) -> Taken | None:
         """Return why a window takes no reports now, or None."""
@@ -165,17 +166,30 @@ class WindowShuffler:
     # ---- what is over ------------------------------------------------------------------------
 
     def erase_closed(self) -> None:
-        """Erase the gateway keys of windows that are sealed or expired."""
+        """Erase the gateway keys of windows that are sealed, expired, or over without a card."""
         rows = self.storage.read(
-            "SELECT window FROM collecting WHERE task_id = ? AND state <> ?",
-            (self.task.task_id, OPEN),
+            "SELECT window, state FROM collecting WHERE task_id = ?", (self.task.task_id,)
         )
-        closed = {int(window) for (window,) in rows} & set(self.cards.kept())
-        if closed:
-            self.cards.erase(sorted(closed))
+        states = {int(window): state for window, state in rows}
+        done = [
+            window
+            for window in self.cards.kept()
+            if states.get(window, EXPIRED) != OPEN
+            and (window in states or self.verdict(window) is Verdict.CLOSE)
+        ]
+        if done:
+            self.cards.erase(done)
         with self._counting:
-            for known in [key for key in self._unsigned if key[0] in closed]:
+            for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
                 del self._unsigned[known]
+
+    def marks(self, window: int) -> bytes | None:
+        """Return the marks file of a window that was sealed, or None."""
+        rows = self.storage.read(
+            "SELECT bytes FROM marks WHERE task_id = ? AND window = ?",
+            (self.task.task_id, window),
+        )
+        return bytes(rows[0][0]) if rows else None
 
     def totals(self) -> dict[str, int]:
         """Return pending, batched, shared and expired reports, for operators and tests."""
