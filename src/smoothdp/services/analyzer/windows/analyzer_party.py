@@ -14,6 +14,7 @@ from smoothdp.services.analyzer.windows.analyzer_web import analyzer_app
 from smoothdp.services.analyzer.windows.release import work
 from smoothdp.services.analyzer.windows.tables import WINDOWS_SCHEMA
 from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.party_files import read_callers, read_window_task
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard

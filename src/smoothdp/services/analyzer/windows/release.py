@@ -100,8 +100,8 @@ def _release(analyzer: WindowAnalyzer, batch_id: bytes, window: int) -> bool:
             refused = _publish(analyzer, change, window, document | evidence)
         if refused:
             _end(analyzer, change, batch_id, ruling.state or REFUSED, refused)
-            body = {"state": ruling.state or REFUSED, "reason": refused, "window": window}
-            signed = SignedResult.sign(body | evidence, analyzer.sign_key).encode()
+            said = _refusal(analyzer, window, ruling.state or REFUSED, refused) | evidence
+            signed = SignedResult.sign(said, analyzer.sign_key).encode()
             change.change("UPDATE batch SET body = ? WHERE batch_id = ?", (signed, batch_id))
         change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
         analyzer.cards.end(change, window)
@@ -119,6 +119,12 @@ def _end(
     )
     change.change("DELETE FROM tally WHERE batch_id = ?", (batch_id,))
     change.change("UPDATE part SET bytes = NULL WHERE batch_id = ?", (batch_id,))
+
+
+def _refusal(analyzer: WindowAnalyzer, window: int, state: str, reason: str) -> dict[str, Any]:
+    """Return what is said of a window that is not released."""
+    task_id = analyzer.task.task_id.hex()
+    return {"task_id": task_id, "window": window, "state": state, "reason": reason}
 
 
 def _evidence(header: BatchHeader, marks_hash: bytes, served: int | None) -> dict[str, Any]:
@@ -170,9 +176,8 @@ def read_result(analyzer: WindowAnalyzer, window: int, *, now: float) -> tuple[i
         state, reason, body = batch[0]
         if body is not None:
             return 403, bytes(body)
-        return 403, SignedResult.sign(
-            {"state": state, "reason": reason, "window": window}, analyzer.sign_key
-        ).encode()
+        said = _refusal(analyzer, window, str(state), str(reason))
+        return 403, SignedResult.sign(said, analyzer.sign_key).encode()
     has_come = batch[0][0] != RECEIVING if batch else None
     missing = missing_state(analyzer.task, window, batch_has_come=has_come, now=now)
     return 202, json.dumps({"state": missing}).encode()

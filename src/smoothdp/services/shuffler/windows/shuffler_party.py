@@ -14,6 +14,7 @@ from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import key_config
+from smoothdp.services.formats.party_files import read_window_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
