@@ -10,6 +10,7 @@ from typing import Any
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.client.client import randomize
+from smoothdp.services.client.windows.inclusion import own_marks
 from smoothdp.services.client.windows.outcomes import (
     DRAWN,
     ENDED,
@@ -20,7 +21,6 @@ from smoothdp.services.client.windows.outcomes import (
 )
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard, check_card
-from smoothdp.services.formats.marks import mark_of
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report, seal_report
 from smoothdp.services.formats.slot_tokens import SlotTokens
@@ -173,9 +173,8 @@ class Client:
         for window, name in done:
             kept = self._outcomes.get(task.task_id, window, name)
             assert kept is not None
-            slots = Report.decode(kept.report, signed=task.issuer is not None).slots if kept.report else ()
-            marks = b"".join(mark_of(slot) for slot in slots)
-            self._outcomes.keep_marks(task.task_id, window, name, marks)
+            marks = own_marks(kept, signed=task.issuer is not None)
+            self._outcomes.keep_marks(task.task_id, window, name, b"".join(marks))
         self._outcomes.forget_before(task.task_id, first_live)
         return len(done)
 
@@ -188,9 +187,7 @@ class Client:
     def _tokens(self, window: int) -> SlotTokens:
         issuer = self.task.issuer
         assert issuer is not None
-        return SlotTokens(
-            self._card(window), issuer_name=issuer.name, origin=self.task.origin
-        )
+        return SlotTokens(self._card(window), issuer_name=issuer.name, origin=self.task.origin)
 
     def _card(self, window: int) -> Card:
         signed = self._outcomes.card(self.task.task_id, window)
@@ -221,7 +218,9 @@ class Client:
 
     def _require_present(self, window: int) -> None:
         now, length = self._clock(), self.task.window_seconds
-        near = {int((now + shift) // length) for shift in (-NEIGHBOUR_SECONDS, 0, NEIGHBOUR_SECONDS)}
+        near = {
+            int((now + shift) // length) for shift in (-NEIGHBOUR_SECONDS, 0, NEIGHBOUR_SECONDS)
+        }
         if window not in near or abs(window - int(now // length)) > 1:
             raise InvalidData(
                 expected=f"window {int(now // length)}, the present one by this machine's clock",
