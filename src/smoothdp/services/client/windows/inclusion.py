@@ -18,7 +18,6 @@ from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.marks import MARK_BYTES, MarksFile, mark_of
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report
-from smoothdp.services.formats.signing import VerifyingKey
 from smoothdp.services.formats.task import Task
 
 
@@ -70,8 +69,7 @@ class SignedResult:
         Raises:
             InvalidData: the signature is not that of the task's analyser, or another document.
         """
-        key = VerifyingKey.from_hex(task.analyzer_sign_key)
-        if not key.check("result", hashlib.sha256(self.body).digest(), self.signature):
+        if not task.analyzer_key.check("result", hashlib.sha256(self.body).digest(), self.signature):
             raise _not_good("a result signed by the analyser of the task", "another signature")
         try:
             document = json.loads(self.body)
@@ -108,9 +106,9 @@ def look_up(
         digest = bytes.fromhex(document["card_digest"])
     except (DecodeError, KeyError, TypeError, ValueError):
         raise _not_good("a result with its batch header, card and marks", "one without") from None
-    if not header.verify(VerifyingKey.from_hex(task.shuffler_sign_key)):
+    if not header.verify(task.shuffler_key):
         raise _not_good("a batch header signed by the shuffler of the task", "another signature")
-    own = own_marks(kept, signed=task.issuer is not None)
+    own = own_marks(kept, signed=task.signed)
     if kept is None or not own:
         return Standing.NOT_SENT
     if {digest, header.card_digest} != {kept.card_digest}:
