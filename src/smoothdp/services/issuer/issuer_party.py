@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 from starlette.applications import Starlette
 
-from smoothdp.errors import InvalidData, MissingExtra
+from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.secrets import Secret
@@ -31,7 +31,7 @@ from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.tokens.issuer_key import HARDENED, SPKI_BYTES
-from smoothdp.services.wire.calls import Answer, ServiceError, ask, connect
+from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask, connect
 from smoothdp.services.wire.clock_call import exchange_clocks
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
@@ -117,19 +117,34 @@ class IssuerParty:
         The analyser knows for how many windows the budget pays: at the first that it does not
         pay for the round ends, with one key made too many at most.
         """
+        problem: SmoothdpError | None = None
         for window in coming_windows(self.issuer):
-            spki = None if has_card(self.issuer, window) else key_of_window(self.issuer, window)
-            if spki is None:
-                continue
-            answer = self._ask(http, "PUT", "issuer-keys", window, spki)
-            if answer.status in _NOT_WANTED:
-                return
-            if answer.status not in (*_TAKEN, _OVER):
-                raise _refused(f"the key of window {window}", answer)
-            answer = self._ask(http, "GET", "cards", window)
-            # Not made yet, or without the shuffler's signature: it is asked for again.
-            if answer.status == 200 and len(answer.body) == _SIGNED_CARD_BYTES:
-                keep_card(self.issuer, window, answer.body)
+            try:
+                if not self._bring_key(http, window):
+                    break
+            except Unreachable:
+                raise
+            except SmoothdpError as error:
+                # After a loss of state the analyser has other keys for windows that were near.
+                problem = problem or error
+        if problem is not None:
+            raise problem
+
+    def _bring_key(self, http: httpx.Client, window: int) -> bool:
+        """Bring the key of a window, fetch its card; False if it and later ones are not wanted."""
+        spki = None if has_card(self.issuer, window) else key_of_window(self.issuer, window)
+        if spki is None:
+            return True
+        answer = self._ask(http, "PUT", "issuer-keys", window, spki)
+        if answer.status in _NOT_WANTED:
+            return False
+        if answer.status not in (*_TAKEN, _OVER):
+            raise _refused(f"the key of window {window}", answer)
+        answer = self._ask(http, "GET", "cards", window)
+        # Not made yet, or without the shuffler's signature: it is asked for again.
+        if answer.status == 200 and len(answer.body) == _SIGNED_CARD_BYTES:
+            keep_card(self.issuer, window, answer.body)
+        return True
 
     def _tell_served(self, http: httpx.Client) -> None:
         for window, statement in unsent(self.issuer):

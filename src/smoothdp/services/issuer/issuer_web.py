@@ -84,9 +84,7 @@ def issuer_app(
         answer = await asyncio.to_thread(issuer.answer, account, body)
         if isinstance(answer, Problem):
             return answer.response()
-        return Response(
-            answer, media_type=TOKENS_MEDIA_TYPE, headers={"cache-control": "no-store"}
-        )
+        return Response(answer, media_type=TOKENS_MEDIA_TYPE, headers={"cache-control": "no-store"})
 
     app = Starlette(
         routes=[

@@ -1,4 +1,4 @@
-"""What a service of esa/2 refuses, as RFC 9457 documents: one word a cause, one time where it helps."""
+"""What a service of esa/2 refuses, as RFC 9457 documents: a word a cause, a time where it helps."""
 
 from __future__ import annotations
 

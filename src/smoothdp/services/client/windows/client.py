@@ -1,4 +1,4 @@
-"""The client of esa/2: draws once per window, stores that, and all it ever sends follows from it."""
+"""The client of esa/2: draws once per window, stores that; all it sends follows from the row."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.client.client import randomize
+from smoothdp.services.client.windows.inclusion import own_marks
 from smoothdp.services.client.windows.outcomes import (
     DRAWN,
     ENDED,
@@ -20,7 +21,6 @@ from smoothdp.services.client.windows.outcomes import (
 )
 from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard, check_card
-from smoothdp.services.formats.marks import mark_of
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report, seal_report
 from smoothdp.services.formats.slot_tokens import SlotTokens
@@ -30,8 +30,6 @@ from smoothdp.services.tokens.refusals import TokenRefused
 from smoothdp.services.tokens.token import SEED_BYTES
 
 Clock = Callable[[], float]
-NEIGHBOUR_SECONDS = 300
-"""How far this clock may be from the boundary of a window that is taken for the present one."""
 _LAST_WINDOW = (1 << 32) - 1
 
 
@@ -67,7 +65,7 @@ class Client:
 
     def window_now(self) -> int:
         """Return the number of the present window."""
-        return int(self._clock() // self.task.window_seconds)
+        return self.task.window_at(self._clock())
 
     def kept(self, window: int) -> Kept | None:
         """Return what was stored for a window, or None."""
@@ -162,6 +160,12 @@ class Client:
         self._reach("client: before sent is stored")
         self._outcomes.keep_sent(self.task.task_id, _window(window), self._name)
 
+    def waiting(self) -> list[int]:
+        """Return the earlier windows whose report is final and has no answer from the shuffler."""
+        before = self._outcomes.live_before(self.task.task_id, self.window_now())
+        own = [window for window, name in before if name == self._name]
+        return [window for window in own if self._state(window) == FINAL]
+
     def settle(self) -> int:
         """Put marks in the place of the reports of windows that are over; return how many.
 
@@ -173,9 +177,8 @@ class Client:
         for window, name in done:
             kept = self._outcomes.get(task.task_id, window, name)
             assert kept is not None
-            slots = Report.decode(kept.report, signed=task.issuer is not None).slots if kept.report else ()
-            marks = b"".join(mark_of(slot) for slot in slots)
-            self._outcomes.keep_marks(task.task_id, window, name, marks)
+            marks = own_marks(kept, signed=task.signed)
+            self._outcomes.keep_marks(task.task_id, window, name, b"".join(marks))
         self._outcomes.forget_before(task.task_id, first_live)
         return len(done)
 
@@ -188,9 +191,7 @@ class Client:
     def _tokens(self, window: int) -> SlotTokens:
         issuer = self.task.issuer
         assert issuer is not None
-        return SlotTokens(
-            self._card(window), issuer_name=issuer.name, origin=self.task.origin
-        )
+        return SlotTokens(self._card(window), issuer_name=issuer.name, origin=self.task.origin)
 
     def _card(self, window: int) -> Card:
         signed = self._outcomes.card(self.task.task_id, window)
@@ -201,6 +202,10 @@ class Client:
                 remedy="Take part in the present window",
             )
         return SignedCard.decode(signed).card
+
+    def _state(self, window: int) -> str | None:
+        kept = self.kept(window)
+        return None if kept is None else kept.state
 
     def _end(self, window: int) -> None:
         self._outcomes.keep_end(self.task.task_id, window, self._name)
@@ -220,11 +225,10 @@ class Client:
         return kept
 
     def _require_present(self, window: int) -> None:
-        now, length = self._clock(), self.task.window_seconds
-        near = {int((now + shift) // length) for shift in (-NEIGHBOUR_SECONDS, 0, NEIGHBOUR_SECONDS)}
-        if window not in near or abs(window - int(now // length)) > 1:
+        now = self._clock()
+        if window not in self.task.windows_near(now):
             raise InvalidData(
-                expected=f"window {int(now // length)}, the present one by this machine's clock",
+                expected=f"window {self.task.window_at(now)}, the present one by this clock",
                 got=f"window {window}",
                 remedy="Set this machine's clock right, or take part in the present window",
             )

@@ -24,7 +24,7 @@ SENT = "sent"
 """The shuffler has it."""
 ENDED = "ended"
 """A token was refused: nothing was sent, and nothing will be."""
-COUNTED_ON = "marks"
+ANSWERED = "marks"
 """The window is over, the shuffler has said that it has the report; its marks are left."""
 UNSURE = "marks of a report without an answer"
 """The window is over; the report may have reached the shuffler."""
@@ -63,6 +63,11 @@ class Kept:
     report: bytes
     marks: bytes
     state: str
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether the shuffler has said that it has the report."""
+        return self.state in (SENT, ANSWERED)
 
     def __repr__(self) -> str:
         return f"Kept({self.state})"
@@ -213,7 +218,7 @@ class OutcomeStore:
         That there was one stays: a clock that was wrong for a while makes no second draw.
         """
         row = (task_id, window, name)
-        for before, after in ((SENT, COUNTED_ON), (FINAL, UNSURE)):
+        for before, after in ((SENT, ANSWERED), (FINAL, UNSURE)):
             self._change(*row, before, report=None, marks=marks, state=after)
         self._change(*row, DRAWN, slots=None, seed=None, state=MISSED)
 

@@ -91,9 +91,7 @@ def submit(
     kept = client.kept(at)
     if kept is None:
         sources = [*caches, shuffler if issuer is None else issuer]
-        card = fetch_card(
-            sources, task_id=task.task_id, window=at, attempts=attempts, pause=pause
-        )
+        card = fetch_card(sources, task_id=task.task_id, window=at, attempts=attempts, pause=pause)
         kept = client.take_part(datum, card=card, window=at)
     if kept.state == DRAWN:
         assert issuer is not None

@@ -1,0 +1,169 @@
+"""An issuer with a clock that tests move, cards made by hand, and a shuffler that records."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from smoothdp.services.client.windows.client import Client
+from smoothdp.services.client.windows.outcomes import OutcomeStore
+from smoothdp.services.client.windows.submit import submit
+from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.card import Card, SignedCard, sign_card
+from smoothdp.services.formats.report import Report, open_report
+from smoothdp.services.formats.secrets import Secret
+from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.issuer.issuer import Account, Issuer
+from smoothdp.services.issuer.issuer_tables import ISSUER_SCHEMA
+from smoothdp.services.issuer.issuer_web import issuer_app
+from smoothdp.services.issuer.window_keys import keep_card, key_of_window
+from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.store.revoked import Revoked
+from smoothdp.services.store.storage import SqliteStorage
+from smoothdp.services.wire.hybrid import PrivateKey
+from tests.services.windows.small_tasks import ANALYZER_SIGN, ISSUER_SIGN, SHUFFLER_SIGN, small_task
+
+HOUR, WINDOW = 3600, 1000
+INVITATION_KEY = b"i" * 32
+
+
+class IssuingWorld:
+    """One issuer, the keys of all parties, and the present time."""
+
+    def __init__(self, folder: Path, *, reach: Reach = pass_by, **task: Any) -> None:
+        self.folder = folder
+        self.task = small_task(**task)
+        self.now = float(WINDOW * HOUR + 600)
+        self.gateway, self.inner = PrivateKey.generate(), PrivateKey.generate()
+        self.clocks = ClockGuard(wall=lambda: self.now, boot=lambda: self.now - 1000)
+        self.clocks.heard(self.now)
+        self.storage = SqliteStorage(folder / "issuer.sqlite", ISSUER_SCHEMA)
+        self.storage._connection.execute("PRAGMA synchronous=OFF")
+        self.reach = reach
+        self.issuer = self.another_process(self.storage)
+
+    def another_process(self, storage: SqliteStorage | None = None) -> Issuer:
+        """Return an issuer on the same file."""
+        return Issuer(
+            storage or SqliteStorage(self.folder / "issuer.sqlite", ISSUER_SCHEMA),
+            task=self.task,
+            invitation_key=INVITATION_KEY,
+            sign_key=ISSUER_SIGN,
+            revoked=Revoked(self.folder / "revoked"),
+            clocks=self.clocks,
+            reach=lambda point: self.reach(point),
+        )
+
+    def go_to(self, now: float) -> None:
+        """Let time pass for all, the analyser's clock too."""
+        self.now = now
+        self.clocks.heard(now)
+
+    def make_card(self, window: int = WINDOW, *, spki: bytes | None = None) -> bytes:
+        """Return a card that both services signed, with the issuer's key by default."""
+        spki = spki or key_of_window(self.issuer, window)
+        card = Card(
+            self.task.task_id,
+            window,
+            self.gateway.public.to_bytes(),
+            self.inner.public.to_bytes(),
+            spki,
+        )
+        signed = SignedCard(card, sign_card(card, ANALYZER_SIGN), sign_card(card, SHUFFLER_SIGN))
+        return signed.encode()
+
+    def open_window(self, window: int = WINDOW) -> bytes:
+        """Make the card of a window and give it to the issuer; return it."""
+        card = self.make_card(window)
+        keep_card(self.issuer, window, card)
+        return card
+
+    def invitation(self) -> str:
+        """Return an invitation for a new person."""
+        secret = Secret.issue(INVITATION_KEY, use="invitation", task_id=self.task.task_id)
+        return secret.text
+
+    def account(self, invitation: str | None = None, window: int = WINDOW) -> Account:
+        """Return a person who may ask."""
+        who = self.issuer.admit(
+            invitation or self.invitation(), window, self.issuer.request_bytes
+        )
+        assert isinstance(who, Account), who
+        return who
+
+    def client(self, name: str = "client", **options: Any) -> Client:
+        """Return a client whose store is in a folder of that name."""
+        (self.folder / name).mkdir(exist_ok=True)
+        store = OutcomeStore(self.folder / name / "windows.sqlite")
+        return Client(self.task, store, clock=lambda: self.now, **options)
+
+    def served(self) -> Any:
+        """Return a connection to the issuer's application, without a network."""
+        return asgi(issuer_app(self.issuer))
+
+    def close(self) -> None:
+        self.storage.close()
+
+
+class Recorder:
+    """A shuffler that keeps every byte that it is sent and answers as it is told."""
+
+    def __init__(self, world: IssuingWorld, answers: list[int] | None = None) -> None:
+        self.world = world
+        self.answers = answers or []
+        self.bodies: list[bytes] = []
+        self.requests = 0
+
+    @contextlib.contextmanager
+    def http(self) -> Iterator[httpx.Client]:
+        """Yield a connection to it."""
+        transport = httpx.MockTransport(self._answer)
+        with httpx.Client(base_url="https://shuffler.example", transport=transport) as http:
+            yield http
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        self.bodies.append(request.read())
+        return httpx.Response(self.answers.pop(0) if self.answers else 202)
+
+    def reports(self) -> list[Report]:
+        """Return what it was sent, opened with the gateway's key."""
+        card = SignedCard.decode(self.world.make_card()).card
+        return [open_report(body, card, self.world.gateway) for body in self.bodies]
+
+
+@contextlib.contextmanager
+def asgi(app: Any) -> Iterator[httpx.Client]:
+    """Yield a connection to an application, without a network."""
+    from starlette.testclient import TestClient
+
+    with TestClient(app, base_url="https://issuer.example") as http:
+        yield http
+
+
+def send(
+    world: IssuingWorld,
+    client: Client,
+    shuffler: Recorder,
+    *,
+    invitation: str,
+    datum: Any = 1,
+    attempts: int = 1,
+) -> int:
+    """Let a client take part in the present window, over HTTP."""
+    with world.served() as issuer, shuffler.http() as http:
+        return submit(
+            client,
+            datum,
+            shuffler=http,
+            pass_secret="p" * 96,
+            issuer=issuer,
+            invitation=invitation,
+            window=WINDOW,
+            attempts=attempts,
+            pause=lambda _: None,
+        )
