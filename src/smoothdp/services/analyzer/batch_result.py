@@ -21,15 +21,15 @@ _INVALID_WORTH_SAYING = Fraction(1, 100)
 
 
 def describe_batch(
-    task: Task, *, window: int, users: int, tally: Mapping[int, int], n_honest: int | None = None
+    task: Task, *, window: int, users: int, tally: Mapping[int, int]
 ) -> dict[str, Any]:
-    """Return the result of a counted batch as a document; ``n_honest`` as the task says if None.
+    """Return the result of a counted batch as a document.
 
     The estimate is corrected by the real size of the batch and the fixed noise of the
     clients. Slots that mean nothing are left out of sums and counted beside them.
     """
     protocol = task.collect(users)
-    honest = task.honest(users) if n_honest is None else n_honest
+    honest = task.honest(users)
     invalid, repeated = tally.get(INVALID, 0), tally.get(REPEATED, 0)
     profile = protocol.profile(n_honest=honest)
     document: dict[str, Any] = {

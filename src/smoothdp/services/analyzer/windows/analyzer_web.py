@@ -1,4 +1,4 @@
-"""The analyser's HTTP face: keys, cards and batches of the other parties, results for collectors."""
+"""The analyser's HTTP face: keys, cards, batches of the other parties; results for collectors."""
 
 from __future__ import annotations
 
@@ -113,9 +113,7 @@ def analyzer_app(
         found = None if window is None else await asyncio.to_thread(analyzer.cards.shown, window)
         if found is None:
             return _status(404)
-        return Response(
-            found, media_type=CARD_MEDIA_TYPE, headers={"cache-control": "no-store"}
-        )
+        return Response(found, media_type=CARD_MEDIA_TYPE, headers={"cache-control": "no-store"})
 
     async def signed_card(request: Request) -> Response:
         if not is_from(request, SHUFFLER_ROLE):

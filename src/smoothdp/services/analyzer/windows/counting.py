@@ -20,8 +20,9 @@ from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.repeated import repeated_marks
 from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.slot_tokens import SlotTokens
-from smoothdp.services.formats.slots import INVALID, SLOT_BYTES, open_slot
+from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.formats.task import Task
+from smoothdp.services.formats.values import INVALID
 from smoothdp.services.wire.hybrid import PrivateKey
 
 NOT_GENUINE = "the shuffler's batch is not genuine"
@@ -62,9 +63,7 @@ def _count(analyzer: WindowAnalyzer, batch_id: bytes, window: int) -> None:
     analyzer.storage.forget()
 
 
-def check_batch(
-    analyzer: WindowAnalyzer, header: BatchHeader, card: Card
-) -> tuple[str, bytes]:
+def check_batch(analyzer: WindowAnalyzer, header: BatchHeader, card: Card) -> tuple[str, bytes]:
     """Return ("", hash of the marks) for a batch that an honest shuffler made, else (why, hash).
 
     All of it is looked at, so that the hash of the marks is that of what came, in any case.

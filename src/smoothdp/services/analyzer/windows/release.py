@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from smoothdp.errors import BudgetExceeded
-from smoothdp.services.analyzer.batch_result import describe_batch
 from smoothdp.services.analyzer.windows.analyzer import WindowAnalyzer, move_batch
 from smoothdp.services.analyzer.windows.counting import count_complete, tallies
-from smoothdp.services.analyzer.windows.release_rule import Ruling, rule, who_could
+from smoothdp.services.analyzer.windows.release_rule import Ruling, rule
+from smoothdp.services.analyzer.windows.result_document import describe_batch
 from smoothdp.services.analyzer.windows.tables import (
     COUNTED,
     ENDS,
@@ -65,7 +65,7 @@ def end_lapsed(analyzer: WindowAnalyzer) -> None:
                 (analyzer.task.task_id, window, *ENDS),
             )
             for (batch_id,) in rows:
-                _end(analyzer, change, bytes(batch_id), REFUSED, LAPSED)
+                _end(change, bytes(batch_id), REFUSED, LAPSED)
             analyzer.cards.end(change, window)
         analyzer.storage.forget()
 
@@ -85,10 +85,7 @@ def _release(analyzer: WindowAnalyzer, batch_id: bytes, window: int) -> bool:
         ruling = rule(task, users=header.users, served=served, tally=tally)
     if not ruling.state:
         document = describe_batch(
-            task, window=window, users=header.users, tally=tally, n_honest=ruling.honest
-        )
-        document["sentence"] = who_could(
-            task, users=header.users, ruling=ruling, served=served
+            task, window=window, users=header.users, served=served, tally=tally, ruling=ruling
         )
     evidence = _evidence(header, bytes(marks_hash), served)
     with analyzer.storage.transaction() as change:
@@ -99,7 +96,7 @@ def _release(analyzer: WindowAnalyzer, batch_id: bytes, window: int) -> bool:
         if not refused:
             refused = _publish(analyzer, change, window, document | evidence)
         if refused:
-            _end(analyzer, change, batch_id, ruling.state or REFUSED, refused)
+            _end(change, batch_id, ruling.state or REFUSED, refused)
             said = _refusal(analyzer, window, ruling.state or REFUSED, refused) | evidence
             signed = SignedResult.sign(said, analyzer.sign_key).encode()
             change.change("UPDATE batch SET body = ? WHERE batch_id = ?", (signed, batch_id))
@@ -110,9 +107,7 @@ def _release(analyzer: WindowAnalyzer, batch_id: bytes, window: int) -> bool:
     return not refused
 
 
-def _end(
-    analyzer: WindowAnalyzer, change: Transaction, batch_id: bytes, state: str, reason: str
-) -> None:
+def _end(change: Transaction, batch_id: bytes, state: str, reason: str) -> None:
     """Give a batch an end other than its release; what it held goes at once."""
     change.change(
         "UPDATE batch SET state = ?, reason = ? WHERE batch_id = ?", (state, reason, batch_id)

@@ -11,12 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from smoothdp.services.analyzer.windows.tables import QUARANTINED, REFUSED
-from smoothdp.services.formats.slots import INVALID
 from smoothdp.services.formats.task import Task
-from smoothdp.text import number_up
+from smoothdp.services.formats.values import INVALID
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +43,17 @@ def rule(task: Task, *, users: int, served: int | None, tally: Mapping[int, int]
         tally: value -> slots.
     """
     accounts = users if served is None else served
-    dishonest = math.floor(accounts * Fraction(task.dishonest_share))
-    honest = users - dishonest
+    dishonest, honest = task.dishonest(accounts), task.honest(users, accounts=served)
     if users > accounts:
         return Ruling(
             honest,
             dishonest,
             QUARANTINED,
             f"{users} users are more than the {accounts} accounts that the issuer served",
+        )
+    if users > task.max_batch:
+        return Ruling(
+            honest, dishonest, REFUSED, f"more than the {task.max_batch} users of a batch"
         )
     if not task.keeps_promise(honest):
         return Ruling(
@@ -71,55 +72,11 @@ def rule(task: Task, *, users: int, served: int | None, tally: Mapping[int, int]
             f"at least {shown} users sent slots that mean nothing, more than the {dishonest} "
             "that the task assumes",
         )
+    if task.protocol == "split_sum" and tally.get(INVALID, 0):
+        return Ruling(
+            honest,
+            dishonest,
+            REFUSED,
+            f"{tally[INVALID]} shares mean nothing, and make the total any number",
+        )
     return Ruling(honest, dishonest)
-
-
-def fewest_honest(task: Task) -> int:
-    """Return h0, the smallest number of honest users with which the promise is kept."""
-    low, high = 0, task.honest(task.min_batch)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if task.keeps_promise(middle) else (middle, high)
-    return high
-
-
-def who_could(task: Task, *, users: int, ruling: Ruling, served: int | None) -> str:
-    """Return the sentence of a result: what is promised, and who could single a user out.
-
-    To single out is to have all others of a batch invented or known, so that the noise of the
-    user's own device alone is left.
-    """
-    promise = (
-        f"To each honest user: {task.guarantee.sentence()} It holds if at least {ruling.honest} "
-        f"of the {users} users followed the protocol, who answered did not depend on what they "
-        "hold or drew, and the shuffler and the analyser do not work together"
-    )
-    if task.protocol not in ("boolean_sum", "real_sum"):
-        promise += ", and the shuffler hands on whole reports"
-    passes = math.floor(users * Fraction(task.dishonest_share))
-    least = max(task.min_batch, fewest_honest(task) + ruling.dishonest) - 1
-    if served is None:
-        who = (
-            f"It allows for an analyser with {passes} of the shuffler's passes. The shuffler "
-            "alone, which can fill a batch with people that it invents, an analyser with "
-            f"{task.min_batch - 1} passes, whoever made the users' passes, or both services "
-            "together could single a user out."
-        )
-    else:
-        who = (
-            f"It allows for a shuffler with {ruling.dishonest} of the analyser's accounts, or an "
-            f"analyser with {passes} of the shuffler's passes. A shuffler with {least} accounts, "
-            f"an analyser with {task.min_batch - 1} passes, whoever made the users' invitations "
-            "and passes, or both services together could single a user out."
-        )
-    return f"{promise}. {who} {_left(task, users)}"
-
-
-def _left(task: Task, users: int) -> str:
-    epsilon = task.collect(users).local_profile().epsilon(task.delta)
-    if math.isinf(epsilon):
-        return "Then nothing is left: the noise of the user's own device alone promises nothing."
-    return (
-        "Then the noise of the user's own device is left: "
-        f"epsilon {number_up(epsilon)} at delta {task.delta}."
-    )

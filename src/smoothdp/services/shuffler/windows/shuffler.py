@@ -28,7 +28,6 @@ from smoothdp.services.shuffler.windows.tables import EXPIRED, OPEN
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Row, Storage
 
-
 MOST_UNSIGNED = 5
 """Reports whose signatures are not good, under one pass in one window, that are looked at."""
 
@@ -71,9 +70,7 @@ class WindowShuffler:
 
     def sender(self, secret: str) -> bytes | None:
         """Return the identifier of a pass, or None if it is none or was revoked."""
-        identity = check_secret(
-            secret, key=self._pass_key, use="pass", task_id=self.task.task_id
-        )
+        identity = check_secret(secret, key=self._pass_key, use="pass", task_id=self.task.task_id)
         return None if identity is None or identity in self._revoked else identity
 
     def verdict(self, window: int) -> Verdict:

@@ -13,10 +13,10 @@ from starlette.routing import Route
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
-from smoothdp.services.formats.card import key_config
+from smoothdp.services.formats.card import card_bytes, key_config
 from smoothdp.services.formats.party_files import read_window_task
 from smoothdp.services.formats.secrets import Secret
-from smoothdp.services.formats.signing import SigningKey
+from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.shuffler.delivery import deliver_batches, putting
@@ -96,9 +96,7 @@ class WindowShufflerParty:
         with connect(analyzer_url) as http:
             put = putting(http, self.analyzer_token)
             steps: tuple[Callable[[], object], ...] = (
-                lambda: exchange_clocks(
-                    http, self.shuffler.clocks, token=self.analyzer_token
-                ),
+                lambda: exchange_clocks(http, self.shuffler.clocks, token=self.analyzer_token),
                 lambda: seal_due(self.shuffler),
                 lambda: deliver_batches(self.shuffler, put, root="/v2"),
                 lambda: self._bring_keys(http),
@@ -153,8 +151,9 @@ class WindowShufflerParty:
             if answer.status != 200:
                 # The issuer's key is missing still.
                 continue
-            half = _card_bytes(task) + 64
-            signed = cards.sign(window, answer.body[:half])
+            # The analyser may know both signatures already: its answer to them was lost.
+            whole = answer.body[: card_bytes(task.signed) + SIGNATURE_BYTES]
+            signed = cards.sign(window, whole)
             self.shuffler.reach("card: signature stored")
             answer = self._ask(http, "PUT", "cards", window, signed)
             if answer.status not in _TAKEN:
@@ -195,6 +194,4 @@ def issue_passes(directory: Path, count: int) -> list[str]:
     n_people = exact_int(count, name="count", minimum=0)
     task = read_window_task(directory)
     key = bytes.fromhex(read_secret(directory / SECRETS_FILE, ("pass_key",))["pass_key"])
-    return [
-        Secret.issue(key, use="pass", task_id=task.task_id).text for _ in range(n_people)
-    ]
+    return [Secret.issue(key, use="pass", task_id=task.task_id).text for _ in range(n_people)]
