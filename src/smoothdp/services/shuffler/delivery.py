@@ -9,6 +9,7 @@ import httpx
 
 from smoothdp.services.faults import Reach
 from smoothdp.services.operations.logs import Cause, PutOff
+from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import DELIVERED, PURGED, SEALED
 from smoothdp.services.store.storage import Storage
 from smoothdp.services.wire.calls import ServiceError, ask

@@ -54,7 +54,7 @@ class WindowAnalyzer:
         self.cards = WindowCards(
             storage, task=task, keys=keys, sign_key=sign_key, ledger=self.ledger, clocks=clocks
         )
-        self._shuffler_key = VerifyingKey.from_hex(task.shuffler_sign_key)
+        self._shuffler_key = task.shuffler_key
 
     def verdict(self, window: int, *, after: float = 0.0) -> Verdict:
         """Return what two clocks say about the end of a window with its grace, and some more."""
@@ -79,7 +79,7 @@ class WindowAnalyzer:
             return 409
         if (
             header.batch_id != batch_id
-            or header.signed != (self.task.issuer is not None)
+            or header.signed != self.task.signed
             or header.users < self.task.min_batch
             or header.slots != header.users * self.task.slots
             or not header.verify(self._shuffler_key)

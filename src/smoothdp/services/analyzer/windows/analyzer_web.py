@@ -154,7 +154,7 @@ def analyzer_app(
             return _status(401)
         if (number := whole_number(request.path_params["part"])) is None:
             return _status(404)
-        most = PART_RECORDS * record_bytes(analyzer.task.issuer is not None)
+        most = PART_RECORDS * record_bytes(analyzer.task.signed)
         data = await read_body(request, most)
         return await done(analyzer.put_part, hexadecimal(request, "batch_id"), number, data)
 

@@ -76,7 +76,7 @@ def _release(analyzer: WindowAnalyzer, batch_id: bytes, window: int) -> bool:
     reason, marks_hash = analyzer.storage.read(
         "SELECT reason, marks_hash FROM batch WHERE batch_id = ?", (batch_id,)
     )[0]
-    if header is None or (task.issuer is not None and served is None and not reason):
+    if header is None or (task.signed and served is None and not reason):
         return False
     ruling = Ruling(0, 0, QUARANTINED, reason)
     document: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from smoothdp.services.analyzer.task_ledger import TaskLedger
 from smoothdp.services.analyzer.windows.tables import HALF, MADE, OVER, SIGNED
 from smoothdp.services.formats.card import Card, sign_card
-from smoothdp.services.formats.signing import SigningKey, VerifyingKey
+from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.store.erasable_keys import ErasableKeys
@@ -57,7 +57,7 @@ class WindowCards:
     ) -> None:
         self._storage, self._task, self._keys = storage, task, keys
         self._sign_key, self._ledger, self._clocks = sign_key, ledger, clocks
-        self._shuffler_key = VerifyingKey.from_hex(task.shuffler_sign_key)
+        self._shuffler_key = task.shuffler_key
 
     # ---- what others bring -----------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class WindowCards:
         gateway, spki = change.execute(
             "SELECT gateway, spki FROM card WHERE task_id = ? AND window = ?", task_window
         )[0]
-        if gateway is None or (spki is None and self._task.issuer is not None):
+        if gateway is None or (spki is None and self._task.signed):
             return
         inner = PrivateKey.generate()
         card = Card(

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from smoothdp.errors import InvalidData
-from smoothdp.services.formats.card import Card, SignedCard, sign_card
+from smoothdp.services.formats.card import Card, SignedCard, check_card, sign_card
 from smoothdp.services.formats.reading import DecodeError
-from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey, VerifyingKey
+from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.shuffler.windows.tables import GIVEN, OFFERED, OPEN, SIGNED
 from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.storage import Storage
+from smoothdp.services.tokens.issuer_key import SPKI_BYTES
 from smoothdp.services.wire.hybrid import PrivateKey
 from smoothdp.services.wire.tokens import new_secret
+
+_CARD_BYTES = 115
+"""Of a card without an issuer."""
 
 
 def key_scope(task_id: bytes, window: int) -> bytes:
     """Return the name under which a window's private key is erased."""
     return task_id + window.to_bytes(4, "big")
+
+
+def half_bytes(task: Task) -> int:
+    """Return the length of a card with the analyser's signature alone."""
+    keys = 2 + SPKI_BYTES if task.signed else 0
+    return _CARD_BYTES + keys + SIGNATURE_BYTES
 
 
 class GatewayCards:
@@ -32,7 +42,6 @@ class GatewayCards:
         self, storage: Storage, *, keys: ErasableKeys, task: Task, sign_key: SigningKey
     ) -> None:
         self._storage, self._keys, self._task, self._sign_key = storage, keys, task, sign_key
-        self._analyzer_key = VerifyingKey.from_hex(task.analyzer_sign_key)
         self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
 
     def offered_key(self, window: int) -> bytes:
@@ -65,8 +74,7 @@ class GatewayCards:
             if stored[: len(offered)] != offered:
                 raise _refused("the one card of the window", "a second one")
             return stored
-        card = self._require_own(offered, window)
-        signed = offered + sign_card(card, self._sign_key)
+        signed = self._signed(offered, window)
         task_window = (self._task.task_id, window)
         with self._storage.transaction() as change:
             if not change.change(
@@ -81,22 +89,18 @@ class GatewayCards:
             )
         return signed
 
-    def _require_own(self, offered: bytes, window: int) -> Card:
-        """Return the card that the analyser has signed, if it is the one to sign."""
+    def _signed(self, offered: bytes, window: int) -> bytes:
+        """Return card and both signatures, if a client would accept it and the key is ours."""
         data, signature = offered[:-SIGNATURE_BYTES], offered[-SIGNATURE_BYTES:]
-        if not self._analyzer_key.check("card", data, signature):
-            raise _refused("a card that the analyser signed", "something else")
         try:
             card = Card.decode(data)
         except DecodeError:
             raise _refused("a card", "something else") from None
-        if (card.task_id, card.window) != (self._task.task_id, window):
-            raise _refused("the card of this task and window", "another one")
-        if card.signed != (self._task.issuer is not None):
-            raise _refused("a card with an issuer's key if the task has an issuer", "another one")
         if card.gateway_key != self.offered_key(window):
             raise _refused("this shuffler's gateway key", "another one")
-        return card
+        signed = SignedCard(card, signature, sign_card(card, self._sign_key))
+        check_card(signed, task=self._task, window=window)
+        return signed.encode()
 
     def given(self, window: int) -> None:
         """Note that the analyser has both signatures."""

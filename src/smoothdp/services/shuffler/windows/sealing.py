@@ -116,7 +116,7 @@ def _write_batch(
 
     batch_id, hashes, marks = secrets.token_bytes(16), [], bytearray()
     records = mixed(read, users * task.slots, width=width)
-    for part, data in enumerate(split_parts(records, signed=task.issuer is not None)):
+    for part, data in enumerate(split_parts(records, signed=task.signed)):
         hashes.append(hashlib.sha256(data).digest())
         for at in range(0, len(data), width):
             marks += mark_of(data[at : at + SLOT_BYTES])
@@ -127,7 +127,7 @@ def _write_batch(
     digest = shuffler.cards.digest(window)
     file = MarksFile.sorted(digest, bytes(marks))
     header = BatchHeader(
-        signed=task.issuer is not None,
+        signed=task.signed,
         card_digest=digest,
         batch_id=batch_id,
         users=users,

@@ -61,7 +61,7 @@ class WindowShuffler:
         self.storage, self.task, self.sign_key = storage, task, sign_key
         self.clocks, self.reach = clocks, reach
         self.cards = GatewayCards(storage, keys=keys, task=task, sign_key=sign_key)
-        self.record_bytes = record_bytes(task.issuer is not None)
+        self.record_bytes = record_bytes(task.signed)
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
         self._counting = threading.Lock()

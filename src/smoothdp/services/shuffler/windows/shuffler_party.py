@@ -13,13 +13,14 @@ from starlette.routing import Route
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
-from smoothdp.services.formats.card import card_bytes, key_config
+from smoothdp.services.formats.card import key_config
 from smoothdp.services.formats.party_files import read_window_task
 from smoothdp.services.formats.secrets import Secret
-from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey
+from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.shuffler.delivery import deliver_batches, putting
+from smoothdp.services.shuffler.windows.gateway_cards import half_bytes
 from smoothdp.services.shuffler.windows.sealing import seal_due
 from smoothdp.services.shuffler.windows.shuffler import WindowShuffler
 from smoothdp.services.shuffler.windows.shuffler_web import shuffler_app
@@ -152,8 +153,7 @@ class WindowShufflerParty:
                 # The issuer's key is missing still.
                 continue
             # The analyser may know both signatures already: its answer to them was lost.
-            whole = answer.body[: card_bytes(task.signed) + SIGNATURE_BYTES]
-            signed = cards.sign(window, whole)
+            signed = cards.sign(window, answer.body[: half_bytes(task)])
             self.shuffler.reach("card: signature stored")
             answer = self._ask(http, "PUT", "cards", window, signed)
             if answer.status not in _TAKEN:

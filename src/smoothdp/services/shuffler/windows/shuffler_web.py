@@ -69,7 +69,7 @@ def shuffler_app(
         more: routes beside these.
     """
     group = GroupCommit(shuffler.accept, Taken.LATER)
-    length = sealed_bytes(shuffler.task.slots, shuffler.task.issuer is not None)
+    length = sealed_bytes(shuffler.task.slots, shuffler.task.signed)
 
     def window_of(request: Request) -> int | None:
         if hexadecimal(request, "task_id") != shuffler.task.task_id:
