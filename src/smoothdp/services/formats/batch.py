@@ -21,10 +21,6 @@ from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey, Verif
 
 PART_RECORDS = 1 << 14
 """Records of every part but the last: 5 MB with signatures."""
-MOST_SIGNED_SLOTS = 20_000_000
-"""Slots with signatures of a batch: 6.2 GB."""
-MOST_SLOTS = 100_000_000
-"""Slots without signatures of a batch: 5.2 GB."""
 BATCH_ID_BYTES = 16
 _START = struct.Struct(f">BB{HASH_BYTES}s{BATCH_ID_BYTES}sIQI")
 

@@ -17,15 +17,21 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 
-from smoothdp.errors import InvalidParameter
+from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.services.formats.reading import HASH_BYTES, VERSION, DecodeError, Reader, vec
 from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey
+from smoothdp.services.formats.task import Task
 from smoothdp.services.tokens.issuer_key import SPKI_BYTES, IssuerPublicKey
+from smoothdp.services.tokens.refusals import TokenRefused
 from smoothdp.services.wire.hybrid import KEY_BYTES, PublicKey
 
 LAST_WINDOW = (1 << 32) - 1
 _KEM, _KDF, _AEAD = 0x0020, 1, 3
 _CONFIG = struct.Struct(f">BH{KEY_BYTES}sHHH")
+
+
+class CardRefused(InvalidData):
+    """A card that a client does not take: nothing is sealed to it, nothing sent."""
 
 
 @dataclass(frozen=True)
@@ -195,3 +201,64 @@ def sign_card(card: Card, key: SigningKey) -> bytes:
     64
     """
     return key.sign("card", card.encode())
+
+
+def check_card(signed: SignedCard, *, task: Task, window: int) -> Card:
+    """Return the card if it has all that a client must see before it seals anything.
+
+    Both signatures under the keys of the task; its task and window; keys that give no zero
+    shared secret; an issuer's key, if and only if the task has tokens, with the RSASSA-PSS
+    prefix, an odd modulus of 2,048 bits and e = 65537. Version, key configuration, suite and
+    key id were checked when it was decoded. What only the client knows it checks itself: that
+    ``window`` is one of `Task.windows_near`, and that no other card is stored for it.
+
+    Args:
+        signed: as it was decoded.
+        task: what the client agreed to.
+        window: the one to take part in.
+
+    Raises:
+        CardRefused: one of these is missing; the error says which.
+
+    >>> from smoothdp.services.formats.task_request import create_task
+    >>> from smoothdp.services.wire.hybrid import PrivateKey
+    >>> analyzer, shuffler = SigningKey.generate(), SigningKey.generate()
+    >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=200,
+    ...     analyzer_sign_key=analyzer.public, shuffler_sign_key=shuffler.public, issuer=None,
+    ...     origin="analyzer.example", proof="none")
+    >>> key = PrivateKey.generate().public.to_bytes()
+    >>> card = Card(task.task_id, 20414, key, key)
+    >>> signed = SignedCard(card, sign_card(card, analyzer), sign_card(card, shuffler))
+    >>> check_card(signed, task=task, window=20414) == card
+    True
+    >>> check_card(signed, task=task, window=20415)
+    Traceback (most recent call last):
+    smoothdp.services.formats.card.CardRefused: Expected the card of window 20415; got that of \
+window 20414. Ask for the card again, and tell who runs the services if this lasts.
+    """
+    card, body = signed.card, signed.card.encode()
+    if not task.analyzer_key.check("card", body, signed.analyzer_signature):
+        raise _refused("a card that the task's analyser signed", "another signature")
+    if not task.shuffler_key.check("card", body, signed.shuffler_signature):
+        raise _refused("a card that the task's shuffler signed", "another signature")
+    if card.task_id != task.task_id:
+        raise _refused("a card of this task", "that of another one")
+    if card.window != window:
+        raise _refused(f"the card of window {window}", f"that of window {card.window}")
+    if card.signed != task.signed:
+        what = "an issuer's key" if card.signed else "none"
+        raise _refused(f"a card for proof={task.proof}", what)
+    try:
+        # Whoever reads these meets the checks of the keys.
+        _ = card.gateway, card.inner, card.issuer
+    except (InvalidParameter, TokenRefused) as error:
+        raise _refused(error.expected, error.got) from None
+    return card
+
+
+def _refused(expected: str, got: str) -> CardRefused:
+    return CardRefused(
+        expected=expected,
+        got=got,
+        remedy="Ask for the card again, and tell who runs the services if this lasts",
+    )

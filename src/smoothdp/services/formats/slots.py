@@ -16,10 +16,6 @@ from smoothdp.services.tokens.label import label
 from smoothdp.services.wire.hybrid import OVERHEAD, OpenError, PrivateKey
 
 SLOT_BYTES = 4 + OVERHEAD
-DUMMY = 0xFFFFFFFF
-"""What fills an envelope up to its cap."""
-INVALID = -1
-"""Tallied instead of a value: a slot that does not open or means nothing."""
 _VALUE = struct.Struct(">I")
 
 
@@ -32,6 +28,7 @@ def seal_slots(values: Iterable[int], card: Card) -> list[bytes]:
         values: messages of the protocol and dummies, all M of them, from 0 to 2^32 - 1.
         card: checked.
 
+    >>> from smoothdp.services.formats.values import DUMMY
     >>> from smoothdp.services.wire.hybrid import PrivateKey
     >>> inner, gateway = PrivateKey.generate(), PrivateKey.generate()
     >>> card = Card(bytes(32), 7, gateway.public.to_bytes(), inner.public.to_bytes())

@@ -1,4 +1,4 @@
-"""One byte string per document: RFC 8785 for strings, whole numbers and lists of strings."""
+"""One byte string per document: RFC 8785 for strings, whole numbers, lists and small objects."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ def canonical_json(document: dict[str, Any]) -> bytes:
     b'{"a":["x","y"],"b":1}'
     """
     for key, value in document.items():
-        items = value if isinstance(value, list) else [value]
-        if not _KEY.match(key) or not all(_allowed(item) for item in items):
+        inner = value if isinstance(value, dict) else {}
+        items = value if isinstance(value, list) else [*inner.values()] if inner else [value]
+        named = all(isinstance(name, str) and _KEY.match(name) for name in (key, *inner))
+        if not named or not (value is None or all(map(_allowed, items))):
             raise InvalidData(
-                expected="strings, whole numbers below 2^53 and lists of them",
+                expected="strings, whole numbers below 2^53, lists or one object of them, or null",
                 got=f"{key}={value!r}",
                 remedy="Write other numbers as strings",
             )
