@@ -10,8 +10,10 @@ from starlette.applications import Starlette
 from smoothdp.errors import InvalidData
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_tables import ANALYZER_SCHEMA
-from smoothdp.services.analyzer.analyzer_web import analyzer_app
+from smoothdp.services.analyzer.analyzer_web import analyzer_app, batch_states
 from smoothdp.services.analyzer.window_release import release_counted
+from smoothdp.services.operations.admin import Operations
+from smoothdp.services.operations.health import Rounds, disk_condition, storage_condition
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.wire.hybrid import PrivateKey
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret, read_task
@@ -41,6 +43,7 @@ class AnalyzerParty:
     analyzer: Analyzer
     delivery_hash: str
     collector_hash: str
+    directory: Path
 
     @classmethod
     def from_directory(cls, directory: Path, *, storage: str | None = None) -> AnalyzerParty:
@@ -67,7 +70,11 @@ class AnalyzerParty:
                 remedy="Give the directory that task create made for the analyser of this task",
             )
         return cls(
-            task, analyzer, secrets["delivery_token_sha256"], secrets["collector_token_sha256"]
+            task,
+            analyzer,
+            secrets["delivery_token_sha256"],
+            secrets["collector_token_sha256"],
+            directory,
         )
 
     def work(self) -> None:
@@ -83,4 +90,18 @@ class AnalyzerParty:
             collector_tokens=[self.collector_hash],
             work=self.work,
             work_seconds=work_seconds,
+            operations=self._operations(work_seconds),
+        )
+
+    def _operations(self, work_seconds: float) -> Operations:
+        """Return what an operator may ask."""
+        storage, directory = self.analyzer.storage, self.directory
+        return Operations(
+            "analyzer",
+            Rounds(pause=work_seconds),
+            {
+                "storage": lambda: storage_condition(storage),
+                "disk": lambda: disk_condition(directory),
+            },
+            {"batches": lambda: batch_states(self.analyzer)},
         )

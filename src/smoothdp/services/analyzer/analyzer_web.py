@@ -13,19 +13,16 @@ from starlette.routing import Route
 
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.window_release import read_result
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
 from smoothdp.services.wire.batch import PART_SLOTS
 from smoothdp.services.wire.envelope import SLOT_BYTES
 from smoothdp.services.wire.http_faces import (
-    TooLarge,
-    TooSlow,
     bearer,
     exact_paths,
     health,
     hexadecimal,
     read_body,
-    too_large,
-    too_slow,
     unreachable,
     whole_number,
     working,
@@ -42,6 +39,7 @@ def analyzer_app(
     collector_tokens: Sequence[str],
     work: Callable[[], Any] | None = None,
     work_seconds: float = 10.0,
+    operations: Operations | None = None,
 ) -> Starlette:
     """Return the application.
 
@@ -50,6 +48,7 @@ def analyzer_app(
         collector_tokens: hashes of the tokens that may read results.
         work: counting and releasing, repeated in a thread.
         work_seconds: pause between two rounds of work.
+        operations: notes what became of a round, and is asked at the admin port.
     """
 
     async def store(put: Callable[..., int], *values: Any) -> int:
@@ -85,7 +84,7 @@ def analyzer_app(
         status, body = await asyncio.to_thread(read_result, analyzer, task_id, window)
         return Response(body, status, media_type="application/json")
 
-    return exact_paths(
+    app = exact_paths(
         Starlette(
             routes=[
                 Route("/v1/batches/{batch_id}", batch, methods=["PUT"]),
@@ -93,11 +92,15 @@ def analyzer_app(
                 Route("/v1/tasks/{task_id}/results/{window}", result),
                 Route("/healthz", health(analyzer.storage)),
             ],
-            exception_handlers={
-                TooLarge: too_large,
-                TooSlow: too_slow,
-                StorageUnreachable: unreachable,
-            },
-            lifespan=working(work, work_seconds),
+            exception_handlers={StorageUnreachable: unreachable},
+            lifespan=working(work, work_seconds, operations=operations),
         )
     )
+    app.state.operations = operations
+    return app
+
+
+def batch_states(analyzer: Analyzer) -> dict[str, int]:
+    """Return how many batches are in each state."""
+    rows = analyzer.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+    return {str(state): int(n) for state, n in rows}

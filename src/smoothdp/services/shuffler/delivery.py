@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import httpx
 
+from smoothdp.services.operations.logs import Cause, PutOff
 from smoothdp.services.shuffler.shuffler import Shuffler
 from smoothdp.services.shuffler.shuffler_tables import DELIVERED, PURGED, SEALED
 from smoothdp.services.wire.calls import ServiceError, ask
@@ -83,7 +84,8 @@ def _offer(put: Put, path: str, body: bytes) -> None:
         return
     if status >= 500 or status in (401, 403, 408, 422, 425, 429):
         # 422: damaged on the way. 401, 403: a token that is being rotated.
-        raise OSError(f"the analyser answered {status}")
+        cause = Cause.REFUSED if status in (401, 403) else Cause.CONNECTION
+        raise PutOff(f"the analyser answered {status}", cause)
     raise DeliveryRefused(f"the analyser answered {status} to {path}")
 
 
@@ -97,3 +99,15 @@ def putting(http: httpx.Client, token: str) -> Put:
             raise OSError(str(error)) from None
 
     return put
+
+
+def oldest_undelivered(shuffler: Shuffler) -> float | None:
+    """Return for how many seconds the oldest batch might have gone, or None if none waits."""
+    waiting = [
+        shuffler.clock() - (window + 1) * task.window_seconds - task.grace_seconds
+        for task_id, window in shuffler.storage.read(
+            "SELECT task_id, window FROM batch WHERE state = ?", (SEALED,)
+        )
+        if (task := shuffler.tasks.get(bytes(task_id))) is not None
+    ]
+    return max(waiting, default=None)

@@ -93,6 +93,10 @@ class Shuffler:
         """Return the number of the window that is open for new reports."""
         return int(self.clock() // task.window_seconds)
 
+    def knows(self, token: str, task_id: bytes) -> bool:
+        """Whether a token is one that this shuffler issued for a task."""
+        return client_of(token, self._issuing_key, task_id) is not None
+
     def accept(self, uploads: Sequence[Upload]) -> list[Outcome]:
         """Take a group of envelopes; those accepted are on disk when this returns.
 

@@ -11,11 +11,19 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from smoothdp.exact.parameters.numbers import exact_int
-from smoothdp.services.shuffler.delivery import deliver_batches, putting
+from smoothdp.services.operations.admin import Operations
+from smoothdp.services.operations.health import (
+    Rounds,
+    delivery_condition,
+    disk_condition,
+    storage_condition,
+)
+from smoothdp.services.operations.tls import Trust
+from smoothdp.services.shuffler.delivery import deliver_batches, oldest_undelivered, putting
 from smoothdp.services.shuffler.sealing import due_windows, seal_window
 from smoothdp.services.shuffler.shuffler import Clock, Shuffler
 from smoothdp.services.shuffler.shuffler_tables import SHUFFLER_SCHEMA
-from smoothdp.services.shuffler.shuffler_web import shuffler_app
+from smoothdp.services.shuffler.shuffler_web import batch_states, sealed_reports, shuffler_app
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.wire.calls import connect
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret, read_task
@@ -44,6 +52,7 @@ class ShufflerParty:
     task: Task
     shuffler: Shuffler
     delivery_token: str
+    directory: Path
 
     @classmethod
     def from_directory(
@@ -64,25 +73,55 @@ class ShufflerParty:
             issuing_key=bytes.fromhex(secrets["issuing_key"]),
             clock=clock,
         )
-        return cls(task, shuffler, secrets["delivery_token"])
+        return cls(task, shuffler, secrets["delivery_token"], directory)
 
-    def work(self, analyzer_url: str) -> None:
+    def work(self, analyzer_url: str, *, trust: Trust | None = None) -> None:
         """Seal the windows that are over, hand over batches, and delete what is done."""
         for window in due_windows(self.shuffler, self.task):
             seal_window(self.shuffler, self.task, window)
-        with connect(analyzer_url) as http:
+        with connect(analyzer_url, trust=trust) as http:
             deliver_batches(self.shuffler, putting(http, self.delivery_token))
         self.shuffler.storage.forget()
 
     def app(
-        self, analyzer_url: str, *, work_seconds: float = 10.0, more: Sequence[Route] = ()
+        self,
+        analyzer_url: str,
+        *,
+        work_seconds: float = 10.0,
+        more: Sequence[Route] = (),
+        trust: Trust | None = None,
     ) -> Starlette:
-        """Return the HTTP application, which works in between; ``more`` routes beside its own."""
+        """Return the HTTP application, which works in between.
+
+        Args:
+            analyzer_url: where batches go.
+            work_seconds: pause between two rounds of work.
+            more: routes beside its own.
+            trust: whom to believe at that address; read from its files in every round.
+        """
         return shuffler_app(
             self.shuffler,
-            work=lambda: self.work(analyzer_url),
+            work=lambda: self.work(analyzer_url, trust=trust),
             work_seconds=work_seconds,
             more=more,
+            operations=self._operations(work_seconds),
+        )
+
+    def _operations(self, work_seconds: float) -> Operations:
+        """Return what an operator may ask."""
+        storage, directory = self.shuffler.storage, self.directory
+        return Operations(
+            "shuffler",
+            Rounds(pause=work_seconds),
+            {
+                "storage": lambda: storage_condition(storage),
+                "disk": lambda: disk_condition(directory),
+                "delivery": lambda: delivery_condition(oldest_undelivered(self.shuffler)),
+            },
+            {
+                "reports": lambda: sealed_reports(self.shuffler),
+                "batches": lambda: batch_states(self.shuffler),
+            },
         )
 
 

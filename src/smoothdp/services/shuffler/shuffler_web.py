@@ -11,26 +11,23 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from smoothdp.services.operations.admin import Operations
+from smoothdp.services.operations.metrics import in_hundreds
 from smoothdp.services.shuffler.group_commit import GroupCommit
 from smoothdp.services.shuffler.shuffler import Shuffler, Upload
 from smoothdp.services.store.storage import StorageUnreachable
 from smoothdp.services.wire.calls import Outcome
 from smoothdp.services.wire.envelope import envelope_bytes
 from smoothdp.services.wire.http_faces import (
-    TooLarge,
-    TooSlow,
     bearer,
     exact_paths,
     health,
     hexadecimal,
     read_body,
-    too_large,
-    too_slow,
     unreachable,
     working,
 )
 
-_STEP = 100
 _WORDS = {
     Outcome.ACCEPTED: "accepted",
     Outcome.MALFORMED: "malformed",
@@ -49,6 +46,7 @@ def shuffler_app(
     *,
     work: Callable[[], Any] | None = None,
     work_seconds: float = 10.0,
+    operations: Operations | None = None,
     more: Sequence[Route] = (),
 ) -> Starlette:
     """Return the application: keys, tasks, reports, health and coarse metrics.
@@ -56,6 +54,7 @@ def shuffler_app(
     Args:
         work: sealing and delivery, repeated in a thread.
         work_seconds: pause between two rounds of work.
+        operations: notes what became of a round, and is asked at the admin port.
         more: routes beside these, such as those of a poll page.
     """
     group = GroupCommit(shuffler)
@@ -78,17 +77,21 @@ def shuffler_app(
         known = shuffler.tasks.get(task_id)
         if known is None:
             return PlainTextResponse("unknown task", 404)
+        token = bearer(request)
+        if not shuffler.knows(token, task_id):
+            # Before a byte of the body is read: it costs memory.
+            return PlainTextResponse(_WORDS[Outcome.UNAUTHORIZED], Outcome.UNAUTHORIZED.value)
         envelope = await read_body(request, envelope_bytes(known.slots))
         if envelope[4:36] != task_id:
             return PlainTextResponse("malformed", 400)
-        outcome = await group.submit(Upload(bearer(request), envelope))
+        outcome = await group.submit(Upload(token, envelope))
         headers = {"retry-after": "5"} if outcome is Outcome.FULL else None
         return PlainTextResponse(_WORDS[outcome], outcome.value, headers=headers)
 
     async def metrics(_: Request) -> Response:
         return PlainTextResponse(await asyncio.to_thread(shuffler_metrics, shuffler))
 
-    return exact_paths(
+    app = exact_paths(
         Starlette(
             routes=[
                 Route("/v1/keys", keys),
@@ -98,14 +101,12 @@ def shuffler_app(
                 Route("/metrics", metrics),
                 *more,
             ],
-            exception_handlers={
-                TooLarge: too_large,
-                TooSlow: too_slow,
-                StorageUnreachable: unreachable,
-            },
-            lifespan=working(work, work_seconds, group),
+            exception_handlers={StorageUnreachable: unreachable},
+            lifespan=working(work, work_seconds, group, operations=operations),
         )
     )
+    app.state.operations = operations
+    return app
 
 
 def shuffler_metrics(shuffler: Shuffler) -> str:
@@ -114,13 +115,22 @@ def shuffler_metrics(shuffler: Shuffler) -> str:
     They are no side channel: totals of windows that were let out. Windows that are open or were
     too small to leave are not shown, not even as a count.
     """
+    reports, states = sealed_reports(shuffler), batch_states(shuffler)
+    lines = [f'smoothdp_reports{{reason="{reason}"}} {n}' for reason, n in reports.items()]
+    lines += [f'smoothdp_batches{{state="{state}"}} {n}' for state, n in states.items()]
+    return "\n".join(lines) + "\n"
+
+
+def sealed_reports(shuffler: Shuffler) -> dict[str, int]:
+    """Return reports of sealed windows by what became of them, in whole hundreds."""
     rows = shuffler.storage.read(
         "SELECT c.reason, sum(c.n) FROM counter c JOIN batch b "
         "ON b.task_id = c.task_id AND b.window = c.window GROUP BY c.reason ORDER BY c.reason"
     )
-    states = shuffler.storage.read(
-        "SELECT state, count(*) FROM batch GROUP BY state ORDER BY state"
-    )
-    lines = [f'smoothdp_reports{{reason="{reason}"}} {n // _STEP * _STEP}' for reason, n in rows]
-    lines += [f'smoothdp_batches{{state="{state}"}} {n}' for state, n in states]
-    return "\n".join(lines) + "\n"
+    return {str(reason): in_hundreds(int(n)) for reason, n in rows}
+
+
+def batch_states(shuffler: Shuffler) -> dict[str, int]:
+    """Return how many batches are in each state."""
+    rows = shuffler.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+    return {str(state): int(n) for state, n in rows}

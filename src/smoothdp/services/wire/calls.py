@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from smoothdp.errors import InvalidParameter, SmoothdpError
+from smoothdp.services.operations.tls import Trust
 
 _SECONDS = 30.0
 _MOST_ANSWER = 1 << 22
@@ -117,8 +118,12 @@ def _seconds(headers: httpx.Headers) -> float | None:
     return float(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
 
 
-def connect(url: str) -> httpx.Client:
+def connect(url: str, *, trust: Trust | None = None) -> httpx.Client:
     """Return a connection to a service; what it sends says nothing about the sender's program.
+
+    Args:
+        url: https, or http on this machine.
+        trust: whose certificates to believe, and what to show; by default the usual ones.
 
     Raises:
         InvalidParameter: no http or https address; http to another machine, where tokens
@@ -152,8 +157,10 @@ def connect(url: str) -> httpx.Client:
             got=url,
             remedy="Use https: tokens would travel in the clear",
         )
+    context = None if trust is None else trust.context()
     return httpx.Client(
         base_url=url,
+        verify=True if context is None else context,
         timeout=_SECONDS,
         headers={"user-agent": "-", "accept": "*/*", "accept-encoding": "identity"},
     )

@@ -12,43 +12,28 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from smoothdp.errors import LedgerError
-from smoothdp.services.store.storage import Storage, StorageUnreachable
+from smoothdp.services.operations.admin import Operations
+from smoothdp.services.operations.bodies import (
+    TooLarge as TooLarge,
+    TooSlow as TooSlow,
+    limited,
+    read_body as read_body,
+    too_large as too_large,
+    too_slow as too_slow,
+)
+from smoothdp.services.operations.logs import cause_of, said
+from smoothdp.services.store.storage import Storage
 
 LOG = logging.getLogger("smoothdp.services")
-BODY_SECONDS = 20.0
-"""How long a body may take to arrive."""
-
-
-class TooLarge(Exception):
-    """A body longer than anything that is meant."""
-
-
-class TooSlow(Exception):
-    """A body that did not arrive in time."""
-
-
-async def read_body(request: Request, limit: int) -> bytes:
-    """Return the body, or raise TooLarge before more than the limit is held."""
-    announced = whole_number(request.headers.get("content-length", "0"))
-    if announced is None or announced > limit:
-        raise TooLarge
-    data = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                data += chunk
-                if len(data) > limit:
-                    raise TooLarge
-    except TimeoutError:
-        raise TooSlow from None
-    return bytes(data)
 
 
 def exact_paths(app: Starlette) -> Starlette:
-    """Return an application that redirects nobody to a path that differs by a slash."""
+    """Return an application that redirects nobody to a path that differs by a slash.
+
+    It holds bodies up to a budget, and answers those that are refused.
+    """
     app.router.redirect_slashes = False
-    return app
+    return limited(app)
 
 
 def whole_number(text: str) -> int | None:
@@ -72,16 +57,6 @@ def bearer(request: Request) -> str:
     return token if kind.lower() == "bearer" else ""
 
 
-async def too_large(_: Request, __: Exception) -> Response:
-    """Answer 413."""
-    return PlainTextResponse("too large", 413)
-
-
-async def too_slow(_: Request, __: Exception) -> Response:
-    """Answer 408."""
-    return PlainTextResponse("too slow", 408)
-
-
 async def unreachable(_: Request, __: Exception) -> Response:
     """Answer 503: the storage does not answer now."""
     return PlainTextResponse("try again later", 503, headers={"retry-after": "5"})
@@ -98,12 +73,15 @@ def health(storage: Storage) -> Callable[[Request], Awaitable[Response]]:
 
 
 def working(
-    work: Callable[[], Any] | None, seconds: float, *more: Any
+    work: Callable[[], Any] | None,
+    seconds: float,
+    *more: Any,
+    operations: Operations | None = None,
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Return a lifespan that starts ``more`` and repeats ``work`` in a thread until the end.
 
-    Work that fails is logged, by the name of the error alone unless it is about the ledger, and
-    tried again.
+    Work that fails is logged with its cause, by the name of the error alone unless its words are
+    ours, and tried again; ``operations`` notes what became of it.
     """
 
     async def repeat() -> None:
@@ -111,11 +89,12 @@ def working(
         while True:
             try:
                 await asyncio.to_thread(work)
+                if operations is not None:
+                    operations.rounds.good()
             except Exception as error:
-                # Its sentence names files and windows; others could name anything.
-                plain = isinstance(error, LedgerError | StorageUnreachable)
-                detail = f": {error}" if plain else ""
-                LOG.warning("work was put off: %s%s", type(error).__name__, detail)
+                said(LOG, "work was put off", cause_of(error), error=error)
+                if operations is not None:
+                    operations.failed(error)
             await asyncio.sleep(seconds)
 
     @asynccontextmanager

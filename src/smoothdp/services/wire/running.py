@@ -1,38 +1,24 @@
-"""Running the applications with uvicorn: no access log, no banner, no address kept."""
+"""Running the applications: no access log, no banner, no address kept, and an admin port."""
 
 from __future__ import annotations
 
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import uvicorn
 from starlette.applications import Starlette
 
 from smoothdp.errors import InvalidParameter
+from smoothdp.services.operations.admin import Operations, admin_address, admin_app
+from smoothdp.services.operations.connections import MOST_OF_ADDRESS, raise_descriptors
+from smoothdp.services.operations.health import Health, Rounds, certificate_condition
+from smoothdp.services.operations.logs import json_lines
+from smoothdp.services.operations.party_server import Admin, PartyServer, config_of
+from smoothdp.services.operations.tls import Served
 from smoothdp.services.wire.calls import is_loopback
-
-
-def _config(app: Starlette, host: str, port: int, **more: object) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        access_log=False,
-        # Setting logging up anew would close the handlers of the program around us.
-        log_config=None,
-        log_level="warning",
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=5,
-        limit_concurrency=4096,
-        **more,  # type: ignore[arg-type]
-    )
 
 
 def run(
@@ -42,9 +28,19 @@ def run(
     port: int,
     certificate: Path | None = None,
     certificate_key: Path | None = None,
+    client_ca: Path | None = None,
     behind_tls: bool = False,
+    admin: str | None = None,
 ) -> None:
-    """Serve until stopped.
+    """Serve until stopped, and log as lines of JSON.
+
+    Args:
+        app: of a party; ``app.state.operations`` says what is asked of it at ``admin``.
+        host, port: where to listen.
+        certificate, certificate_key: PEM files; read again on SIGHUP.
+        client_ca: authorities of the callers, PEM: others are refused at the handshake.
+        behind_tls: a proxy in front encrypts, and limits connections.
+        admin: ``127.0.0.1:PORT`` for ``/livez``, ``/readyz`` and ``/metrics``; by default nowhere.
 
     Raises:
         InvalidParameter: an address that others can reach, without encryption: tokens would
@@ -53,47 +49,66 @@ def run(
     >>> from smoothdp.services import ShufflerParty
     >>> party = ShufflerParty.from_directory(Path("task/shuffler"))  # doctest: +SKIP
     >>> app = party.app("https://analyzer.example")  # doctest: +SKIP
-    >>> run(app, host="127.0.0.1", port=8100)  # doctest: +SKIP
+    >>> run(app, host="127.0.0.1", port=8100, admin="127.0.0.1:9100")  # doctest: +SKIP
     >>> run(Starlette(), host="0.0.0.0", port=8100)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     smoothdp.errors.InvalidParameter: Expected a certificate, or a proxy that has one, ...
     """
+    served = _served(host, certificate, certificate_key, client_ca, behind_tls=behind_tls)
+    operations: Operations = getattr(app.state, "operations", None) or Operations(
+        "service", Rounds(pause=10.0)
+    )
+    checks = dict(operations.checks)
+    if certificate is not None:
+        shown = certificate
+        checks["certificate"] = lambda: certificate_condition(shown)
+    raise_descriptors()
+    with ExitStack() as stack:
+        listener = stack.enter_context(_listening(host, port))
+        health = Health(checks)
+        stack.callback(health.close)
+        asked = None
+        if admin is not None:
+            operator = stack.enter_context(_listening(*admin_address(admin)))
+            asked = Admin(admin_app(operations, health), operator)
+        stack.enter_context(json_lines(operations.party))
+        PartyServer(
+            config_of(app, host, port),
+            most_of_address=None if behind_tls else MOST_OF_ADDRESS,
+            tls=None if served is None else served.context,
+            admin=asked,
+            meanwhile=health.watch,
+        ).run(sockets=[listener])
+
+
+def _served(
+    host: str,
+    certificate: Path | None,
+    key: Path | None,
+    client_ca: Path | None,
+    *,
+    behind_tls: bool,
+) -> Served | None:
+    """Return what is shown to callers, or None without encryption; refuse what others can read."""
     if certificate is None and not behind_tls and not is_loopback(host):
         raise InvalidParameter(
             expected="a certificate, or a proxy that has one, for an address that others can reach",
             got=f"host={host}",
             remedy="Give --certificate and --certificate-key, or --behind-tls",
         )
-    files = {}
-    if certificate is None and certificate_key is not None:
-        raise InvalidParameter(
-            expected="the certificate of a key",
-            got=f"certificate_key={certificate_key} alone",
-            remedy="Give --certificate too, or neither",
-        )
-    if certificate is not None:
-        check_certificate(certificate, certificate_key)
-        files = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
-    with _listening(host, port) as listener:
-        uvicorn.Server(_config(app, host, port, **files)).run(sockets=[listener])
-
-
-def check_certificate(certificate: Path, key: Path | None) -> None:
-    """Raise InvalidParameter unless the two files are a certificate and its key."""
-    if key is None:
-        raise InvalidParameter(
-            expected="the key of the certificate", got="none", remedy="Give --certificate-key"
-        )
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
-        raise InvalidParameter(
-            expected=f"a certificate {certificate} and its key {key}, in PEM",
-            got=reason,
-            remedy="Give two PEM files that belong together, the key without a password",
-        ) from None
+    for name, file in (("certificate_key", key), ("client_ca", client_ca)):
+        if certificate is None and file is not None:
+            raise InvalidParameter(
+                expected="a certificate of this service's own",
+                got=f"{name}={file} alone",
+                remedy="Give --certificate too, or neither",
+            )
+    if certificate is None:
+        return None
+    served = Served(certificate, key, client_ca)
+    served.context()
+    return served
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -121,17 +136,18 @@ def on_loopback(app: Starlette) -> Iterator[str]:
     ...     http.get("/").status_code
     404
     """
-    server = uvicorn.Server(_config(app, "127.0.0.1", 0))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started:
-        if not thread.is_alive() or time.monotonic() > deadline:
-            raise OSError("the service did not start")
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(timeout=20)
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        port = listener.getsockname()[1]
+        server = PartyServer(config_of(app, "127.0.0.1", port))
+        thread = threading.Thread(target=lambda: server.run(sockets=[listener]), daemon=True)
+        thread.start()
+        deadline = time.monotonic() + 20
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > deadline:
+                raise OSError("the service did not start")
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=20)
