@@ -9,6 +9,7 @@ from smoothdp.errors import MissingExtra
 try:
     import cryptography.hazmat.primitives.hpke  # noqa: F401
     import httpx  # noqa: F401
+    import prometheus_client  # noqa: F401
     import starlette  # noqa: F401
     import uvicorn  # noqa: F401
 except ImportError:
@@ -22,6 +23,7 @@ from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.client.submit import submit
 from smoothdp.services.demo.demonstration import ONE_HOST, Demonstration, compare, demonstrate
 from smoothdp.services.demo.poll_demo import POLL_MADE_UP, POLL_QUESTION, poll_on_loopback
+from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
 from smoothdp.services.shuffler.sealing import seal_window
 from smoothdp.services.shuffler.shuffler import Shuffler, Upload
@@ -54,6 +56,7 @@ __all__ = [
     "ShufflerParty",
     "SqliteStorage",
     "Task",
+    "Trust",
     "Upload",
     "compare",
     "connect",

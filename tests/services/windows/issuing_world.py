@@ -39,11 +39,18 @@ class IssuingWorld:
         self.task = small_task(**task)
         self.now = float(WINDOW * HOUR + 600)
         self.gateway, self.inner = PrivateKey.generate(), PrivateKey.generate()
-        self.clocks = ClockGuard(wall=lambda: self.now, boot=lambda: self.now - 1000)
-        self.clocks.heard(self.now)
+        self.wall_ahead = 0.0
         self.storage = SqliteStorage(folder / "issuer.sqlite", ISSUER_SCHEMA)
         self.storage._connection.execute("PRAGMA synchronous=OFF")
         self.reach = reach
+        self.restart()
+
+    def restart(self) -> None:
+        """Start the issuer again: its clocks are compared anew."""
+        self.clocks = ClockGuard(
+            wall=lambda: self.now + self.wall_ahead, boot=lambda: self.now - 1000
+        )
+        self.clocks.heard(self.now)
         self.issuer = self.another_process(self.storage)
 
     def another_process(self, storage: SqliteStorage | None = None) -> Issuer:
@@ -65,7 +72,8 @@ class IssuingWorld:
 
     def make_card(self, window: int = WINDOW, *, spki: bytes | None = None) -> bytes:
         """Return a card that both services signed, with the issuer's key by default."""
-        spki = spki or key_of_window(self.issuer, window)
+        if spki is None and self.task.signed:
+            spki = self.spki(window)
         card = Card(
             self.task.task_id,
             window,
@@ -75,6 +83,13 @@ class IssuingWorld:
         )
         signed = SignedCard(card, sign_card(card, ANALYZER_SIGN), sign_card(card, SHUFFLER_SIGN))
         return signed.encode()
+
+    def spki(self, window: int = WINDOW) -> bytes:
+        """Return the issuer's key of a window, made if there is none yet; it stays when closed."""
+        made = key_of_window(self.issuer, window)
+        stored = self.storage.read("SELECT spki FROM window_key WHERE window = ?", (window,))
+        assert made in (None, stored[0][0])
+        return bytes(stored[0][0])
 
     def open_window(self, window: int = WINDOW) -> bytes:
         """Make the card of a window and give it to the issuer; return it."""

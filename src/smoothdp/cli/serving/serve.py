@@ -12,13 +12,19 @@ import click
 from smoothdp.cli.options.command_line import HelpByDefault, refuse_nan
 from smoothdp.cli.serving.serve_demo import demo
 
-_PATHS = ("directory", "certificate", "certificate-key")
+_PATHS = ("directory", "certificate", "certificate-key", "client-ca", "ca", "client-certificate")
 
 
 def serve_options(port: int) -> Callable[[Any], Any]:
     """Add where to listen, as whom, and --config."""
     options = (
+        click.option("--admin", help="127.0.0.1:PORT for /livez, /readyz and /metrics."),
         click.option("--behind-tls", is_flag=True, help="A proxy in front encrypts."),
+        click.option(
+            "--client-ca",
+            type=click.Path(path_type=Path),
+            help="PEM file: only callers with a certificate of these authorities.",
+        ),
         click.option("--certificate-key", type=click.Path(path_type=Path), help="PEM file."),
         click.option("--certificate", type=click.Path(path_type=Path), help="PEM file."),
         click.option("--port", type=click.IntRange(0, 65535), default=port, show_default=True),
@@ -97,6 +103,16 @@ def serve() -> None:
 @serve.command()
 @serve_options(8601)
 @click.option("--analyzer", required=True, help="Address of the analyser, https://...")
+@click.option(
+    "--client-certificate",
+    type=click.Path(path_type=Path),
+    help="PEM file of certificate and key, shown to the analyser.",
+)
+@click.option(
+    "--ca",
+    type=click.Path(path_type=Path),
+    help="PEM file: the only authorities believed of the analyser.",
+)
 @click.option("--poll", metavar="QUESTION", help="Serve a poll page that asks this.")
 def shuffler(
     directory: Path,
@@ -104,6 +120,8 @@ def shuffler(
     work_seconds: float,
     storage: str | None,
     poll: str | None,
+    ca: Path | None,
+    client_certificate: Path | None,
     **where: Any,
 ) -> None:
     """Run the shuffler whose secrets are in DIRECTORY (made by task create).
@@ -115,12 +133,14 @@ def shuffler(
     """
     from smoothdp import services
 
-    services.connect(analyzer).close()
+    trust = services.Trust(ca=ca, client_certificate=client_certificate)
+    services.connect(analyzer, trust=trust).close()
     party = services.ShufflerParty.from_directory(directory, storage=storage)
     more = []
     if poll is not None:
         more = services.poll_routes(party.task, poll, directory / services.PUBLISHED)
-    services.run(party.app(analyzer, work_seconds=work_seconds, more=more), **where)
+    app = party.app(analyzer, work_seconds=work_seconds, more=more, trust=trust)
+    services.run(app, **where)
 
 
 @serve.command("analyzer")

@@ -9,7 +9,7 @@ from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.parameters.numbers import exact_int
-from smoothdp.services.client.client import randomize
+from smoothdp.services.client.datum import read_datum
 from smoothdp.services.client.windows.inclusion import own_marks
 from smoothdp.services.client.windows.outcomes import (
     DRAWN,
@@ -186,7 +186,7 @@ class Client:
 
     def _draw(self, datum: Any, card: Card) -> tuple[bytes, ...]:
         """Return sealed slots: the one place where a client randomises or seals a slot."""
-        return tuple(seal_slots(randomize(self.task, datum), card))
+        return tuple(seal_slots(self.task.values(read_datum(self.task, datum)), card))
 
     def _tokens(self, window: int) -> SlotTokens:
         issuer = self.task.issuer
