@@ -69,7 +69,9 @@ class SignedResult:
         Raises:
             InvalidData: the signature is not that of the task's analyser, or another document.
         """
-        if not task.analyzer_key.check("result", hashlib.sha256(self.body).digest(), self.signature):
+        if not task.analyzer_key.check(
+            "result", hashlib.sha256(self.body).digest(), self.signature
+        ):
             raise _not_good("a result signed by the analyser of the task", "another signature")
         try:
             document = json.loads(self.body)
