@@ -111,10 +111,10 @@ class IssuingWorld:
         assert isinstance(who, Account), who
         return who
 
-    def client(self, name: str = "client", **options: Any) -> Client:
+    def client(self, device: str = "client", **options: Any) -> Client:
         """Return a client whose store is in a folder of that name."""
-        (self.folder / name).mkdir(exist_ok=True)
-        store = OutcomeStore(self.folder / name / "windows.sqlite")
+        (self.folder / device).mkdir(exist_ok=True)
+        store = OutcomeStore(self.folder / device / "windows.sqlite")
         return Client(self.task, store, clock=lambda: self.now, **options)
 
     @contextlib.contextmanager
