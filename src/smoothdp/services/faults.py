@@ -21,6 +21,13 @@ POINTS = (
     "release: between ledger and result",
 )
 
+WINDOW_POINTS = (
+    "card: key stored",
+    "card: signature stored",
+    *POINTS,
+    "release: after commit",
+)
+"""Of shuffler and analyser of the second protocol."""
 ISSUER_POINTS = (
     "issue: before commit",
     "issue: after commit",

@@ -37,6 +37,7 @@ def estimate_of(task: Task, *, users: int, tally: Tally) -> dict[str, Any]:
 
 def _sum(task: Task, users: int, tally: Tally) -> dict[str, Any]:
     protocol: Any = task.collect(users)
+    most: float | None = None
     if isinstance(protocol, BooleanSum | RealSum):
         total = protocol.estimate_from_total(
             tally.get(1, 0), n_messages=tally.get(0, 0) + tally.get(1, 0)
@@ -45,7 +46,8 @@ def _sum(task: Task, users: int, tally: Tally) -> dict[str, Any]:
         most = float(1 / (1 - 2 * protocol.flip_probability))
     else:
         total = protocol.estimate(_read(task, tally))
-        most = (protocol.slots_per_user + 1) / 2 if task.protocol == "paired_count" else None
+        if task.protocol == "paired_count":
+            most = (task.slots + 1) / 2
     document = {"sum": total, "error_of_sum": protocol.error(FAILURE_PROBABILITY)}
     if most is not None:
         document["most_one_false_user_moves_the_sum"] = most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smoothdp.errors import InvalidData
+from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard, check_card, sign_card
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.signing import SIGNATURE_BYTES, SigningKey
@@ -39,9 +40,16 @@ class GatewayCards:
     """
 
     def __init__(
-        self, storage: Storage, *, keys: ErasableKeys, task: Task, sign_key: SigningKey
+        self,
+        storage: Storage,
+        *,
+        keys: ErasableKeys,
+        task: Task,
+        sign_key: SigningKey,
+        reach: Reach = pass_by,
     ) -> None:
         self._storage, self._keys, self._task, self._sign_key = storage, keys, task, sign_key
+        self._reach = reach
         self._opened: dict[int, tuple[SignedCard, PrivateKey]] = {}
 
     def offered_key(self, window: int) -> bytes:
@@ -60,6 +68,7 @@ class GatewayCards:
                         "VALUES (?, ?, ?, ?, NULL, ?)",
                         (*task_window, key.public.to_bytes(), sealed, OFFERED),
                     )
+            self._reach("card: key stored")
             rows = self._storage.read(query, task_window)
         return bytes(rows[0][0])
 
@@ -87,6 +96,7 @@ class GatewayCards:
                 "INSERT INTO collecting (task_id, window, state, tag_key) VALUES (?, ?, ?, ?)",
                 (*task_window, OPEN, new_secret()),
             )
+        self._reach("card: signature stored")
         return signed
 
     def _signed(self, offered: bytes, window: int) -> bytes:

@@ -140,7 +140,6 @@ class WindowShufflerParty:
                 continue
             if cards.stored(window) is None:
                 config = key_config(window, cards.offered_key(window))
-                self.shuffler.reach("card: key stored")
                 answer = self._ask(http, "PUT", "gateway-keys", window, config)
                 if answer.status in _NOT_WANTED:
                     return
@@ -154,7 +153,6 @@ class WindowShufflerParty:
                 continue
             # The analyser may know both signatures already: its answer to them was lost.
             signed = cards.sign(window, answer.body[: half_bytes(task)])
-            self.shuffler.reach("card: signature stored")
             answer = self._ask(http, "PUT", "cards", window, signed)
             if answer.status not in _TAKEN:
                 raise _refused(f"the card of window {window}", answer)
