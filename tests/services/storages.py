@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.party_storage import open_storage
 from smoothdp.services.store.storage import SqliteStorage, Storage
 from tests.services.postgres_server import PostgresServer
@@ -25,7 +26,7 @@ class Current:
     server: PostgresServer | None = None
 
 
-def open_state(directory: Path, role: str, schema: str) -> Storage:
+def open_state(directory: Path, role: str, schema: Schema | str) -> Storage:
     """Open the state of a service in a directory, on the storage of the present test."""
     server = Current.server
     address = None if server is None else server.schema_for(directory, role)

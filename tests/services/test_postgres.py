@@ -20,7 +20,6 @@ from smoothdp.services.store.erasable_keys import ErasableKeys
 from smoothdp.services.store.party_storage import STORAGE_FILE, open_storage
 from smoothdp.services.store.postgres_dialect import HIDDEN, hidden_place, statement_of
 from smoothdp.services.store.storage import (
-    SCHEMA_VERSION,
     SqliteStorage,
     StorageFull,
     StorageUnreachable,
@@ -258,7 +257,7 @@ def test_a_database_that_is_away_is_503_and_clients_try_again(world: World) -> N
 @on_sqlite
 def test_a_newer_sqlite_file_is_refused(tmp_path: Path) -> None:
     storage = SqliteStorage(tmp_path / "s.sqlite", SHUFFLER_SCHEMA)
-    assert storage.read("PRAGMA user_version") == [(SCHEMA_VERSION,)]
+    assert storage.read("PRAGMA user_version") == [(1,)]
     storage._connection.execute("PRAGMA user_version=2")
     storage.close()
     with pytest.raises(InvalidData, match="version 2"):

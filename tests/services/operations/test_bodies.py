@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import httpx
-import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -36,18 +35,17 @@ def upload_without_end(connections: list[socket.socket], seconds: float) -> int:
     return sent
 
 
-@pytest.mark.parametrize("token", ["", "0" * 96])
-def test_bodies_without_credentials_cost_little(tmp_path: Path, token: str) -> None:
+def test_bodies_without_credentials_cost_little(tmp_path: Path) -> None:
     written = write_parties(tmp_path / "t", small_task(), KEY)
     with serving("analyzer", written.analyzer) as party:
         before = party.memory()
         head = (
             f"PUT /v1/batches/{'00' * 16} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n"
-            f"authorization: Bearer {token}\r\n\r\n"
         ).encode()
         connections = [from_address(f"127.8.{i // 100}.1", party.port) for i in range(400)]
-        for connection in connections:
-            connection.sendall(head + bytes(60_000))
+        for i, connection in enumerate(connections):
+            token = b"" if i % 2 else b"authorization: Bearer " + b"0" * 96 + b"\r\n"
+            connection.sendall(head + token + b"\r\n" + bytes(60_000))
         sent = upload_without_end(connections, seconds=1.0)
         assert party.get("/healthz", timeout=5).text == "ok"
         assert party.peak() - before < MOST_GROWTH

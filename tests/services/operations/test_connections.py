@@ -169,6 +169,7 @@ def test_one_address_has_so_many_connections_and_others_are_served(served: Serve
         assert connection.recv(4096).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.slow
 def test_behind_a_proxy_the_proxy_limits(tmp_path: Path) -> None:
     written = write_parties(tmp_path / "t", small_task(), KEY)
     with serving("analyzer", written.analyzer, "--behind-tls") as party:

@@ -16,7 +16,6 @@ from smoothdp.services.faults import Reach, pass_by
 from smoothdp.services.formats.card import Card, SignedCard, sign_card
 from smoothdp.services.formats.report import Report, open_report
 from smoothdp.services.formats.secrets import Secret
-from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.issuer.issuer import Account, Issuer
 from smoothdp.services.issuer.issuer_tables import ISSUER_SCHEMA
 from smoothdp.services.issuer.issuer_web import issuer_app
@@ -24,7 +23,9 @@ from smoothdp.services.issuer.window_keys import keep_card, key_of_window
 from smoothdp.services.operations.clock_guard import ClockGuard
 from smoothdp.services.store.revoked import Revoked
 from smoothdp.services.store.storage import SqliteStorage
+from smoothdp.services.wire.calls import connect
 from smoothdp.services.wire.hybrid import PrivateKey
+from smoothdp.services.wire.running import on_loopback
 from tests.services.windows.small_tasks import ANALYZER_SIGN, ISSUER_SIGN, SHUFFLER_SIGN, small_task
 
 HOUR, WINDOW = 3600, 1000
@@ -40,6 +41,8 @@ class IssuingWorld:
         self.now = float(WINDOW * HOUR + 600)
         self.gateway, self.inner = PrivateKey.generate(), PrivateKey.generate()
         self.wall_ahead = 0.0
+        self._running = contextlib.ExitStack()
+        self._address: str | None = None
         self.storage = SqliteStorage(folder / "issuer.sqlite", ISSUER_SCHEMA)
         self.storage._connection.execute("PRAGMA synchronous=OFF")
         self.reach = reach
@@ -104,23 +107,26 @@ class IssuingWorld:
 
     def account(self, invitation: str | None = None, window: int = WINDOW) -> Account:
         """Return a person who may ask."""
-        who = self.issuer.admit(
-            invitation or self.invitation(), window, self.issuer.request_bytes
-        )
+        who = self.issuer.admit(invitation or self.invitation(), window, self.issuer.request_bytes)
         assert isinstance(who, Account), who
         return who
 
-    def client(self, name: str = "client", **options: Any) -> Client:
+    def client(self, device: str = "client", **options: Any) -> Client:
         """Return a client whose store is in a folder of that name."""
-        (self.folder / name).mkdir(exist_ok=True)
-        store = OutcomeStore(self.folder / name / "windows.sqlite")
+        (self.folder / device).mkdir(exist_ok=True)
+        store = OutcomeStore(self.folder / device / "windows.sqlite")
         return Client(self.task, store, clock=lambda: self.now, **options)
 
-    def served(self) -> Any:
-        """Return a connection to the issuer's application, without a network."""
-        return asgi(issuer_app(self.issuer))
+    @contextlib.contextmanager
+    def served(self) -> Iterator[httpx.Client]:
+        """Yield a connection to the issuer, which runs until the end of the test."""
+        if self._address is None:
+            self._address = self._running.enter_context(on_loopback(issuer_app(self.issuer)))
+        with connect(self._address) as http:
+            yield http
 
     def close(self) -> None:
+        self._running.close()
         self.storage.close()
 
 
@@ -149,15 +155,6 @@ class Recorder:
         """Return what it was sent, opened with the gateway's key."""
         card = SignedCard.decode(self.world.make_card()).card
         return [open_report(body, card, self.world.gateway) for body in self.bodies]
-
-
-@contextlib.contextmanager
-def asgi(app: Any) -> Iterator[httpx.Client]:
-    """Yield a connection to an application, without a network."""
-    from starlette.testclient import TestClient
-
-    with TestClient(app, base_url="https://issuer.example") as http:
-        yield http
 
 
 def send(

@@ -1,9 +1,9 @@
 """What each party makes on its own host, and the public halves from which a task is made.
 
-    secrets.json   the party's alone: signing key, key of passes or invitations, tokens
-    public.json    what others need of it: {"party", "sign_key", "token_sha256"}
-    task.json      what all agree on, made from public halves
-    callers.json   at the analyser: role -> SHA-256 of the token of that party
+secrets.json   the party's alone: signing key, key of passes or invitations, tokens
+public.json    what others need of it: {"party", "sign_key", "token_sha256"}
+task.json      what all agree on, made from public halves
+callers.json   at the analyser: role -> SHA-256 of the token of that party
 """
 
 from __future__ import annotations

@@ -102,20 +102,20 @@ class Issuer:
         )
         return bytes(rows[0][0]) if rows else None
 
-    def admit(self, invitation: str, window: int, length: int | None) -> Account | Problem:
+    def admit(self, invitation: str, window: int, length: int) -> Account | Problem:
         """Return who asks, or why nothing of the body is read.
 
         Args:
             invitation: from the header.
             window: from the path.
-            length: of the body as announced; None if it is not.
+            length: of the body as announced.
         """
         identity = check_secret(
             invitation, key=self._invitation_key, use="invitation", task_id=self.task.task_id
         )
         if identity is None or identity in self._revoked:
             return UNAUTHORIZED
-        if length is not None and length != self.request_bytes:
+        if length != self.request_bytes:
             return SHORT if length < self.request_bytes else LONG
         return self._not_now(window) or Account(window, identity)
 

@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from smoothdp.errors import InvalidData, MissingExtra, SmoothdpError
 from smoothdp.exact.parameters.numbers import exact_int
 from smoothdp.services.faults import Reach, pass_by
+from smoothdp.services.formats.party_files import read_window_task
 from smoothdp.services.formats.secrets import Secret
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task
@@ -65,7 +66,7 @@ class IssuerParty:
             InvalidData: no directory of an issuer, one that others can read, the key of
                 another task, or a task without an issuer.
         """
-        task = read_issued_task(directory)
+        task = read_window_task(directory)
         secrets = read_secret(directory / SECRETS_FILE, _SECRETS)
         sign_key = SigningKey.from_bytes(bytes.fromhex(secrets["sign_key"]))
         if task.issuer is None or task.issuer.sign_key != sign_key.public.hex:
@@ -204,7 +205,7 @@ def issue_invitations(directory: Path, count: int) -> list[str]:
         InvalidParameter: a count that is negative or not whole.
     """
     n_people = exact_int(count, name="count", minimum=0)
-    task = read_issued_task(directory)
+    task = read_window_task(directory)
     key = read_secret(directory / SECRETS_FILE, ("invitation_key",))["invitation_key"]
     return [
         Secret.issue(bytes.fromhex(key), use="invitation", task_id=task.task_id).text

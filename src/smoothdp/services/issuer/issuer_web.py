@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.issuer.issuer import LATER, LONG, UNAUTHORIZED, UNKNOWN, Issuer
+from smoothdp.services.issuer.issuer import LATER, LONG, UNKNOWN, Issuer
 from smoothdp.services.operations.bodies import (
     TooLarge,
     TooMany,
@@ -71,12 +71,8 @@ def issuer_app(
         window = _window_of(request, issuer)
         if window is None:
             return UNKNOWN.response()
-        length = announced_length(request)
-        if "content-length" not in request.headers:
-            # In pieces: the length is known when they have come.
-            length = issuer.request_bytes if "transfer-encoding" in request.headers else 0
-        if length is None:
-            return UNAUTHORIZED.response() if not bearer(request) else LONG.response()
+        # Without a length, or with one that is no number, there is nothing to reserve.
+        length = announced_length(request) or 0
         account = await asyncio.to_thread(issuer.admit, bearer(request), window, length)
         if isinstance(account, Problem):
             return account.response()

@@ -5,19 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from smoothdp.errors import InvalidData, InvalidParameter
+from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.storage import SqliteStorage, Storage
 
 STORAGE_FILE = "storage"
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_storage(directory: Path, role: str, schema: str, address: str | None = None) -> Storage:
+def open_storage(
+    directory: Path, role: str, schema: Schema | str, address: str | None = None
+) -> Storage:
     """Return the storage of a party.
 
     Args:
         directory: the party's; a SQLite file is made in it, or the keys of PostgreSQL's rows.
         role: "shuffler" or "analyzer".
-        schema: the tables.
+        schema: the tables, or their numbered migrations.
         address: ``postgresql://...``; by default the first line of the file ``storage`` in the
             directory, and without that file SQLite.
 

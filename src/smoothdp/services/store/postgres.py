@@ -8,7 +8,6 @@ keys of a file beside (see `erasable_keys`), and `forget` erases those that are 
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,14 +16,14 @@ from typing import Any
 
 from smoothdp.errors import InvalidData, InvalidParameter, MissingExtra, SmoothdpError
 from smoothdp.services.store.erasable_keys import ErasableKeys
+from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.postgres_dialect import HIDDEN, hidden_place, schema_of, statement_of
 from smoothdp.services.store.storage import (
-    SCHEMA_VERSION,
     Row,
     StorageFull,
+    StorageLocked,
     StorageUnreachable,
     Transaction,
-    check_version,
 )
 
 try:
@@ -92,7 +91,7 @@ class PostgresStorage:
     Args:
         address: ``postgresql://...``; libpq's files and variables give what it leaves out, so
             that no password need be in it.
-        schema: statements that make the tables if they are not there, as for SQLite.
+        schema: migrations or statements that make the tables, as for SQLite.
         role: "shuffler" or "analyzer"; a database of the other is refused.
         key_file: where the erasable keys are. All processes of the service share it.
         busy_seconds: how long to wait for another process that writes.
@@ -103,7 +102,13 @@ class PostgresStorage:
     """
 
     def __init__(
-        self, address: str, schema: str, *, role: str, key_file: Path, busy_seconds: float = 30.0
+        self,
+        address: str,
+        schema: Schema | str,
+        *,
+        role: str,
+        key_file: Path,
+        busy_seconds: float = 30.0,
     ) -> None:
         self._address, self._busy = address, busy_seconds
         self._lock = threading.RLock()
@@ -112,7 +117,7 @@ class PostgresStorage:
         is_new = not key_file.exists()
         self._keys = ErasableKeys(key_file)
         try:
-            self._prepare(schema, role)
+            self._prepare(Schema.of(schema), role)
         except BaseException as error:
             self.close()
             if is_new:
@@ -122,7 +127,7 @@ class PostgresStorage:
                 raise not_prepared(error) from None
             raise
 
-    def _prepare(self, schema: str, role: str) -> None:
+    def _prepare(self, schema: Schema, role: str) -> None:
         connection = self._connected()
         if connection.execute("SHOW fsync").fetchone() != ("on",):
             raise InvalidParameter(
@@ -136,8 +141,10 @@ class PostgresStorage:
             connection.execute(_STATE)
             connection.execute(_LOCK)
             rows = connection.execute("SELECT role, version, keys FROM smoothdp_state").fetchall()
+            number = 0
             for used_by, version, keys in rows:
-                check_version(int(version), "the database")
+                number = int(version)
+                schema.missing(number, "the database")
                 if used_by != role:
                     raise InvalidData(
                         expected=f"a database of the {role}'s own",
@@ -157,9 +164,14 @@ class PostgresStorage:
                 _require_empty(connection, schema)
                 connection.execute(
                     "INSERT INTO smoothdp_state (role, version, keys) VALUES (%s, %s, %s)",
-                    (role, SCHEMA_VERSION, self._keys.name),
+                    (role, schema.number, self._keys.name),
                 )
-            connection.execute(schema_of(schema))
+            missing = schema.missing(number, "the database")
+            if schema.repeated and not missing:
+                missing = [(schema.first, schema.migrations[0])]
+            for _, script in missing:
+                connection.execute(schema_of(script))
+            connection.execute("UPDATE smoothdp_state SET version = %s", (schema.number,))
 
     def _connected(self) -> psycopg.Connection[Row]:
         """Return the connection; a new one if the last was lost."""
@@ -191,6 +203,12 @@ class PostgresStorage:
                     yield _PostgresTransaction(connection, self._keys)
             except errors.DiskFull as error:
                 raise StorageFull(str(error)) from error
+            except errors.LockNotAvailable as error:
+                raise StorageLocked(
+                    expected="the database to be free",
+                    got="locked by another process",
+                    remedy="See which one writes to it (pg_stat_activity), and end that",
+                ) from error
             except psycopg.OperationalError as error:
                 raise lost_or_same(connection, error) from None
 
@@ -231,11 +249,10 @@ class PostgresStorage:
             self._keys.close()
 
 
-def _require_empty(connection: psycopg.Connection[Row], schema: str) -> None:
+def _require_empty(connection: psycopg.Connection[Row], schema: Schema) -> None:
     """Raise InvalidData where tables by our names belong to somebody else."""
-    names = re.findall(r"CREATE TABLE IF NOT EXISTS (\w+)", schema)
     query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-    taken = {str(row[0]) for row in connection.execute(query).fetchall()} & set(names)
+    taken = {str(row[0]) for row in connection.execute(query).fetchall()} & schema.tables()
     if taken:
         raise InvalidData(
             expected="a database or schema of its own",

@@ -14,22 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.services.store.migrations import Schema, migrate_sqlite
 
 Row = tuple[Any, ...]
-SCHEMA_VERSION = 1
-"""Of the tables of both services; a file or database of a newer one is refused."""
-
-
-def check_version(version: int, where: str) -> None:
-    """Raise InvalidData if the tables are newer than this program."""
-    if version > SCHEMA_VERSION:
-        raise InvalidData(
-            expected=f"{where} with tables of version {SCHEMA_VERSION} at most",
-            got=f"version {version}",
-            remedy="Upgrade smoothdp, or go back to a copy from before its upgrade",
-        )
 
 
 class StorageFull(Exception):
@@ -38,6 +28,10 @@ class StorageFull(Exception):
 
 class StorageUnreachable(SmoothdpError, ConnectionError):
     """The database server does not answer: nothing is known of the last change."""
+
+
+class StorageLocked(StorageUnreachable):
+    """Somebody else has held the storage for too long: nothing was changed."""
 
 
 class Transaction(Protocol):
@@ -110,11 +104,12 @@ class SqliteStorage:
     """One SQLite file, readable by its owner alone.
 
     WAL with synchronous=FULL: a commit survives power loss. secure_delete overwrites deleted
-    rows; they remain in the log until `forget` empties it.
+    rows; they remain in the log until `forget` empties it. Reading has a connection of its own,
+    which waits for nobody that writes.
 
     Args:
         path: the file; made if it is not there.
-        schema: statements that make the tables if they are not there.
+        schema: numbered migrations, or statements that make the tables if they are not there.
         busy_seconds: how long to wait for another process that writes.
 
     Raises:
@@ -132,7 +127,9 @@ class SqliteStorage:
     [('report',)]
     """
 
-    def __init__(self, path: Path | str, schema: str, *, busy_seconds: float = 30.0) -> None:
+    def __init__(
+        self, path: Path | str, schema: Schema | str, *, busy_seconds: float = 30.0
+    ) -> None:
         self.path = Path(path)
         obstacle = make_private(self.path)
         if obstacle:
@@ -141,24 +138,29 @@ class SqliteStorage:
                 got=obstacle,
                 remedy="Give another path, where the service may keep a file of its own",
             )
-        self._lock = threading.RLock()
+        self._lock, self._reading_lock = threading.RLock(), threading.RLock()
         self._connection = sqlite3.connect(
             self.path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
         # One that nobody closed is closed before it is garbage: Python 3.13 warns of others.
         weakref.finalize(self, self._connection.close)
         try:
-            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-            check_version(version, str(self.path))
             for statement in (
                 "PRAGMA journal_mode=WAL",
                 "PRAGMA synchronous=FULL",
                 "PRAGMA secure_delete=ON",
                 "PRAGMA temp_store=MEMORY",
-                f"PRAGMA user_version={SCHEMA_VERSION}",
             ):
                 self._connection.execute(statement)
-            self._connection.executescript(schema)
+            migrate_sqlite(self._connection, Schema.of(schema), str(self.path))
+            self._reading = sqlite3.connect(
+                f"file:{quote(str(self.path.absolute()))}?mode=ro",
+                uri=True,
+                timeout=busy_seconds,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            weakref.finalize(self, self._reading.close)
         except InvalidData:
             self._connection.close()
             raise
@@ -176,9 +178,10 @@ class SqliteStorage:
 
         Raises:
             StorageFull: the disk is full; nothing took effect.
+            StorageLocked: another process has written for longer than is waited.
         """
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield _SqliteTransaction(self._connection)
                 self._connection.execute("COMMIT")
@@ -189,14 +192,26 @@ class SqliteStorage:
                     raise StorageFull(str(error)) from error
                 raise
 
+    def _begin(self) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise StorageLocked(
+                expected=f"{self.path} to be free",
+                got="locked by another process",
+                remedy="See which one writes to it, and end that",
+            ) from error
+
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Return rows of committed state."""
-        with self._lock:
-            return self._connection.execute(statement, values).fetchall()
+        """Return rows of committed state, whoever writes meanwhile."""
+        with self._reading_lock:
+            return self._reading.execute(statement, values).fetchall()
 
     def read_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[list[Row]]:
         """Return rows of committed state, for each row of values."""
-        with self._lock:
+        with self._reading_lock:
             return [self.read(statement, row) for row in rows]
 
     def forget(self) -> bool:
@@ -207,5 +222,7 @@ class SqliteStorage:
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
+        with self._reading_lock, self._lock:
+            # The last one to close empties the log, which a reader cannot.
+            self._reading.close()
             self._connection.close()

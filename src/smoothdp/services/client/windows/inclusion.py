@@ -7,8 +7,6 @@ shuffler signed its hash with the batch, the analyser with the result.
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +16,7 @@ from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.marks import MARK_BYTES, MarksFile, mark_of
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.report import Report
+from smoothdp.services.formats.result import SignedResult
 from smoothdp.services.formats.task import Task
 
 
@@ -51,39 +50,7 @@ class Standing(StrEnum):
     NOT_SENT = "Nothing of yours was sent in this window."
 
 
-@dataclass(frozen=True, slots=True)
-class SignedResult:
-    """A released result, as the analyser signed it.
-
-    Args:
-        body: the bytes of the document.
-        signature: 64 bytes, of TAG("result") | SHA-256(body).
-    """
-
-    body: bytes
-    signature: bytes
-
-    def document(self, task: Task, window: int) -> dict[str, Any]:
-        """Return the document.
-
-        Raises:
-            InvalidData: the signature is not that of the task's analyser, or another document.
-        """
-        if not task.analyzer_key.check("result", hashlib.sha256(self.body).digest(), self.signature):
-            raise _not_good("a result signed by the analyser of the task", "another signature")
-        try:
-            document = json.loads(self.body)
-            good = document["task_id"] == task.task_id.hex() and document["window"] == window
-        except (ValueError, KeyError, TypeError, RecursionError):
-            good = False
-        if not good:
-            raise _not_good(f"the result of window {window} of the task", "another document")
-        return dict(document)
-
-
-def look_up(
-    task: Task, window: int, kept: Kept | None, *, result: SignedResult, marks: bytes
-) -> Standing:
+def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks: bytes) -> Standing:
     """Return what the marks of a window say of a report.
 
     Checked are the analyser's signature of the result, the shuffler's of the batch header in
@@ -93,13 +60,13 @@ def look_up(
         task: what the user agreed to.
         window: the window.
         kept: what the client stored for it.
-        result: the released result.
+        result: the released result as the analyser hands it out, with its signature.
         marks: the marks file, from the shuffler or any copy.
 
     Raises:
         InvalidData: a signature that is not good, or a marks file whose hash neither signed.
     """
-    document = result.document(task, window)
+    document = _released(task, window, result)
     try:
         header = BatchHeader.decode(bytes.fromhex(document["batch_header"]))
         denied = bytes.fromhex(document["marks_sha256"]) != header.marks_sha256
@@ -127,6 +94,20 @@ def look_up(
     if any(found):
         return Standing.IN_PART
     return Standing.LEFT_OUT if kept.acknowledged else Standing.NOT_THERE
+
+
+def _released(task: Task, window: int, result: bytes) -> dict[str, Any]:
+    """Return the document of a result that the task's analyser signed for this window."""
+    try:
+        signed = SignedResult.decode(result)
+        document = signed.document
+    except DecodeError:
+        raise _not_good("a result with the analyser's signature", "another document") from None
+    if not signed.verify(task.analyzer_key):
+        raise _not_good("a result signed by the analyser of the task", "another signature")
+    if (document.get("task_id"), document.get("window")) != (task.task_id.hex(), window):
+        raise _not_good(f"the result of window {window} of the task", "another one")
+    return document
 
 
 def own_marks(kept: Kept | None, *, signed: bool) -> list[bytes]:
