@@ -169,9 +169,7 @@ def _run(
             if issuer is not None:
                 to_issuer = open_connections.enter_context(connect(issuer.address))
             for user in users:
-                client = Client(
-                    task, outcomes, name=str(user), clock=lambda: time.time() + ahead
-                )
+                client = Client(task, outcomes, name=str(user), clock=lambda: time.time() + ahead)
                 submit(
                     client,
                     data[user],

@@ -60,9 +60,7 @@ class WindowShuffler:
     ) -> None:
         self.storage, self.task, self.sign_key = storage, task, sign_key
         self.clocks, self.reach = clocks, reach
-        self.cards = GatewayCards(
-            storage, keys=keys, task=task, sign_key=sign_key, reach=reach
-        )
+        self.cards = GatewayCards(storage, keys=keys, task=task, sign_key=sign_key, reach=reach)
         self.record_bytes = record_bytes(task.signed)
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
@@ -215,6 +213,11 @@ class WindowShuffler:
             (self.task.task_id, window),
         )
         return bytes(rows[0][0]) if rows else None
+
+    def batch_states(self) -> dict[str, int]:
+        """Return how many batches are in each state."""
+        rows = self.storage.read("SELECT state, count(*) FROM batch GROUP BY state ORDER BY state")
+        return {str(state): int(n) for state, n in rows}
 
     def totals(self) -> dict[str, int]:
         """Return pending, batched, shared and expired reports, for operators and tests."""
