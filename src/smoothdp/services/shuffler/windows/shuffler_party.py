@@ -164,8 +164,8 @@ class WindowShufflerParty:
         )
 
     def _cards_in_hand(self) -> int:
-        """Return for how many windows to come there are cards."""
-        return sum(self.shuffler.cards.is_given(window) for window in self._coming_windows()[1:5])
+        """Return for how many windows, the present one included, there are cards."""
+        return sum(self.shuffler.cards.is_given(window) for window in self._coming_windows()[:5])
 
     def _oldest_undelivered(self) -> float | None:
         """Return for how many seconds the oldest batch might have gone; None if none waits."""
