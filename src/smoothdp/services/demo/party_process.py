@@ -1,8 +1,6 @@
 """One party of a demonstration as a process of its own, whose clock the demonstration moves.
 
-    python -m smoothdp.services.demo.party_process ROLE DIRECTORY ANALYZER_URL SECONDS
-
-serves on a free loopback port and prints its address. Each line on its standard input is a
+It serves on a free loopback port and prints its address. Each line on its standard input is a
 number of seconds by which its clocks run ahead from then on; the end of the input ends it. Its
 clocks are moved together, as if the time had passed: a wall clock moved alone is what the
 clock guard holds for.
@@ -74,7 +72,8 @@ def party_process(
     Raises:
         ServiceError: it did not start.
     """
-    command = [sys.executable, "-m", __name__, role, str(directory), analyzer_url, repr(ahead)]
+    program = f"import sys; from {__name__} import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, role, str(directory), analyzer_url, repr(ahead)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
     )
@@ -122,7 +121,3 @@ def main(arguments: Sequence[str]) -> None:
         print(address, flush=True)
         for line in sys.stdin:
             clocks.ahead = float(line)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -15,6 +15,7 @@ from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.inclusion import Standing, look_up
 from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
+from smoothdp.services.client.windows.window_results import read_window_collector, window_result
 from smoothdp.services.demo.party_process import PartyProcess, party_process
 from smoothdp.services.formats.design.task_request import TaskRequest, make_task
 from smoothdp.services.formats.design.task_shape import TaskIssuer
@@ -30,7 +31,7 @@ from smoothdp.services.formats.task import Task
 from smoothdp.services.issuer.issuer_party import issue_invitations
 from smoothdp.services.shuffler.windows.shuffler_party import issue_passes
 from smoothdp.services.wire.calls import ServiceError, ask, connect
-from smoothdp.services.wire.key_files import SECRETS_FILE, TASK_FILE, read_secret, write_new
+from smoothdp.services.wire.key_files import TASK_FILE, write_new
 
 WINDOWS_ONE_HOST = (
     "Shuffler, analyser and issuer run on one host here, and one program made the passes and the "
@@ -38,6 +39,7 @@ WINDOWS_ONE_HOST = (
     "demonstration, only for parties that keep apart."
 )
 _AT_ONCE = 8
+_BITS = 8
 _WINDOW_SECONDS = 86_400
 _GRACE_SECONDS = 3_600
 _MOST_SECONDS = 300.0
@@ -114,7 +116,7 @@ def demonstrate_windows(
             issuer=_issuer(halves["issuer"]) if has_issuer else None,
             proof="slots" if has_issuer else "none",
             origin="analyzer.example",
-            size=size,
+            size=_BITS if size is None and protocol == "real_sum" else size,
             honest_share=honest_share,
             window_seconds=_WINDOW_SECONDS,
             grace_seconds=_GRACE_SECONDS,
@@ -186,14 +188,13 @@ def _run(
     for party in running:
         party.move(ahead + task.window_seconds + task.grace_seconds)
     say("The clocks of all parties are moved past the end of the window")
-    body = wait_for_result(analyzer.address, task, folder / "collector", window)
-    signed = SignedResult.decode(body)
+    signed = wait_for_result(analyzer.address, folder / "collector", window)
     with connect(shuffler.address) as http:
         marks = ask(http, "GET", f"/v2/tasks/{task.task_id.hex()}/marks/{window}").body
     found = 0
     for user in range(len(data)):
         kept = Client(task, outcomes, name=str(user)).kept(window)
-        standing = look_up(task, window, kept, result=body, marks=marks)
+        standing = look_up(task, window, kept, result=signed.encode(), marks=marks)
         found += standing is Standing.INCLUDED
     say(f"{found} of {len(data)} clients find their report in the marks of the batch")
     return WindowsDemonstration(task, signed.document, found, time.perf_counter() - began)
@@ -218,17 +219,19 @@ def wait_for_card(url: str, task: Task, window: int) -> None:
             time.sleep(0.05)
 
 
-def wait_for_result(url: str, task: Task, collector: Path, window: int) -> bytes:
+def wait_for_result(url: str, collector: Path, window: int) -> SignedResult:
     """Return the result of a window, signed by the task's analyser, once there is one.
 
     Raises:
         ServiceError: it was refused, or there is none within five minutes.
     """
-    token = read_secret(collector / SECRETS_FILE, ("collector_token",))["collector_token"]
-    path = f"/v2/tasks/{task.task_id.hex()}/results/{window}"
+    task, token = read_window_collector(collector)
     limit = time.monotonic() + _MOST_SECONDS
     with connect(url) as http:
-        while (answer := ask(http, "GET", path, token=token)).status == 202:
+        while True:
+            result, _ = window_result(http, task, window, token=token)
+            if result is not None:
+                return result
             if time.monotonic() > limit:
                 raise ServiceError(
                     expected="a result within five minutes",
@@ -236,10 +239,3 @@ def wait_for_result(url: str, task: Task, collector: Path, window: int) -> bytes
                     remedy="Try fewer users, or a larger epsilon",
                 )
             time.sleep(0.05)
-    if answer.status != 200 or not SignedResult.decode(answer.body).verify(task.analyzer_key):
-        raise ServiceError(
-            expected="a released result with the analyser's signature",
-            got=answer.words(),
-            remedy="Nothing of this window will be released",
-        )
-    return answer.body
