@@ -20,6 +20,8 @@ from smoothdp.services.issuer.issuer import Issuer
 from smoothdp.services.issuer.issuer_tables import ISSUER_SCHEMA
 from smoothdp.services.issuer.issuer_web import issuer_app
 from smoothdp.services.issuer.window_keys import (
+    cards_to_come,
+    cards_wanted,
     close_windows,
     coming_windows,
     has_card,
@@ -28,7 +30,16 @@ from smoothdp.services.issuer.window_keys import (
     key_of_window,
     unsent,
 )
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.health import (
+    Rounds,
+    cards_condition,
+    clock_condition,
+    disk_condition,
+    storage_condition,
+)
+from smoothdp.services.operations.tls import Trust
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.tokens.issuer_key import HARDENED, SPKI_BYTES
@@ -52,6 +63,7 @@ class IssuerParty:
     task: Task
     issuer: Issuer
     analyzer_token: str
+    directory: Path
 
     @classmethod
     def from_directory(
@@ -84,15 +96,15 @@ class IssuerParty:
             clocks=clocks or ClockGuard(),
             reach=reach,
         )
-        return cls(task, issuer, secrets["analyzer_token"])
+        return cls(task, issuer, secrets["analyzer_token"], directory)
 
-    def work(self, analyzer_url: str) -> None:
+    def work(self, analyzer_url: str, *, trust: Trust | None = None) -> None:
         """One round: hear the time, close what is over, tell who came, bring keys, fetch cards.
 
         Raises:
             SmoothdpError, OSError: what went wrong first; all that it was not needed for is done.
         """
-        with connect(analyzer_url) as http:
+        with connect(analyzer_url, trust=trust) as http:
             steps: tuple[Callable[[], object], ...] = (
                 lambda: exchange_clocks(http, self.issuer.clocks, token=self.analyzer_token),
                 lambda: close_windows(self.issuer),
@@ -102,14 +114,45 @@ class IssuerParty:
             _do_all(steps)
 
     def app(
-        self, analyzer_url: str, *, page_origin: str | None = None, work_seconds: float = 10.0
+        self,
+        analyzer_url: str,
+        *,
+        page_origin: str | None = None,
+        work_seconds: float = 10.0,
+        trust: Trust | None = None,
     ) -> Starlette:
-        """Return the HTTP application, which works in between."""
+        """Return the HTTP application, which works in between.
+
+        Args:
+            analyzer_url: where keys and numbers go, and cards come from.
+            page_origin: the origin of the poll page that may ask from a browser.
+            work_seconds: pause between two rounds of work.
+            trust: whom to believe at that address; read from its files in every round.
+        """
         return issuer_app(
             self.issuer,
             page_origin=page_origin,
-            work=lambda: self.work(analyzer_url),
+            work=lambda: self.work(analyzer_url, trust=trust),
             work_seconds=work_seconds,
+            operations=self._operations(work_seconds),
+        )
+
+    def close(self) -> None:
+        """Release the file."""
+        self.issuer.storage.close()
+
+    def _operations(self, work_seconds: float) -> Operations:
+        """Return what an operator may ask; no number of people is in it."""
+        issuer, directory = self.issuer, self.directory
+        return Operations(
+            "issuer",
+            Rounds(pause=work_seconds),
+            {
+                "storage": lambda: storage_condition(issuer.storage),
+                "disk": lambda: disk_condition(directory),
+                "clock": lambda: clock_condition(issuer.clocks),
+                "cards": lambda: cards_condition(cards_to_come(issuer), least=cards_wanted(issuer)),
+            },
         )
 
     def _bring_keys(self, http: httpx.Client) -> None:

@@ -60,9 +60,7 @@ class WindowShuffler:
     ) -> None:
         self.storage, self.task, self.sign_key = storage, task, sign_key
         self.clocks, self.reach = clocks, reach
-        self.cards = GatewayCards(
-            storage, keys=keys, task=task, sign_key=sign_key, reach=reach
-        )
+        self.cards = GatewayCards(storage, keys=keys, task=task, sign_key=sign_key, reach=reach)
         self.record_bytes = record_bytes(task.signed)
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
