@@ -68,7 +68,9 @@ class PartyWorld:
             ClockGuard(wall=lambda: self.now, boot=lambda: self.now - 1000) for _ in range(2)
         ]
         self.go_to(self.now)
-        self.keys = [ErasableKeys(self.folder / name) for name in ("gateway.sqlite", "inner.sqlite")]
+        self.keys = [
+            ErasableKeys(self.folder / name) for name in ("gateway.sqlite", "inner.sqlite")
+        ]
         self.shuffler = WindowShuffler(
             open_state(self.folder, "shuffler", SHUFFLER_SCHEMA),
             task=self.task,

@@ -139,9 +139,7 @@ def test_slots_without_signatures_are_no_batch(tmp_path: Path) -> None:
     world.close()
 
 
-@pytest.mark.parametrize(
-    ("users", "answer"), [(USERS - 1, 400), (USERS + 1, 400), (USERS, 201)]
-)
+@pytest.mark.parametrize(("users", "answer"), [(USERS - 1, 400), (USERS + 1, 400), (USERS, 201)])
 def test_users_are_slots_over_m(tmp_path: Path, users: int, answer: int) -> None:
     world = collected(tmp_path)
     assert hand_over(world, records_of(world), users=users)[0] == answer
