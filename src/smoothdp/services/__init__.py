@@ -17,6 +17,7 @@ except ImportError:
 
 from smoothdp.services.analyzer.analyzer import Analyzer
 from smoothdp.services.analyzer.analyzer_party import AnalyzerParty
+from smoothdp.services.check import check_party
 from smoothdp.services.client.client import Client
 from smoothdp.services.client.collector import fetch_result, look_up_result, read_collector
 from smoothdp.services.client.outcomes import OutcomeStore
@@ -58,6 +59,7 @@ __all__ = [
     "Task",
     "Trust",
     "Upload",
+    "check_party",
     "compare",
     "connect",
     "create_task",

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from smoothdp.cli.options.command_line import HelpByDefault, refuse_nan
+from smoothdp.cli.serving.serve_check import check
 from smoothdp.cli.serving.serve_demo import demo
 
 _PATHS = ("directory", "certificate", "certificate-key", "client-ca", "ca", "client-certificate")
@@ -160,3 +161,4 @@ def run_analyzer(directory: Path, work_seconds: float, storage: str | None, **wh
 
 
 serve.add_command(demo)
+serve.add_command(check)

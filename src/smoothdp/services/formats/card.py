@@ -220,7 +220,7 @@ def check_card(signed: SignedCard, *, task: Task, window: int) -> Card:
     Raises:
         CardRefused: one of these is missing; the error says which.
 
-    >>> from smoothdp.services.formats.task_request import create_task
+    >>> from smoothdp.services.formats.design.task_request import create_task
     >>> from smoothdp.services.wire.hybrid import PrivateKey
     >>> analyzer, shuffler = SigningKey.generate(), SigningKey.generate()
     >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=200,

@@ -28,7 +28,7 @@ def seal_slots(values: Iterable[int], card: Card) -> list[bytes]:
         values: messages of the protocol and dummies, all M of them, from 0 to 2^32 - 1.
         card: checked.
 
-    >>> from smoothdp.services.formats.values import DUMMY
+    >>> from smoothdp.services.formats.design.values import DUMMY
     >>> from smoothdp.services.wire.hybrid import PrivateKey
     >>> inner, gateway = PrivateKey.generate(), PrivateKey.generate()
     >>> card = Card(bytes(32), 7, gateway.public.to_bytes(), inner.public.to_bytes())

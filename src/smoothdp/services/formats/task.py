@@ -12,10 +12,10 @@ from typing import Any
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidData, InvalidParameter
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.services.formats.protocols import CollectProtocol, Design
+from smoothdp.services.formats.design.protocols import CollectProtocol, Design
+from smoothdp.services.formats.design.task_shape import TaskIssuer, TaskNumbers, require_shape
+from smoothdp.services.formats.design.task_words import cost_sentence, theorem_sentence
 from smoothdp.services.formats.signing import VerifyingKey
-from smoothdp.services.formats.task_shape import TaskIssuer, TaskNumbers, require_shape
-from smoothdp.services.formats.task_words import cost_sentence, theorem_sentence
 from smoothdp.services.wire.canonical import canonical_json, parse_canonical
 from smoothdp.services.wire.hybrid import SUITE
 from smoothdp.shuffle.users.honest_share import least_users
@@ -37,7 +37,7 @@ class Task(TaskNumbers):
         protocol: boolean_sum, real_sum, histogram, low_communication_histogram, paired_count,
             paired_histogram or split_sum.
         size: bits per user of a real sum, bins of a histogram, steps of a split sum, else 1.
-        noise: of a client, a string; `smoothdp.services.formats.protocols` says of what.
+        noise: of a client, a string; `smoothdp.services.formats.design.protocols` says of what.
         parameters: further numbers of the protocol, strings.
         slots: M, messages and dummies of every envelope.
         epsilon, delta: what is promised to honest users in each window, strings.
@@ -59,7 +59,7 @@ class Task(TaskNumbers):
         InvalidParameter: a field outside its domain, or a batch too small for the promise.
 
     >>> from smoothdp.services.formats.signing import SigningKey
-    >>> from smoothdp.services.formats.task_request import create_task
+    >>> from smoothdp.services.formats.design.task_request import create_task
     >>> keys = [SigningKey.generate().public for _ in range(3)]
     >>> task = create_task("boolean_sum", epsilon="1", delta="1e-6", min_batch=200,
     ...     analyzer_sign_key=keys[0], shuffler_sign_key=keys[1], origin="analyzer.example",

@@ -64,6 +64,7 @@ class WindowShuffler:
         self.record_bytes = record_bytes(task.signed)
         self._pass_key, self._revoked = pass_key, revoked
         self._unsigned: Counter[tuple[int, bytes]] = Counter()
+        self._held: dict[int, int] = {}
         self._counting = threading.Lock()
 
     # ---- before the body is read ------------------------------------------------------------
@@ -121,6 +122,8 @@ class WindowShuffler:
         good = self._has_signatures(report, signed.card, (window, sender_tag))
         if not good:
             return Taken.TOO_MANY_UNSIGNED if good is None else Taken.UNSIGNED
+        if self._held_in(window) >= self.task.max_batch:
+            return Taken.LATER
         records = b"".join(report.records)
         return OpenedReport(task_window, sender_tag, report.report_id, records)
 
@@ -146,6 +149,23 @@ class WindowShuffler:
         """Whether a signature is the issuer's for this slot."""
         return tokens.verify(slot, signature)
 
+    def _held_in(self, window: int) -> int:
+        """Return how many reports a window holds, or less than the largest batch if that is sure.
+
+        Other processes store too: the number is read again when it seems to be reached.
+        """
+        with self._counting:
+            held = self._held.get(window)
+        if held is None or held >= self.task.max_batch:
+            rows = self.storage.read(
+                "SELECT count(*) FROM pending WHERE task_id = ? AND window = ?",
+                (self.task.task_id, window),
+            )
+            held = int(rows[0][0])
+            with self._counting:
+                self._held[window] = held
+        return held
+
     def _window_row(self, window: int) -> list[Row]:
         return self.storage.read(
             "SELECT state, tag_key FROM collecting WHERE task_id = ? AND window = ?",
@@ -158,6 +178,11 @@ class WindowShuffler:
             stored = store_group(change, group)
             self.reach("ingest: before commit")
         self.reach("ingest: after commit")
+        with self._counting:
+            for item, taken in zip(group, stored, strict=True):
+                if taken is Taken.ACCEPTED and item.task_window[1] in self._held:
+                    # Repeated ones too: it may say too many, and is counted anew then.
+                    self._held[item.task_window[1]] += 1
         return stored
 
     # ---- what is over ------------------------------------------------------------------------
@@ -179,6 +204,7 @@ class WindowShuffler:
         with self._counting:
             for known in [key for key in self._unsigned if states.get(key[0]) != OPEN]:
                 del self._unsigned[known]
+            self._held = {w: n for w, n in self._held.items() if states.get(w) == OPEN}
 
     def marks(self, window: int) -> bytes | None:
         """Return the marks file of a window that was sealed, or None."""

@@ -16,16 +16,16 @@ from smoothdp.exact.parameters.numbers import (
     exact_text,
     proper_probability,
 )
-from smoothdp.services.formats.protocols import BINNED, DESIGNED, PROTOCOLS, Design
-from smoothdp.services.formats.signing import VerifyingKey
-from smoothdp.services.formats.task import Task
-from smoothdp.services.formats.task_shape import (
+from smoothdp.services.formats.design.protocols import BINNED, DESIGNED, PROTOCOLS, Design
+from smoothdp.services.formats.design.task_shape import (
     LARGEST_BATCH,
     MOST_SIGNED_SLOTS,
     MOST_SLOTS,
     MOST_TOKENS,
     TaskIssuer,
 )
+from smoothdp.services.formats.signing import VerifyingKey
+from smoothdp.services.formats.task import Task
 from smoothdp.shuffle import (
     BooleanSum,
     Histogram,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from smoothdp.claims import ApproxDP
 from smoothdp.errors import InvalidParameter
-from smoothdp.services.formats.protocols import (
+from smoothdp.services.formats.design.protocols import (
     BINNED,
     BOUNDED,
     DESIGNED,
@@ -101,13 +101,15 @@ def require_shape(task: TaskNumbers) -> None:
     """Raise InvalidParameter where a field is outside its domain."""
     _require_types(task)
     _require_numbers(task)
-    for demand in (*_of_protocol(task), *_of_users(task), *_of_promise(task), *_of_parties(task)):
-        if not demand.good:
-            raise InvalidParameter(
-                expected=demand.expected,
-                got=demand.got,
-                remedy=f"Correct {demand.field} of the task",
-            )
+    # In this order: the later ones count on what the earlier ones saw.
+    for rules in (_of_protocol, _of_users, _of_promise, _of_parties):
+        for demand in rules(task):
+            if not demand.good:
+                raise InvalidParameter(
+                    expected=demand.expected,
+                    got=demand.got,
+                    remedy=f"Correct {demand.field} of the task",
+                )
     keys = [task.analyzer_sign_key, task.shuffler_sign_key]
     for key in [*keys, *([task.issuer.sign_key] if task.issuer else [])]:
         VerifyingKey.from_hex(key)
@@ -135,17 +137,19 @@ def _require_types(task: TaskNumbers) -> None:
         "proof",
         "unit",
     )
-    kinds = [(name, getattr(task, name), int) for name in whole]
+    lists = ("parameters", "bounds", "domain")
+    kinds: list[tuple[str, object, type]] = [(name, getattr(task, name), int) for name in whole]
     kinds += [(name, getattr(task, name), str) for name in texts]
-    kinds += [
-        (name, item, str)
-        for name in ("parameters", "bounds", "domain")
-        for item in getattr(task, name)
-    ]
+    kinds += [(name, getattr(task, name), tuple) for name in lists]
+    _require_kinds(kinds)
+    kinds = [(name, item, str) for name in lists for item in getattr(task, name)]
     if task.issuer is not None:
-        kinds += [
-            ("issuer", getattr(task.issuer, name), str) for name in ("name", "url", "sign_key")
-        ]
+        _require_kinds([("issuer", task.issuer, TaskIssuer)])
+        kinds += [("issuer", value, str) for value in vars(task.issuer).values()]
+    _require_kinds(kinds)
+
+
+def _require_kinds(kinds: list[tuple[str, object, type]]) -> None:
     for name, value, kind in kinds:
         if type(value) is not kind:
             raise InvalidParameter(
@@ -246,16 +250,13 @@ def _of_slots(task: TaskNumbers) -> list[Demand]:
 def _of_users(task: TaskNumbers) -> list[Demand]:
     share = Fraction(task.honest_share)
     signed = task.proof == "slots"
-    # Whatever the slots are, a wrong number of them was told above.
-    most = min(LARGEST_BATCH, (MOST_SIGNED_SLOTS if signed else MOST_SLOTS) // max(1, task.slots))
-    design = 1
-    if task.protocol in DESIGNED and len(task.parameters) == len(PARAMETERS[task.protocol]):
-        design = int(task.parameters[-1])
+    most = min(LARGEST_BATCH, (MOST_SIGNED_SLOTS if signed else MOST_SLOTS) // task.slots)
+    design = int(task.parameters[-1]) if task.protocol in DESIGNED else 1
     return [
         Demand("honest_share", 0 < share <= 1, "0 < honest_share <= 1", f"honest_share={share}"),
         Demand(
             "min_batch",
-            design <= task.min_batch <= most and task.min_batch >= 1,
+            design <= task.min_batch <= most,
             f"min_batch from {design} to {most}",
             f"min_batch={task.min_batch}",
         ),

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from smoothdp.exact.random.entropy import Entropy
-from smoothdp.services.formats.values import DUMMY
+from smoothdp.services.formats.design.values import DUMMY
 from smoothdp.shuffle import (
     BooleanSum,
     Histogram,

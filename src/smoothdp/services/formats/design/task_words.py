@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smoothdp.services.formats.protocols import FLIPPED
-from smoothdp.services.formats.task_shape import TaskNumbers
+from smoothdp.services.formats.design.protocols import FLIPPED
+from smoothdp.services.formats.design.task_shape import TaskNumbers
 from smoothdp.services.tokens.token import REQUEST_BYTES
 
 SECONDS_PER_SIGNATURE = 0.0016

@@ -1,0 +1,98 @@
+"""A party's directory: are its files there, its owner's alone, and of this time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from smoothdp.services.operations.health import Condition
+from smoothdp.services.operations.logs import Cause
+from smoothdp.services.store.migrations import Schema, number_of
+
+_MOST_AHEAD_SECONDS = 60.0
+
+
+def files_condition(directory: Path, needed: Sequence[str]) -> Condition:
+    """Whether a directory has the files that its party needs.
+
+    >>> files_condition(Path("nowhere"), ["task.json"]).says
+    'no directory nowhere: give the one that smoothdp task create made'
+    """
+    if not directory.is_dir():
+        return Condition(
+            "files", False, f"no directory {directory}: give the one that smoothdp task create made"
+        )
+    missing = [name for name in needed if not (directory / name).is_file()]
+    if missing:
+        return Condition(
+            "files", False, f"no {', '.join(missing)} in {directory}: is it a party's directory?"
+        )
+    return Condition("files", True, f"{len(needed)} files in {directory}")
+
+
+def rights_condition(directory: Path, *, public: Sequence[str] = ()) -> Condition:
+    """Whether nobody but the owner reads or writes what is in a directory.
+
+    Args:
+        directory: a party's.
+        public: names of files that others may read.
+    """
+    wrong = []
+    for path in [directory, *sorted(p for p in directory.iterdir() if p.name not in public)]:
+        info = path.lstat()
+        if stat.S_ISLNK(info.st_mode):
+            wrong.append(f"{path} is a link")
+        elif path.is_dir() and path != directory:
+            continue
+        elif stat.S_IMODE(info.st_mode) & 0o077:
+            wrong.append(f"others have rights on {path}")
+        elif hasattr(os, "geteuid") and info.st_uid != os.geteuid():
+            wrong.append(f"{path} is another user's than who asks")
+    if wrong:
+        return Condition("rights", False, f"{'; '.join(wrong)}: chmod go= them, or chown")
+    return Condition("rights", True, "files are their owner's alone")
+
+
+def storage_file_condition(path: Path, schema: Schema | str) -> Condition:
+    """Whether a SQLite file is one that this program can use; it may be in use meanwhile."""
+    if not path.is_file():
+        return Condition("storage", True, f"none yet, {path.name} is made at the first start")
+    number = Schema.of(schema).number
+    # Where nobody has it open, reading must not leave a log beside it.
+    used = path.with_name(path.name + "-wal").exists()
+    how = "mode=ro" if used else "immutable=1"
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
+        try:
+            has = number_of(connection)
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        cause = Cause.LOCKED if "locked" in str(error) else Cause.DISK
+        return Condition("storage", False, f"{path.name} cannot be read: {error}", cause)
+    Schema.of(schema).missing(has, path.name)
+    later = "" if has == number else f", which the next start takes to {number}"
+    return Condition("storage", True, f"{path.name} has tables of version {has}{later}")
+
+
+def time_condition(directory: Path) -> Condition:
+    """Whether the clock is behind the newest file of a directory: it was set back, then.
+
+    >>> time_condition(Path(".")).name
+    'clock'
+    """
+    newest = max((p.stat().st_mtime for p in directory.iterdir() if p.is_file()), default=0.0)
+    ahead = newest - time.time()
+    if ahead > _MOST_AHEAD_SECONDS:
+        return Condition(
+            "clock",
+            False,
+            f"{ahead:.0f} seconds behind the newest file in {directory}: set the clock",
+            Cause.CLOCK,
+        )
+    return Condition("clock", True, "not behind the files of the directory")
