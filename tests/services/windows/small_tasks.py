@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from smoothdp.services.formats.design.task_request import create_task
 from smoothdp.services.formats.signing import SigningKey
 from smoothdp.services.formats.task import Task, TaskIssuer
-from smoothdp.services.formats.task_request import create_task
 
 ANALYZER_SIGN, SHUFFLER_SIGN, ISSUER_SIGN = (
     SigningKey.from_bytes(bytes([number]) * 32) for number in (1, 2, 3)

@@ -15,6 +15,7 @@ from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.inclusion import Standing, look_up
 from smoothdp.services.client.windows.outcomes import OutcomeStore
 from smoothdp.services.client.windows.submit import submit
+from smoothdp.services.formats.design.task_request import create_task
 from smoothdp.services.formats.party_files import (
     CALLERS,
     PARTIES,
@@ -24,7 +25,6 @@ from smoothdp.services.formats.party_files import (
 )
 from smoothdp.services.formats.signing import VerifyingKey
 from smoothdp.services.formats.task import Task, TaskIssuer
-from smoothdp.services.formats.task_request import create_task
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.issuer.window_keys import cards_to_come, cards_wanted, unsent
 from smoothdp.services.operations.clock_guard import ClockGuard

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from smoothdp.errors import InvalidData
 from smoothdp.exact.parameters.numbers import exact_fraction
-from smoothdp.services.formats.protocols import BINNED
+from smoothdp.services.formats.design.protocols import BINNED
 
 
 class Asks(Protocol):

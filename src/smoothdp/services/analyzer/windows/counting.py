@@ -15,6 +15,7 @@ from smoothdp.services.analyzer.windows.analyzer import WindowAnalyzer, move_bat
 from smoothdp.services.analyzer.windows.tables import COMPLETE, COUNTED
 from smoothdp.services.formats.batch import BatchHeader
 from smoothdp.services.formats.card import Card
+from smoothdp.services.formats.design.values import INVALID
 from smoothdp.services.formats.marks import MarksFile, mark_of
 from smoothdp.services.formats.reading import DecodeError
 from smoothdp.services.formats.repeated import repeated_marks
@@ -22,7 +23,6 @@ from smoothdp.services.formats.report import record_bytes
 from smoothdp.services.formats.slot_tokens import SlotTokens
 from smoothdp.services.formats.slots import SLOT_BYTES, open_slot
 from smoothdp.services.formats.task import Task
-from smoothdp.services.formats.values import INVALID
 from smoothdp.services.wire.hybrid import PrivateKey
 
 NOT_GENUINE = "the shuffler's batch is not genuine"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smoothdp.services.formats.protocols import BINNED, BOUNDED
+from smoothdp.services.formats.design.protocols import BINNED, BOUNDED
 from smoothdp.services.formats.task import Task
 from smoothdp.shuffle import BooleanSum, RealSum
 from smoothdp.shuffle.accounting.float_estimates import scaled_estimate

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from smoothdp.services.analyzer.windows.tables import QUARANTINED, REFUSED
+from smoothdp.services.formats.design.values import INVALID
 from smoothdp.services.formats.task import Task
-from smoothdp.services.formats.values import INVALID
 
 
 @dataclass(frozen=True, slots=True)

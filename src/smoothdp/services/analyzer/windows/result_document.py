@@ -12,8 +12,8 @@ from smoothdp.exact.balls.compare import float_up
 from smoothdp.services.analyzer.windows.estimates import Tally, estimate_of
 from smoothdp.services.analyzer.windows.release_rule import Ruling
 from smoothdp.services.analyzer.windows.who_could import sentence
+from smoothdp.services.formats.design.values import INVALID
 from smoothdp.services.formats.task import Task
-from smoothdp.services.formats.values import INVALID
 from smoothdp.shuffle import Histogram, LowCommunicationHistogram
 
 CURVE_SHARES = ("0", "0.1", "0.25", "0.5", "0.75", "0.9")

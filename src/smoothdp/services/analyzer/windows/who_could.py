@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from smoothdp.services.analyzer.windows.release_rule import Ruling
-from smoothdp.services.formats.protocols import FLIPPED
+from smoothdp.services.formats.design.protocols import FLIPPED
 from smoothdp.services.formats.task import Task
 from smoothdp.text import number_up
 
