@@ -136,7 +136,8 @@ def test_a_card_of_a_task_without_an_issuer(tmp_path: Path) -> None:
     document = world.finish()
     assert document["state"] == "RELEASED"
     assert document["accounts_served"] is None
-    assert "The shuffler alone, which can fill a batch with people that it invents" in (
-        document["sentence"]
+    assert (
+        "The shuffler alone, which can fill a batch with people that it invents"
+        in (document["sentence"])
     )
     world.close()

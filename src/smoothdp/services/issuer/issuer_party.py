@@ -43,7 +43,14 @@ from smoothdp.services.operations.tls import Trust
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.tokens.issuer_key import HARDENED, SPKI_BYTES
-from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask, connect
+from smoothdp.services.wire.calls import (
+    Answer,
+    ServiceError,
+    Unreachable,
+    ask,
+    connect,
+    is_loopback,
+)
 from smoothdp.services.wire.clock_call import exchange_clocks
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
@@ -58,7 +65,17 @@ _NOT_WANTED = (404, 425)
 
 @dataclass(frozen=True, slots=True)
 class IssuerParty:
-    """The issuer of one task, with what it needs to reach the analyser."""
+    """The issuer of one task, with what it needs to reach the analyser.
+
+    >>> import tempfile
+    >>> from smoothdp.services.formats.party_files import make_keys
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     half = make_keys("issuer", Path(folder, "issuer"))  # on its own host
+    >>> half.party
+    'issuer'
+    >>> party = IssuerParty.from_directory(Path("issuer"))  # doctest: +SKIP
+    >>> app = party.app("https://analyzer.example")  # for `run`  # doctest: +SKIP
+    """
 
     task: Task
     issuer: Issuer
@@ -225,15 +242,22 @@ def _do_all(steps: Sequence[Callable[[], object]]) -> None:
         raise problem
 
 
-def require_hardened(*, public: bool) -> None:
+def require_hardened(host: str, *, behind_tls: bool = False) -> None:
     """Raise MissingExtra if others than this machine are served without gmpy2.
 
     Python's own powers show the key by their time.
 
-    >>> require_hardened(public=False)
+    Args:
+        host: where the issuer listens.
+        behind_tls: whether a proxy in front brings others to it.
+
+    Raises:
+        MissingExtra: gmpy2 is not installed, and others can ask.
+
+    >>> require_hardened("127.0.0.1")
     """
-    if public and not HARDENED:
-        raise MissingExtra("an issuer that others reach", "issuer")
+    if not HARDENED and (behind_tls or not is_loopback(host)):
+        raise MissingExtra("an issuer that others reach (gmpy2)", "issuer")
 
 
 def issue_invitations(directory: Path, count: int) -> list[str]:
@@ -246,6 +270,11 @@ def issue_invitations(directory: Path, count: int) -> list[str]:
     Raises:
         InvalidData: no directory of an issuer, or one that others can read.
         InvalidParameter: a count that is negative or not whole.
+
+    >>> issue_invitations(Path("issuer"), 1000)  # doctest: +SKIP
+    >>> issue_invitations(Path("issuer"), -1)
+    Traceback (most recent call last):
+    smoothdp.errors.InvalidParameter: Expected count >= 0; got count=-1. Give a larger count.
     """
     n_people = exact_int(count, name="count", minimum=0)
     task = read_window_task(directory)
