@@ -22,8 +22,16 @@ from smoothdp.services.client.client import Client
 from smoothdp.services.client.collector import fetch_result, look_up_result, read_collector
 from smoothdp.services.client.outcomes import OutcomeStore
 from smoothdp.services.client.submit import submit
+from smoothdp.services.client.windows.inclusion import Standing
+from smoothdp.services.client.windows.taking_part import TakenPart, look_up_report, take_part
 from smoothdp.services.demo.demonstration import ONE_HOST, Demonstration, compare, demonstrate
 from smoothdp.services.demo.poll_demo import POLL_MADE_UP, POLL_QUESTION, poll_on_loopback
+from smoothdp.services.formats.party_files import read_window_task
+from smoothdp.services.issuer.issuer_party import (
+    IssuerParty,
+    issue_invitations,
+    require_hardened,
+)
 from smoothdp.services.operations.tls import Trust
 from smoothdp.services.shuffler.poll_routes import PUBLISHED, poll_link, poll_routes, publish
 from smoothdp.services.shuffler.sealing import seal_window
@@ -48,6 +56,7 @@ __all__ = [
     "AnalyzerParty",
     "Client",
     "Demonstration",
+    "IssuerParty",
     "Outcome",
     "OutcomeStore",
     "PrivateKey",
@@ -56,6 +65,8 @@ __all__ = [
     "Shuffler",
     "ShufflerParty",
     "SqliteStorage",
+    "Standing",
+    "TakenPart",
     "Task",
     "Trust",
     "Upload",
@@ -65,7 +76,9 @@ __all__ = [
     "create_task",
     "demonstrate",
     "fetch_result",
+    "issue_invitations",
     "issue_tokens",
+    "look_up_report",
     "look_up_result",
     "missing_sentence",
     "on_loopback",
@@ -77,9 +90,12 @@ __all__ = [
     "read_secret",
     "read_task",
     "read_token",
+    "read_window_task",
+    "require_hardened",
     "run",
     "seal_window",
     "submit",
+    "take_part",
     "token_hash",
     "write_parties",
 ]

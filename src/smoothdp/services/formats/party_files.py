@@ -167,6 +167,8 @@ def read_window_task(path: Path) -> Task:
     Raises:
         InvalidData: no such file, or something else in it.
         InvalidParameter: a task with a field outside its domain.
+
+    >>> read_window_task(Path("smokers"))  # doctest: +SKIP
     """
     file = path / TASK_FILE if path.is_dir() else path
     try:

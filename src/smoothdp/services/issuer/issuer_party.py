@@ -20,6 +20,8 @@ from smoothdp.services.issuer.issuer import Issuer
 from smoothdp.services.issuer.issuer_tables import ISSUER_SCHEMA
 from smoothdp.services.issuer.issuer_web import issuer_app
 from smoothdp.services.issuer.window_keys import (
+    cards_to_come,
+    cards_wanted,
     close_windows,
     coming_windows,
     has_card,
@@ -28,11 +30,27 @@ from smoothdp.services.issuer.window_keys import (
     key_of_window,
     unsent,
 )
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.clock_guard import ClockGuard
+from smoothdp.services.operations.health import (
+    Rounds,
+    cards_condition,
+    clock_condition,
+    disk_condition,
+    storage_condition,
+)
+from smoothdp.services.operations.tls import Trust
 from smoothdp.services.store.revoked import REVOKED_FILE, Revoked
 from smoothdp.services.store.storage import SqliteStorage
 from smoothdp.services.tokens.issuer_key import HARDENED, SPKI_BYTES
-from smoothdp.services.wire.calls import Answer, ServiceError, Unreachable, ask, connect
+from smoothdp.services.wire.calls import (
+    Answer,
+    ServiceError,
+    Unreachable,
+    ask,
+    connect,
+    is_loopback,
+)
 from smoothdp.services.wire.clock_call import exchange_clocks
 from smoothdp.services.wire.key_files import SECRETS_FILE, read_secret
 
@@ -47,11 +65,22 @@ _NOT_WANTED = (404, 425)
 
 @dataclass(frozen=True, slots=True)
 class IssuerParty:
-    """The issuer of one task, with what it needs to reach the analyser."""
+    """The issuer of one task, with what it needs to reach the analyser.
+
+    >>> import tempfile
+    >>> from smoothdp.services.formats.party_files import make_keys
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     half = make_keys("issuer", Path(folder, "issuer"))  # on its own host
+    >>> half.party
+    'issuer'
+    >>> party = IssuerParty.from_directory(Path("issuer"))  # doctest: +SKIP
+    >>> app = party.app("https://analyzer.example")  # for `run`  # doctest: +SKIP
+    """
 
     task: Task
     issuer: Issuer
     analyzer_token: str
+    directory: Path
 
     @classmethod
     def from_directory(
@@ -84,15 +113,15 @@ class IssuerParty:
             clocks=clocks or ClockGuard(),
             reach=reach,
         )
-        return cls(task, issuer, secrets["analyzer_token"])
+        return cls(task, issuer, secrets["analyzer_token"], directory)
 
-    def work(self, analyzer_url: str) -> None:
+    def work(self, analyzer_url: str, *, trust: Trust | None = None) -> None:
         """One round: hear the time, close what is over, tell who came, bring keys, fetch cards.
 
         Raises:
             SmoothdpError, OSError: what went wrong first; all that it was not needed for is done.
         """
-        with connect(analyzer_url) as http:
+        with connect(analyzer_url, trust=trust) as http:
             steps: tuple[Callable[[], object], ...] = (
                 lambda: exchange_clocks(http, self.issuer.clocks, token=self.analyzer_token),
                 lambda: close_windows(self.issuer),
@@ -102,14 +131,45 @@ class IssuerParty:
             _do_all(steps)
 
     def app(
-        self, analyzer_url: str, *, page_origin: str | None = None, work_seconds: float = 10.0
+        self,
+        analyzer_url: str,
+        *,
+        page_origin: str | None = None,
+        work_seconds: float = 10.0,
+        trust: Trust | None = None,
     ) -> Starlette:
-        """Return the HTTP application, which works in between."""
+        """Return the HTTP application, which works in between.
+
+        Args:
+            analyzer_url: where keys and numbers go, and cards come from.
+            page_origin: the origin of the poll page that may ask from a browser.
+            work_seconds: pause between two rounds of work.
+            trust: whom to believe at that address; read from its files in every round.
+        """
         return issuer_app(
             self.issuer,
             page_origin=page_origin,
-            work=lambda: self.work(analyzer_url),
+            work=lambda: self.work(analyzer_url, trust=trust),
             work_seconds=work_seconds,
+            operations=self._operations(work_seconds),
+        )
+
+    def close(self) -> None:
+        """Release the file."""
+        self.issuer.storage.close()
+
+    def _operations(self, work_seconds: float) -> Operations:
+        """Return what an operator may ask; no number of people is in it."""
+        issuer, directory = self.issuer, self.directory
+        return Operations(
+            "issuer",
+            Rounds(pause=work_seconds),
+            {
+                "storage": lambda: storage_condition(issuer.storage),
+                "disk": lambda: disk_condition(directory),
+                "clock": lambda: clock_condition(issuer.clocks),
+                "cards": lambda: cards_condition(cards_to_come(issuer), least=cards_wanted(issuer)),
+            },
         )
 
     def _bring_keys(self, http: httpx.Client) -> None:
@@ -182,15 +242,22 @@ def _do_all(steps: Sequence[Callable[[], object]]) -> None:
         raise problem
 
 
-def require_hardened(*, public: bool) -> None:
+def require_hardened(host: str, *, behind_tls: bool = False) -> None:
     """Raise MissingExtra if others than this machine are served without gmpy2.
 
     Python's own powers show the key by their time.
 
-    >>> require_hardened(public=False)
+    Args:
+        host: where the issuer listens.
+        behind_tls: whether a proxy in front brings others to it.
+
+    Raises:
+        MissingExtra: gmpy2 is not installed, and others can ask.
+
+    >>> require_hardened("127.0.0.1")
     """
-    if public and not HARDENED:
-        raise MissingExtra("an issuer that others reach", "issuer")
+    if not HARDENED and (behind_tls or not is_loopback(host)):
+        raise MissingExtra("an issuer that others reach (gmpy2)", "issuer")
 
 
 def issue_invitations(directory: Path, count: int) -> list[str]:
@@ -203,6 +270,11 @@ def issue_invitations(directory: Path, count: int) -> list[str]:
     Raises:
         InvalidData: no directory of an issuer, or one that others can read.
         InvalidParameter: a count that is negative or not whole.
+
+    >>> issue_invitations(Path("issuer"), 1000)  # doctest: +SKIP
+    >>> issue_invitations(Path("issuer"), -1)
+    Traceback (most recent call last):
+    smoothdp.errors.InvalidParameter: Expected count >= 0; got count=-1. Give a larger count.
     """
     n_people = exact_int(count, name="count", minimum=0)
     task = read_window_task(directory)

@@ -6,9 +6,11 @@ would give a person a second draw. A key whose row is gone is never made again.
 
 from __future__ import annotations
 
+from smoothdp.services.store.migrations import Schema
+
 OPEN, CLOSED = "OPEN", "CLOSED"
 
-ISSUER_SCHEMA = """
+_FIRST = """
 CREATE TABLE IF NOT EXISTS card (
   task_id BLOB, window INTEGER, digest BLOB NOT NULL, signed BLOB NOT NULL,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
@@ -22,3 +24,4 @@ CREATE TABLE IF NOT EXISTS served (
   task_id BLOB, window INTEGER, statement BLOB NOT NULL, sent INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
 """
+ISSUER_SCHEMA = Schema((_FIRST,))

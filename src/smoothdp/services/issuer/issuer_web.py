@@ -16,12 +16,12 @@ from starlette.routing import Route
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.services.issuer.issuer import LATER, LONG, UNKNOWN, Issuer
+from smoothdp.services.operations.admin import Operations
 from smoothdp.services.operations.bodies import (
     TooLarge,
     TooMany,
     TooSlow,
     announced_length,
-    limited,
     read_body,
 )
 from smoothdp.services.store.storage import StorageFull, StorageUnreachable
@@ -47,6 +47,7 @@ def issuer_app(
     page_origin: str | None = None,
     work: Callable[[], Any] | None = None,
     work_seconds: float = 10.0,
+    operations: Operations | None = None,
 ) -> Starlette:
     """Return the application: cards and tokens of one task.
 
@@ -55,6 +56,7 @@ def issuer_app(
         page_origin: the one origin, ``https://host``, whose pages may ask from a browser.
         work: keys, cards and closing, repeated in a thread.
         work_seconds: pause between two rounds of work.
+        operations: notes what became of a round, and is asked at the admin port.
 
     Raises:
         InvalidParameter: an origin with a path, a wildcard, or of another kind.
@@ -88,12 +90,13 @@ def issuer_app(
             Route("/v2/tokens/{task_id}/{window}", tokens, methods=["POST"]),
         ],
         middleware=_for_pages_of(page_origin),
-        lifespan=working(work, work_seconds),
+        lifespan=working(work, work_seconds, operations=operations),
     )
-    limited(app)
+    exact_paths(app)
     for error, problem in _PROBLEMS.items():
         app.add_exception_handler(error, _answering(problem))
-    return exact_paths(app)
+    app.state.operations = operations
+    return app
 
 
 _PROBLEMS: dict[type[Exception], Problem] = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from smoothdp.errors import InvalidData
 from smoothdp.services.formats.card import SignedCard, check_card
 from smoothdp.services.formats.reading import DecodeError
@@ -89,6 +92,31 @@ def has_card(issuer: Issuer, window: int) -> bool:
     """Whether the card of a window is stored."""
     at = issuer.task.task_id, window
     return bool(issuer.storage.read("SELECT 1 FROM card WHERE task_id = ? AND window = ?", at))
+
+
+def cards_to_come(issuer: Issuer) -> int:
+    """Return how many windows after the present one have a card."""
+    present = issuer.task.window_at(issuer.clocks.now())
+    return int(
+        issuer.storage.read(
+            "SELECT count(*) FROM card WHERE task_id = ? AND window > ?",
+            (issuer.task.task_id, present),
+        )[0][0]
+    )
+
+
+def cards_wanted(issuer: Issuer) -> int:
+    """Return how many windows to come should have a card: none once the budget is used up.
+
+    Windows that were refused give their share back; that the issuer does not know.
+    """
+    task = issuer.task
+    paid = min(
+        Fraction(task.budget_epsilon) / Fraction(task.epsilon),
+        Fraction(task.budget_delta) / Fraction(task.delta),
+    )
+    known = issuer.storage.read("SELECT count(*) FROM card WHERE task_id = ?", (task.task_id,))
+    return int(known[0][0] < math.floor(paid))
 
 
 def close_windows(issuer: Issuer) -> list[int]:

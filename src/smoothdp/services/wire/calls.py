@@ -83,8 +83,9 @@ def ask(
     token: str = "",
     body: bytes = b"",
     media_type: str = "",
+    most: int = _MOST_ANSWER,
 ) -> Answer:
-    """Send a request and return the answer.
+    """Send a request and return the answer, read up to ``most`` bytes.
 
     Raises:
         ServiceError: no answer, or one that is longer than anything that is meant.
@@ -97,9 +98,9 @@ def ask(
         with http.stream(method, path, content=body or None, headers=headers) as answer:
             for chunk in answer.iter_bytes(1 << 16):
                 data += chunk
-                if len(data) > _MOST_ANSWER:
+                if len(data) > most:
                     raise ServiceError(
-                        expected=f"at most {_MOST_ANSWER} bytes",
+                        expected=f"at most {most} bytes",
                         got="more",
                         remedy="Check the address",
                     )

@@ -7,6 +7,7 @@ shuffler signed its hash with the batch, the analyser with the result.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -66,27 +67,23 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
     Raises:
         InvalidData: a signature that is not good, or a marks file whose hash neither signed.
     """
-    document = _released(task, window, result)
-    try:
-        header = BatchHeader.decode(bytes.fromhex(document["batch_header"]))
-        denied = bytes.fromhex(document["marks_sha256"]) != header.marks_sha256
-        digest = bytes.fromhex(document["card_digest"])
-    except (DecodeError, KeyError, TypeError, ValueError):
-        raise _not_good("a result with its batch header, card and marks", "one without") from None
-    if not header.verify(task.shuffler_key):
-        raise _not_good("a batch header signed by the shuffler of the task", "another signature")
+    said = read_evidence(task, window, result)
+    header = said.header
     own = own_marks(kept, signed=task.signed)
     if kept is None or not own:
         return Standing.NOT_SENT
-    if {digest, header.card_digest} != {kept.card_digest}:
+    if {said.card_digest, header.card_digest} != {kept.card_digest}:
         return Standing.OTHER_CARD
-    if denied:
+    if said.marks_sha256 != header.marks_sha256:
         return Standing.DENIED
     try:
         file = MarksFile.decode(marks)
     except DecodeError:
         raise _not_good("the marks file of the window", "other bytes") from None
-    if hashlib.sha256(marks).digest() != header.marks_sha256 or file.card_digest != digest:
+    if (
+        hashlib.sha256(marks).digest() != header.marks_sha256
+        or file.card_digest != kept.card_digest
+    ):
         raise _not_good("the marks file whose hash both services signed", "another file")
     found = [mark in file for mark in own]
     if all(found):
@@ -94,6 +91,46 @@ def look_up(task: Task, window: int, kept: Kept | None, *, result: bytes, marks:
     if any(found):
         return Standing.IN_PART
     return Standing.LEFT_OUT if kept.acknowledged else Standing.NOT_THERE
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What both services signed about the batch of a window.
+
+    Attributes:
+        card_digest, marks_sha256: as the analyser signed them with the result.
+        header: as the shuffler signed it.
+    """
+
+    card_digest: bytes
+    marks_sha256: bytes
+    header: BatchHeader
+
+    @property
+    def marks_bytes(self) -> int:
+        """The length of the marks file that the shuffler signed."""
+        start = MarksFile(self.card_digest, b"").encode()
+        return len(start) + MARK_BYTES * self.header.slots
+
+
+def read_evidence(task: Task, window: int, result: bytes) -> Evidence:
+    """Return what both services signed about a batch, from a result with its signature.
+
+    Raises:
+        InvalidData: a signature that is not good, or another document.
+    """
+    document = _released(task, window, result)
+    try:
+        said = Evidence(
+            bytes.fromhex(document["card_digest"]),
+            bytes.fromhex(document["marks_sha256"]),
+            BatchHeader.decode(bytes.fromhex(document["batch_header"])),
+        )
+    except (DecodeError, KeyError, TypeError, ValueError):
+        raise _not_good("a result with its batch header, card and marks", "one without") from None
+    if not said.header.verify(task.shuffler_key):
+        raise _not_good("a batch header signed by the shuffler of the task", "another signature")
+    return said
 
 
 def _released(task: Task, window: int, result: bytes) -> dict[str, Any]:

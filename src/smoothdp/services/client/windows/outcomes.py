@@ -12,6 +12,7 @@ from pathlib import Path
 
 from smoothdp.errors import InvalidData
 from smoothdp.services.client.user_folder import client_folder
+from smoothdp.services.store.migrations import Schema
 from smoothdp.services.store.storage import SqliteStorage
 
 OUTCOMES_FILE = "windows.sqlite"
@@ -31,7 +32,7 @@ UNSURE = "marks of a report without an answer"
 MISSED = "missed"
 """The window is over; nothing was sent."""
 
-_SCHEMA = """
+_FIRST = """
 CREATE TABLE IF NOT EXISTS card (
   task_id BLOB, window INTEGER, digest BLOB NOT NULL, signed BLOB,
   PRIMARY KEY (task_id, window)) WITHOUT ROWID;
@@ -40,6 +41,7 @@ CREATE TABLE IF NOT EXISTS outcome (
   report BLOB, marks BLOB, state TEXT NOT NULL,
   PRIMARY KEY (task_id, window, name)) WITHOUT ROWID;
 """
+_SCHEMA = Schema((_FIRST,))
 _KEY = "task_id = ? AND window = ? AND name = ?"
 _KEPT = "card_digest, slots, seed, report, marks, state"
 

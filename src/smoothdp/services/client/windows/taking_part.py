@@ -10,10 +10,11 @@ from typing import Any
 
 from smoothdp.errors import InvalidParameter
 from smoothdp.services.client.windows.client import Client
+from smoothdp.services.client.windows.inclusion import Standing, look_up, read_evidence
 from smoothdp.services.client.windows.outcomes import SENT, OutcomeStore
 from smoothdp.services.client.windows.submit import submit
 from smoothdp.services.formats.task import Task
-from smoothdp.services.wire.calls import ServiceError, connect
+from smoothdp.services.wire.calls import ServiceError, ask, connect
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +106,61 @@ def take_part(
         before = kept is not None and kept.state == SENT
         send(window=window)
     return TakenPart(window, before)
+
+
+def look_up_report(
+    task: Task,
+    window: int,
+    *,
+    result: bytes,
+    shuffler: str | None = None,
+    marks: bytes | None = None,
+    person: str = "me",
+) -> Standing:
+    """Return what the marks of a window say of the report that was sent from this machine.
+
+    Args:
+        task: what the user agreed to.
+        window: the window.
+        result: the result of the window as the analyser hands it out, with its signature.
+        shuffler: where the marks file is fetched from: the same file for everybody.
+        marks: the marks file, in place of that address.
+        person: as it was given when taking part.
+
+    Raises:
+        InvalidData: a signature that is not good, or a marks file whose hash nobody signed.
+        InvalidParameter: neither an address nor a file, or both.
+        ServiceError: no marks file at that address.
+
+    >>> from smoothdp.services import look_up_report  # doctest: +SKIP
+    >>> print(look_up_report(task, 20778, result=released,
+    ...     shuffler="https://shuffler.example"))  # doctest: +SKIP
+    Your report is in the batch of this window: ...
+    """
+    if (shuffler is None) == (marks is None):
+        raise InvalidParameter(
+            expected="either the shuffler's address or the marks file",
+            got="neither" if marks is None else "both",
+            remedy="Give shuffler= or marks=",
+        )
+    said = read_evidence(task, window, result)
+    store = OutcomeStore.of_user()
+    try:
+        client = Client(task, store, name=person)
+        client.settle()
+        kept = client.kept(window)
+    finally:
+        store.close()
+    if marks is None:
+        assert shuffler is not None
+        with connect(shuffler) as http:
+            path = f"/v2/tasks/{task.task_id.hex()}/marks/{window}"
+            answer = ask(http, "GET", path, most=said.marks_bytes)
+        if answer.status != 200:
+            raise ServiceError(
+                expected=f"the marks of window {window}",
+                got=answer.words(),
+                remedy="Ask who runs the shuffler, or give a copy of the file",
+            )
+        marks = answer.body
+    return look_up(task, window, kept, result=result, marks=marks)
