@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
-from smoothdp.errors import InvalidData, SmoothdpError
+from smoothdp.errors import InvalidData
 from smoothdp.services.client.windows.client import Client
 from smoothdp.services.client.windows.inclusion import Standing, look_up
 from smoothdp.services.client.windows.outcomes import OutcomeStore
@@ -17,9 +18,10 @@ from smoothdp.services.client.windows.submit import submit
 from smoothdp.services.formats.party_files import make_keys
 from smoothdp.services.issuer.issuer_party import IssuerParty, issue_invitations
 from smoothdp.services.issuer.window_keys import cards_to_come, cards_wanted, unsent
+from smoothdp.services.operations.logs import Cause, PutOff, cause_of
 from smoothdp.services.shuffler.windows.shuffler_party import issue_passes
 from smoothdp.services.store.revoked import REVOKED_FILE, revoke
-from smoothdp.services.wire.calls import ServiceError, Unreachable, connect
+from smoothdp.services.wire.calls import Unreachable, connect
 from smoothdp.services.wire.running import on_loopback
 from tests.services.windows.three_parties import HOUR, USERS, WINDOW, Parties
 
@@ -92,12 +94,19 @@ def test_an_analyser_that_does_not_answer(parties: Parties) -> None:
     assert parties.issuer.issuer.storage.read(told) == [(WINDOW, 1)]
 
 
+def test_a_token_that_the_analyser_does_not_know(parties: Parties) -> None:
+    stranger = replace(parties.issuer, analyzer_token="0" * 64)
+    with pytest.raises(PutOff, match="401") as refused:
+        stranger.work(parties.url)
+    assert cause_of(refused.value) is Cause.REFUSED
+
+
 def test_a_number_that_was_not_taken_is_told_again(parties: Parties) -> None:
     parties.round()
     parties.now = float((WINDOW + 1) * HOUR)
     true_put = parties.analyzer.analyzer.put_served
     parties.analyzer.analyzer.put_served = lambda *_: 503  # type: ignore[method-assign]
-    with pytest.raises(ServiceError, match="number of accounts"):
+    with pytest.raises(PutOff, match="answered 503 to the number of accounts"):
         parties.issuer.work(parties.url)
     ((window, statement),) = unsent(parties.issuer.issuer)
     parties.analyzer.analyzer.put_served = true_put  # type: ignore[method-assign]
@@ -114,7 +123,7 @@ def test_after_a_loss_of_state_new_windows_only(parties: Parties, tmp_path: Path
     for file in (tmp_path / "issuer").glob("issuer.sqlite*"):
         file.unlink()
     fresh = IssuerParty.from_directory(tmp_path / "issuer", clocks=parties.clocks())
-    with pytest.raises(SmoothdpError):
+    with pytest.raises(PutOff, match=f"answered 409 to the key of window {WINDOW}"):
         fresh.work(parties.url)
     assert fresh.issuer.card(WINDOW) is None
     assert fresh.issuer.storage.read("SELECT count(*) FROM card") == [(0,)]
